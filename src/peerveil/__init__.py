@@ -1,0 +1,70 @@
+"""Peerveil: publish how a conference's reviewers rate, provably private and as accurate as public data allows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from peerveil.bundle import Release as Release
+    from peerveil.errors import FileError as FileError
+    from peerveil.errors import InputError as InputError
+    from peerveil.errors import OutputError as OutputError
+    from peerveil.errors import PeerveilError as PeerveilError
+    from peerveil.errors import ProjectionError as ProjectionError
+    from peerveil.errors import RecordError as RecordError
+    from peerveil.guarantee import Guarantee as Guarantee
+    from peerveil.loads import Loads as Loads
+    from peerveil.mechanisms import External as External
+    from peerveil.mechanisms import Laplace as Laplace
+    from peerveil.private.readers import read as read
+    from peerveil.private.release import release as release
+    from peerveil.private.reviews import Reviews as Reviews
+    from peerveil.projection import Projection as Projection
+    from peerveil.projection import project as project
+    from peerveil.public_files import read_public as read_public
+    from peerveil.record import PublicRecord as PublicRecord
+    from peerveil.refinement import refine as refine
+    from peerveil.regions import region as region
+    from peerveil.regions.convex import Region as Region
+    from peerveil.weights import PublicWeights as PublicWeights
+    from peerveil.weights import weigh as weigh
+
+# Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
+_HOME = {
+    "External": "mechanisms",
+    "FileError": "errors",
+    "Guarantee": "guarantee",
+    "InputError": "errors",
+    "Laplace": "mechanisms",
+    "Loads": "loads",
+    "OutputError": "errors",
+    "PeerveilError": "errors",
+    "Projection": "projection",
+    "ProjectionError": "errors",
+    "PublicRecord": "record",
+    "PublicWeights": "weights",
+    "RecordError": "errors",
+    "Region": "regions.convex",
+    "Release": "bundle",
+    "Reviews": "private.reviews",
+    "project": "projection",
+    "read": "private.readers",
+    "read_public": "public_files",
+    "refine": "refinement",
+    "region": "regions",
+    "release": "private.release",
+    "weigh": "weights",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings, made from the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'peerveil' has no attribute {name!r}")
+    return getattr(import_module(f"peerveil.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,235 @@
+"""A release: what is published, and its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from peerveil.errors import FileError
+from peerveil.files import staged_folder
+from peerveil.guarantee import NOT_PROTECTED, Guarantee
+from peerveil.loads import Loads
+from peerveil.regions.convex import Floats
+
+SCHEMA_VERSION = 1
+
+#: The columns of release.csv, in order, and what they hold.
+COLUMNS = {
+    "rank": "1 for the smallest mean",
+    "value": "the released estimate of the mean of that rank",
+    "noisy": "the private vector before refinement",
+    "lower": "what public data alone proves the true mean of that rank to be at least",
+    "upper": "what public data alone proves the true mean of that rank to be at most",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """Everything that is published: estimates, noisy vector, claim, and how they came about.
+
+    It holds no identity and nothing computed from the true vector other than through the mechanism.
+
+    Attributes:
+        quantity: what the means are of, e.g. ``"ratings"``.
+        values: the released sorted means.
+        noisy: the private vector they were refined from.
+        lower: what public data alone proves each entry to be at least.
+        upper: what public data alone proves each entry to be at most.
+        guarantee: the privacy claim.
+        mechanism: name and parameters of the mechanism.
+        region: name of the region.
+        estimator: name of the estimator.
+        papers: number of papers.
+        loads: what is public about loads.
+        public: what was stated to be public, in words.
+        record_digest: fingerprint of the public weights that were used.
+        gap: certificate of the projection.
+        notes: caveats.
+        created: when, in UTC.
+        software: what made it.
+
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
+    >>> release = pv.refine([1.3, -0.2], weights, mechanism=pv.Laplace(scale=1.0))
+    >>> release.values.round(6).tolist()
+    [0.35, 0.65]
+    """
+
+    quantity: str
+    values: Floats
+    noisy: Floats
+    lower: Floats
+    upper: Floats
+    guarantee: Guarantee
+    mechanism: dict[str, Any]
+    region: str
+    estimator: str
+    papers: int
+    loads: Loads
+    public: str
+    record_digest: str
+    gap: float
+    notes: tuple[str, ...]
+    created: datetime
+    software: str
+
+    def __post_init__(self) -> None:
+        for vector in (self.values, self.noisy, self.lower, self.upper):
+            vector.flags.writeable = False
+
+    @property
+    def reviewers(self) -> int:
+        """Number of reviewers."""
+        return self.values.size
+
+    def to_json(self) -> str:
+        """The text of release.json."""
+        return json.dumps(self._document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _document(self) -> dict[str, Any]:
+        loads = self.loads
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "software": self.software,
+            "quantity": self.quantity,
+            "record": {
+                "papers": self.papers,
+                "reviews": loads.reviews,
+                "reviewers": loads.reviewers,
+                "loads": _loads_document(loads),
+                "public": self.public,
+                "digest": self.record_digest,
+            },
+            "mechanism": self.mechanism,
+            "guarantee": {
+                "kind": self.guarantee.kind,
+                "unit": self.guarantee.unit,
+                "epsilon": self.guarantee.epsilon,
+                "statement": self.guarantee.statement,
+                "promise": self.guarantee.promise,
+                "not_protected": NOT_PROTECTED,
+            },
+            "region": self.region,
+            "estimator": self.estimator,
+            "certificate": {"gap": self.gap},
+            "notes": list(self.notes),
+            "values": self.values.tolist(),
+            "noisy": self.noisy.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+        }
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write release.json and release.csv into a folder, whole or not at all; returns the folder."""
+        with staged_folder(folder, overwrite=overwrite) as stage:
+            self.write_into(stage)
+        return Path(folder)
+
+    def write_into(self, folder: Path) -> None:
+        """Write the release's files into an existing folder."""
+        (folder / "release.json").write_text(self.to_json(), encoding="utf-8")
+        with (folder / "release.csv").open("w", encoding="utf-8", newline="") as handle:
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            vectors = (self.values, self.noisy, self.lower, self.upper)
+            writer.writerows(zip(range(1, self.reviewers + 1), *(v.tolist() for v in vectors), strict=True))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a release from its folder or from its release.json.
+
+        Raises:
+            FileError: if it is not there, not JSON, of an unknown schema version, or not as the schema says.
+        """
+        place = Path(path)
+        place = place / "release.json" if place.is_dir() else place
+        try:
+            document = json.loads(place.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FileError(f"cannot be read: {error.strerror}", file=str(place)) from None
+        except ValueError:
+            raise FileError("is not JSON; a release.json written by Peerveil is needed", file=str(place)) from None
+        return cls.from_document(document, name=str(place))
+
+    @classmethod
+    def from_document(cls, document: object, *, name: str = "release.json") -> Release:
+        """A release from the parsed JSON of a release.json."""
+        version = document.get("schema_version") if isinstance(document, dict) else None
+        if version != SCHEMA_VERSION:
+            raise FileError(
+                f"schema_version must be {SCHEMA_VERSION}, got {version!r}; read it with the Peerveil that wrote it",
+                file=name,
+            )
+        _validate(document, name)
+        assert isinstance(document, dict)  # noqa: S101 - the schema says so
+        record, claim = document["record"], document["guarantee"]
+        vectors = {key: np.array(document[key], dtype=np.float64) for key in ("values", "noisy", "lower", "upper")}
+        if any(vector.size != record["reviewers"] for vector in vectors.values()):
+            raise FileError(f"values, noisy, lower and upper must have {record['reviewers']} entries", file=name)
+        return cls(
+            **vectors,
+            quantity=document["quantity"],
+            guarantee=Guarantee(**{key: claim[key] for key in ("kind", "unit", "epsilon", "statement")}),
+            mechanism=document["mechanism"],
+            region=document["region"],
+            estimator=document["estimator"],
+            papers=record["papers"],
+            loads=_loads_from(record),
+            public=record["public"],
+            record_digest=record["digest"],
+            gap=document["certificate"]["gap"],
+            notes=tuple(document["notes"]),
+            created=datetime.fromisoformat(document["created"]),
+            software=document["software"],
+        )
+
+
+def _loads_document(loads: Loads) -> dict[str, Any]:
+    if loads.counts is not None:
+        return {"counts": {str(size): count for size, count in zip(loads.sizes, loads.counts, strict=True)}}
+    if loads.sizes == tuple(range(loads.smallest, loads.largest + 1)):
+        return {"range": [loads.smallest, loads.largest]}
+    return {"sizes": list(loads.sizes)}
+
+
+def _loads_from(record: dict[str, Any]) -> Loads:
+    stated: dict[str, Any] = record["loads"]
+    counts: tuple[int, ...] | None = None
+    if "counts" in stated:
+        pairs = sorted((int(size), count) for size, count in stated["counts"].items())
+        sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
+    elif "range" in stated:
+        sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
+    else:
+        sizes = tuple(stated["sizes"])
+    return Loads(reviewers=record["reviewers"], reviews=record["reviews"], sizes=sizes, counts=counts)
+
+
+@cache
+def release_schema() -> dict[str, Any]:
+    """The published JSON schema of release.json.
+
+    >>> release_schema()["title"]
+    'Peerveil release'
+    """
+    text = files("peerveil").joinpath(f"schemas/release-{SCHEMA_VERSION}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _validate(document: object, name: str) -> None:
+    validator = jsonschema.Draft202012Validator(release_schema())
+    for error in validator.iter_errors(document):
+        where = "/".join(map(str, error.absolute_path)) or "the document"
+        raise FileError(f"{where} is not as the schema of version {SCHEMA_VERSION} says: {error.validator}", file=name)

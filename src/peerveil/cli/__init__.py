@@ -1,0 +1,218 @@
+"""The command line: it parses, calls the library and shows. Results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+from peerveil.cli.working import working as _working
+from peerveil.errors import InputError, PeerveilError
+
+if TYPE_CHECKING:
+    from peerveil.bundle import Release
+    from peerveil.record import PublicRecord
+
+# Commands import what they need when they run: `peerveil --help` answers at once.
+# ruff: noqa: PLC0415
+
+app = typer.Typer(
+    name="peerveil",
+    help="Publish how a conference's reviewers rate: provably private, and as accurate as public data allows.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def main() -> None:
+    """Run the command line; errors become one clear line and an exit code, never a traceback."""
+    try:
+        app()
+    except PeerveilError as error:
+        sys.stderr.write(f"peerveil: {error}\n")
+        sys.exit(error.exit_code)
+    except OSError as error:
+        sys.stderr.write(f"peerveil: {error.strerror or 'input or output failed'}; nothing was released\n")
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: never show it
+        place = extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
+        sys.stderr.write(f"peerveil: internal error ({where}); nothing was released. Please report it\n")
+        sys.exit(1)
+
+
+@app.command(epilog="Example:  peerveil inspect reviews.csv --score-scale 1,10")
+def inspect(
+    file: Annotated[str, typer.Argument(help="Private reviews (a row a review), or public scores per paper.")],
+    *,
+    score_scale: opt.ScoreScale = None,
+    format: opt.Format = None,  # noqa: A002 - the name users know
+    paper: opt.PaperColumn = None,
+    reviewer: opt.ReviewerColumn = None,
+    score: opt.ScoreColumn = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Tell what is in a file: papers, reviewers, loads, scores, problems. No names, no means."""
+    from peerveil.cli.show import facts_table, out
+    from peerveil.private.inspection import inspect as look
+
+    scale = opt.parse_scale(score_scale)
+    facts = look(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+    if as_json:
+        _print_json(facts)
+    else:
+        out.print(facts_table(facts))
+
+
+@app.command(epilog="Example:  peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out")
+def release(
+    file: Annotated[str, typer.Argument(help="Private reviews: a row a review, with paper, reviewer and score.")],
+    *,
+    output: opt.Output,
+    public: Annotated[
+        str | None,
+        typer.Option(help="What everyone can see: 'all' scores and load counts, or a file of public scores. Required."),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget: smaller is more private.")] = None,
+    noise_scale: Annotated[float | None, typer.Option(help="Scale of the noise, instead of --epsilon.")] = None,
+    quantity: opt.Quantity = "ratings",
+    unit: Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")] = "reviewer",
+    region: opt.Region = "chain",
+    estimator: opt.Estimator = "projection",
+    lone: opt.Lone = "refuse",
+    load: opt.Load = None,
+    loads: opt.Loads = None,
+    reviewers: opt.Reviewers = None,
+    score_scale: opt.ScoreScale = None,
+    format: opt.Format = None,  # noqa: A002 - the name users know
+    paper: opt.PaperColumn = None,
+    reviewer: opt.ReviewerColumn = None,
+    score: opt.ScoreColumn = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Make a private release from a file of reviews: release.json and release.csv in a folder.
+
+    With a file of public scores, say what is public about loads: --load, --loads, or --reviewers.
+    """
+    from peerveil.files import staged_folder
+    from peerveil.mechanisms import Laplace
+    from peerveil.private.readers import read
+    from peerveil.private.release import release as make
+    from peerveil.private.reviews import EXPLAIN_PUBLIC
+    from peerveil.public_files import read_public
+
+    if public is None:
+        raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
+    if (epsilon is None) == (noise_scale is None):
+        raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
+    mechanism = Laplace(epsilon=epsilon, scale=noise_scale)
+    scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    with staged_folder(output, overwrite=overwrite) as stage, _working("Reading the reviews") as step:
+        reviews = read(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+        if public in ("all", "none"):
+            if load is not None or stated is not None or reviewers is not None:
+                raise InputError(
+                    "--load, --loads and --reviewers go with a file of public scores, not with --public all"
+                )
+            visible: str | PublicRecord = public
+        else:
+            visible = read_public(public, load=load, loads=stated, reviewers=reviewers, scale=scale)
+        step("Drawing noise, bounding the truth from public data, projecting")
+        made = make(
+            reviews,
+            public=visible,
+            quantity=quantity,
+            mechanism=mechanism,
+            unit=unit,
+            region=region,
+            estimator=estimator,
+            lone=opt.parse_lone(lone),
+        )
+        made.write_into(stage)
+    _report(made, output, as_json=as_json)
+
+
+@app.command(epilog="Example:  peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out")
+def refine(
+    noisy: Annotated[str, typer.Argument(help="The noisy vector: one number a line, a column 'noisy', or JSON.")],
+    *,
+    public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
+    output: opt.Output,
+    quantity: opt.Quantity = "ratings",
+    noise_scale: Annotated[float | None, typer.Option(help="Scale of its Laplace noise, where known.")] = None,
+    words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
+    region: opt.Region = "chain",
+    estimator: opt.Estimator = "projection",
+    lone: opt.Lone = "refuse",
+    load: opt.Load = None,
+    loads: opt.Loads = None,
+    reviewers: opt.Reviewers = None,
+    score_scale: opt.ScoreScale = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Sharpen a noisy vector that someone published: never less accurate, and as private."""
+    from peerveil.files import staged_folder
+    from peerveil.mechanisms import External, Laplace
+    from peerveil.noisy_files import read_noisy
+    from peerveil.public_files import read_public
+    from peerveil.refinement import refine as sharpen
+    from peerveil.weights import weigh
+
+    if words is not None and noise_scale is not None:
+        raise InputError("give --words or --noise-scale, not both")
+    mechanism = Laplace(scale=noise_scale) if noise_scale is not None else External(words=words) if words else None
+    with staged_folder(output, overwrite=overwrite) as stage, _working("Reading") as step:
+        vector = read_noisy(noisy)
+        stated = opt.parse_loads(loads)
+        record = read_public(public, load=load, loads=stated, reviewers=reviewers, scale=opt.parse_scale(score_scale))
+        step("Bounding the truth from public data, projecting")
+        weights = weigh(record, quantity, lone=opt.parse_lone(lone))
+        made = sharpen(vector, weights, mechanism=mechanism, region=region, estimator=estimator)
+        made.write_into(stage)
+    _report(made, output, as_json=as_json)
+
+
+@app.command(epilog="Example:  peerveil demo")
+def demo(
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder to write; the default one is replaced.")
+    ] = "peerveil-demo",
+    seed: Annotated[int, typer.Option(help="Which synthetic conference.")] = 1,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the two releases.")] = 1.0,
+) -> None:
+    """Make a synthetic conference and release its ratings and miscalibration, end to end."""
+    from peerveil.cli.demo import run
+
+    run(Path(output), seed=seed, epsilon=epsilon, overwrite=output == "peerveil-demo")
+
+
+def _report(made: Release, output: str, *, as_json: bool) -> None:
+    from peerveil.cli.show import out, release_panel
+
+    if as_json:
+        _print_json(
+            {
+                "folder": output,
+                "quantity": made.quantity,
+                "reviewers": made.reviewers,
+                "guarantee": made.guarantee.summary,
+                "notes": list(made.notes),
+            }
+        )
+    else:
+        out.print(release_panel(made))
+        out.print(f"Written: {Path(output) / 'release.json'}, {Path(output) / 'release.csv'}", soft_wrap=True)
+
+
+def _print_json(facts: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")

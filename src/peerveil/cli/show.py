@@ -1,0 +1,84 @@
+"""What the command line shows of a release."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from peerveil.bundle import Release
+from peerveil.guarantee import NOT_PROTECTED
+from peerveil.record import Floats
+
+out = Console()
+err = Console(stderr=True)
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int = 32) -> str:
+    """A bar of a share of the width, to an eighth of a character.
+
+    >>> bar(0.5, width=4)
+    '██'
+    """
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
+
+
+def histogram(values: Floats, bins: int = 12) -> Table:
+    """How many reviewers have which mean."""
+    low, high = float(values[0]), float(values[-1])
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    counts, edges = np.histogram(values, bins=bins, range=(low, high))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", style="dim", no_wrap=True)
+    for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        table.add_row(f"{left:.2f} to {right:.2f}", Text(bar(count / counts.max()), style="cyan"), str(count))
+    return table
+
+
+def release_panel(release: Release) -> Panel:
+    """What was released, and with which promise."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column()
+    loads = release.loads
+    facts.add_row("record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers")
+    facts.add_row("loads", loads.describe())
+    facts.add_row("public", release.public)
+    facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
+    facts.add_row("promise", release.guarantee.promise)
+    facts.add_row("limits", NOT_PROTECTED)
+    for note in release.notes:
+        facts.add_row("note", note)
+    title = f"[bold]{release.quantity}[/bold]: reviewers by their released mean"
+    return Panel(Group(histogram(release.values), Text(), facts), title=title, title_align="left")
+
+
+def facts_table(facts: dict[str, object]) -> Table:
+    """Names and values, a row each."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, value in facts.items():
+        table.add_row(name, "; ".join(map(str, value)) or "none" if isinstance(value, list) else str(value))
+    return table
+
+
+def error_table(errors: dict[str, float]) -> Table:
+    """Root mean squared errors, each as a bar on a logarithmic scale."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("what is published")
+    table.add_column("typical error of a mean", justify="right")
+    table.add_column("(logarithmic)")
+    logs = {name: np.log10(max(value, 1e-12)) for name, value in errors.items()}
+    low, high = min(logs.values()) - 0.5, max(logs.values())
+    for name, value in errors.items():
+        table.add_row(name, f"{value:.3g}", Text(bar((logs[name] - low) / (high - low), 24), style="magenta"))
+    return table

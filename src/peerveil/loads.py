@@ -1,0 +1,200 @@
+"""How many reviews the reviewers hold, as far as that is public."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import RecordError
+
+#: How a caller may state loads: counts per load, a range ``(low, high)``, or the set of loads.
+LoadsStatement = Mapping[int, int] | Collection[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loads:
+    """The public knowledge of reviewers' loads. Make one with :func:`declare_loads`.
+
+    Attributes:
+        reviewers: number of reviewers, ``n``.
+        reviews: number of reviews, ``N``.
+        sizes: the loads that may occur, ascending.
+        counts: how many reviewers have each of ``sizes``, or ``None`` where only the set is public.
+
+    >>> declare_loads(12, load=3)
+    Loads(reviewers=4, reviews=12, sizes=(3,), counts=(4,))
+    >>> declare_loads(11, loads={3, 2}, reviewers=4).counts    # two sizes: the counts follow
+    (1, 3)
+    >>> declare_loads(11, loads=(1, 6), reviewers=4).counts is None
+    True
+    """
+
+    reviewers: int
+    reviews: int
+    sizes: tuple[int, ...]
+    counts: tuple[int, ...] | None
+
+    def __post_init__(self) -> None:
+        if not self.sizes or any(b <= a for a, b in pairwise((0, *self.sizes))):
+            raise RecordError(f"loads must be distinct whole numbers of at least 1, got {self.sizes}")
+        if self.counts is not None:
+            if len(self.counts) != len(self.sizes) or min(self.counts) < 1:
+                raise RecordError(f"each load needs a count of at least 1, got {self.counts}")
+            held = sum(s * c for s, c in zip(self.sizes, self.counts, strict=True))
+            if sum(self.counts) != self.reviewers or held != self.reviews:
+                raise RecordError(
+                    f"loads do not add up: {self._counts_text()} make {sum(self.counts)} reviewers and {held} "
+                    f"reviews, but the record has {self.reviewers} reviewers and {self.reviews} reviews"
+                )
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every reviewer is known to have the same load."""
+        return len(self.sizes) == 1
+
+    @property
+    def smallest(self) -> int:
+        """The least load that may occur."""
+        return self.sizes[0]
+
+    @property
+    def largest(self) -> int:
+        """The greatest load that may occur."""
+        return self.sizes[-1]
+
+    def per_reviewer(self) -> npt.NDArray[np.int64]:
+        """The multiset of loads, descending; only where the counts are public."""
+        if self.counts is None:
+            raise RecordError("only the set of loads is public, not how many reviewers have each")
+        return np.repeat(np.array(self.sizes, dtype=np.int64), self.counts)[::-1]
+
+    def describe(self) -> str:
+        """The loads in words.
+
+        >>> declare_loads(11, loads={2: 1, 3: 3}).describe()
+        '1 reviewer with 2 reviews, 3 reviewers with 3 reviews'
+        """
+        if self.counts is not None:
+            return self._counts_text()
+        low, high = self.smallest, self.largest
+        if self.sizes == tuple(range(low, high + 1)):
+            return f"between {low} and {high} reviews each"
+        return f"{', '.join(map(str, self.sizes[:-1]))} or {high} reviews each"
+
+    def _counts_text(self) -> str:
+        assert self.counts is not None  # noqa: S101 - callers checked
+        return ", ".join(
+            f"{count} reviewer{'s'[: count != 1]} with {size} review{'s'[: size != 1]}"
+            for size, count in zip(self.sizes, self.counts, strict=True)
+        )
+
+
+def declare_loads(
+    reviews: int,
+    *,
+    load: int | None = None,
+    loads: LoadsStatement | None = None,
+    reviewers: int | None = None,
+    papers: int | None = None,
+) -> Loads:
+    """Turn what a user states about loads into :class:`Loads`, or say which numbers disagree.
+
+    Args:
+        reviews: number of reviews in the record.
+        load: every reviewer's load.
+        loads: counts per load (``{3: 800, 4: 900}``), a range of loads (the tuple ``(1, 6)``), or the set of
+            loads that occur (``{3, 4}``). A range or a set needs ``reviewers``.
+        reviewers: number of reviewers. Alone, it leaves the loads open: nothing is assumed about them.
+        papers: number of papers; nobody's load exceeds it.
+
+    >>> declare_loads(10, load=3)
+    Traceback (most recent call last):
+    peerveil.errors.RecordError: load=3 does not divide the 10 reviews of the record: ...
+    """
+    if load is not None and loads is not None:
+        raise RecordError(f"state load= or loads=, not both (got load={load}, loads={loads})")
+    if reviewers is not None:
+        _whole("reviewers", reviewers)
+    if load is not None:
+        return _uniform(reviews, _whole("load", load), reviewers)
+    if isinstance(loads, Mapping):
+        return _counted(reviews, loads, reviewers)
+    if reviewers is None:
+        raise RecordError(
+            "what is public about loads must be stated: load= (every reviewer has it), "
+            "loads={load: count, …}, loads=(low, high) or a set with reviewers=, or reviewers= alone"
+        )
+    if loads is None:
+        return _among(reviews, range(1, (papers or reviews) + 1), reviewers)
+    stated = [_whole("loads", size) for size in loads]
+    if isinstance(loads, tuple) and len(stated) == 2:
+        if stated[0] > stated[1]:
+            raise RecordError(f"loads=(low, high) needs low <= high, got {loads}")
+        return _among(reviews, range(stated[0], stated[1] + 1), reviewers)
+    return _among(reviews, sorted(set(stated)), reviewers)
+
+
+def _whole(name: str, value: int) -> int:
+    if isinstance(value, bool) or value != int(value) or value < 1:
+        raise RecordError(f"{name} must be a whole number of at least 1, got {value}")
+    return int(value)
+
+
+def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
+    if reviews % load:
+        raise RecordError(
+            f"load={load} does not divide the {reviews} reviews of the record: {reviews // load} reviewers would "
+            f"leave {reviews % load} over; state loads={{load: count, …}} if loads differ"
+        )
+    if reviewers is not None and reviewers * load != reviews:
+        raise RecordError(
+            f"reviewers={reviewers} with load={load} make {reviewers * load} reviews, but the record has {reviews}"
+        )
+    return Loads(reviewers=reviews // load, reviews=reviews, sizes=(load,), counts=(reviews // load,))
+
+
+def _counted(reviews: int, loads: Mapping[int, int], reviewers: int | None) -> Loads:
+    counts = {_whole("loads", size): int(count) for size, count in loads.items() if count}
+    if any(count < 0 for count in counts.values()):
+        raise RecordError(f"counts of loads must not be negative, got {dict(loads)}")
+    sizes = tuple(sorted(counts))
+    total = sum(counts.values())
+    return Loads(
+        reviewers=total if reviewers is None else reviewers,
+        reviews=reviews,
+        sizes=sizes,
+        counts=tuple(counts[size] for size in sizes),
+    )
+
+
+def _among(reviews: int, sizes: Collection[int], reviewers: int) -> Loads:
+    """Loads known only as a set, narrowed to what arithmetic on public numbers leaves possible."""
+    stated = sorted(sizes)
+    low, high = stated[0], stated[-1]
+    if not low * reviewers <= reviews <= high * reviewers:
+        raise RecordError(
+            f"reviewers={reviewers} with loads from {low} to {high} hold between {low * reviewers} and "
+            f"{high * reviewers} reviews, but the record has {reviews}"
+        )
+    # One reviewer's load is what the other n - 1 leave: no more than if they all had the least, and so on.
+    most, least = reviews - (reviewers - 1) * low, reviews - (reviewers - 1) * high
+    possible = tuple(size for size in stated if least <= size <= most)
+    if possible and len(possible) < len(stated):
+        return _among(reviews, possible, reviewers)
+    if len(possible) > 2:
+        return Loads(reviewers=reviewers, reviews=reviews, sizes=possible, counts=None)
+    if len(possible) == 2:
+        extra, left = divmod(reviews - low * reviewers, high - low)
+        if left == 0:
+            counts = {low: reviewers - extra, high: extra}
+            return _counted(reviews, counts, reviewers)
+    elif len(possible) == 1:
+        return _uniform(reviews, possible[0], reviewers)
+    raise RecordError(
+        f"no numbers of reviewers with loads {', '.join(map(str, stated))} make {reviewers} reviewers and "
+        f"{reviews} reviews"
+    )

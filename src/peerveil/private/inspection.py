@@ -1,0 +1,58 @@
+"""What is in a file, in numbers that name nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from peerveil.private.readers import read
+from peerveil.private.readers.table import REVIEWER_NAMES
+from peerveil.public_files import scores_by_paper
+from peerveil.record import check_scale
+from peerveil.tables import Source, read_table
+
+
+def inspect(
+    source: Source,
+    *,
+    scale: tuple[float, float] | None = None,
+    paper: str | None = None,
+    reviewer: str | None = None,
+    score: str | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know
+) -> dict[str, Any]:
+    """Counts, loads, the scores' range and problems of a private or public file; no identity, no mean.
+
+    >>> import polars as pl
+    >>> inspect(pl.DataFrame({"paper": ["a", "b"], "ratings": ["6;8;5", "3"]}))["problems"]
+    ['1 of 2 papers have a single review: their miscalibration is not defined']
+    """
+    table = read_table(source, format=format)
+    facts: dict[str, Any] = {"file": table.name, "format": table.kind, "columns": table.header()}
+    problems: list[str] = []
+    if reviewer is not None or table.matches(REVIEWER_NAMES):
+        reviews = read(source, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+        facts |= {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
+        facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
+        if reviews.reviewers < 2:
+            problems.append("one reviewer only: nothing can be released")
+        sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
+        scores = reviews.score
+    else:
+        by_paper, without = scores_by_paper(table, paper, score)
+        scores = np.array([x for row in by_paper.values() for x in row])
+        check_scale(scores, scale)
+        sizes = [len(row) for row in by_paper.values()]
+        facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
+        if without:
+            problems.append(f"{without} papers have no score and are left out")
+    alone = sum(size == 1 for size in sizes)
+    if alone:
+        problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
+    facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
+    facts["scores"] = f"{scores.min():g} to {scores.max():g}, {np.unique(scores).size} different values"
+    facts["declared scale"] = "none" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
+    facts["problems"] = problems
+    return facts

@@ -1,0 +1,162 @@
+"""The private record: who gave which score to which paper, without names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from peerveil.errors import InputError, RecordError
+from peerveil.loads import Loads, declare_loads
+from peerveil.record import Floats, Ints, PublicRecord, check_scale
+
+EXPLAIN_PUBLIC = (
+    "which scores are public must be stated: public='all' if everyone can see every score and how many reviewers have "
+    "which load, or the public record itself (a PublicRecord, or its file on the command line). Scores that are "
+    "not public must never shape a release"
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reviews:
+    """All reviews of a conference, with reviewers as bare numbers: names are forgotten on reading.
+
+    Reviews are sorted by paper, score and reviewer. Make one with :func:`peerveil.read` or :meth:`from_columns`.
+
+    >>> reviews = Reviews.from_columns(["p1", "p1", "p2", "p2"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
+    >>> reviews
+    Reviews(2 papers, 4 reviews, 2 reviewers; contents private)
+    >>> reviews.public("all")
+    PublicRecord(2 papers, 4 reviews, 2 reviewers: 2 reviewers with 2 reviews)
+    """
+
+    papers: tuple[str, ...]
+    paper: Ints
+    reviewer: Ints
+    score: Floats
+    scale: tuple[float, float] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for array in (self.paper, self.reviewer, self.score):
+            array.flags.writeable = False
+        if not np.isfinite(self.score).all():
+            raise RecordError("scores must be finite numbers")
+        check_scale(self.score, self.scale)
+        order = np.lexsort((self.reviewer, self.score, self.paper))
+        if not np.array_equal(order, np.arange(order.size)):
+            raise RecordError("reviews must be sorted by paper, score and reviewer")
+        pairs = self.paper * (int(self.reviewer.max(initial=0)) + 1) + self.reviewer
+        if np.unique(pairs).size < pairs.size:
+            raise RecordError("a reviewer has two reviews of one paper; keep one of them")
+
+    @classmethod
+    def from_columns(
+        cls,
+        papers: Sequence[str],
+        reviewers: Sequence[str],
+        scores: Sequence[float] | Floats,
+        *,
+        scale: tuple[float, float] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Reviews:
+        """Reviews from parallel columns in any order."""
+        score = np.array(scores, dtype=np.float64)
+        if not len(papers) == len(reviewers) == score.size > 0:
+            raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
+        names = sorted(set(papers))
+        paper = _codes(papers, names)
+        reviewer = _codes(reviewers, sorted(set(reviewers)))
+        order = np.lexsort((reviewer, score, paper))
+        return cls(
+            papers=tuple(names),
+            paper=paper[order],
+            reviewer=reviewer[order],
+            score=score[order],
+            scale=scale,
+            notes=notes,
+        )
+
+    @property
+    def reviewers(self) -> int:
+        """Number of reviewers."""
+        return int(self.reviewer.max()) + 1
+
+    def loads(self) -> Loads:
+        """How many reviewers have which load. Public only if it is stated to be."""
+        sizes, counts = np.unique(np.bincount(self.reviewer), return_counts=True)
+        return declare_loads(self.score.size, loads=dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
+
+    def public(self, visible: str | PublicRecord) -> PublicRecord:
+        """The public part, as stated; the only way from private to public.
+
+        Args:
+            visible: ``"all"`` if every score and the number of reviewers with each load are public; or a public
+                record, which is checked against these reviews paper by paper and then used as it is.
+        """
+        if isinstance(visible, PublicRecord):
+            self._check(visible)
+            return visible
+        if visible == "all":
+            return PublicRecord.from_reviews(
+                self.papers, self.paper, self.score, self.loads(), scale=self.scale, notes=self.notes
+            )
+        if visible == "none":
+            raise InputError("public='none' (hidden scores) is not supported yet; nothing was released")
+        raise InputError(f"{EXPLAIN_PUBLIC}; got public={visible!r}")
+
+    def _check(self, record: PublicRecord) -> None:
+        """Refuse a public record that these reviews do not have, without telling more than it already says."""
+        ours, theirs = set(self.papers), set(record.papers)
+        for names, where, other in (
+            (theirs - ours, "public", "private"),
+            (ours - theirs, "private", "public"),
+        ):
+            if names:
+                raise RecordError(
+                    f"{len(names)} papers of the {where} record are not in the {other} one, first "
+                    f"{_shown(min(names))}; both must hold the same papers"
+                )
+        differs = np.flatnonzero(np.bincount(self.paper) != record.sizes())
+        if differs.size:
+            paper = _shown(self.papers[int(differs[0])])
+            raise RecordError(
+                f"{differs.size} papers have other numbers of scores in the public record than reviews in the private "
+                f"one, first {paper}"
+            )
+        unequal = np.unique(self.paper[self.score != record.score])
+        if unequal.size:
+            raise RecordError(
+                f"{unequal.size} papers have other scores in the public record than in the private one, first "
+                f"{_shown(self.papers[int(unequal[0])])}"
+            )
+        self._check_loads(record.loads)
+
+    def _check_loads(self, stated: Loads) -> None:
+        own = self.loads()
+        if stated.reviewers != own.reviewers:
+            raise RecordError(
+                f"the public record states {stated.reviewers} reviewers, the private file has {own.reviewers}"
+            )
+        if (stated.counts is not None and stated != own) or not set(own.sizes) <= set(stated.sizes):
+            raise RecordError(
+                f"the public record states loads that the private file does not have ({stated.describe()}); state the "
+                "true loads, or only a range that holds them"
+            )
+
+    def __repr__(self) -> str:
+        return (
+            f"Reviews({len(self.papers)} papers, {self.score.size} reviews, {self.reviewers} reviewers; "
+            "contents private)"
+        )
+
+
+def _shown(paper: str) -> str:
+    """A paper's name for a message; a name with an @ may be a person's, in a column taken for papers by mistake."""
+    return "(name not shown)" if "@" in paper else repr(paper)
+
+
+def _codes(values: Sequence[str], names: Sequence[str]) -> Ints:
+    code = {name: i for i, name in enumerate(names)}
+    return np.fromiter((code[value] for value in values), dtype=np.int64, count=len(values))

@@ -1,0 +1,86 @@
+"""Reading public records: scores per paper, without reviewers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from peerveil.loads import LoadsStatement, declare_loads
+from peerveil.record import PublicRecord
+from peerveil.tables import Source, Table, is_missing, read_table
+
+PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
+RATING_NAMES = ("ratings", "rating", "scores", "score", "overall")
+
+
+def read_public(
+    source: Source,
+    *,
+    load: int | None = None,
+    loads: LoadsStatement | None = None,
+    reviewers: int | None = None,
+    scale: tuple[float, float] | None = None,
+    paper: str | None = None,
+    ratings: str | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know
+) -> PublicRecord:
+    """Read a public record from a file or frame: a row a paper (``6;8;5``) or a row a review.
+
+    Args:
+        source: a CSV, TSV, Parquet or JSON lines file, or a polars or pandas frame.
+        load: every reviewer's load.
+        loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
+        reviewers: number of reviewers; needed with a range or a set.
+        scale: the lowest and highest possible score.
+        paper: the column of papers, where its name is not a usual one.
+        ratings: the column of scores, where its name is not a usual one.
+        format: the file's format; found from its content by default.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"paper": ["b", "a"], "ratings": ["6;8;5", "3;4"]})
+    >>> read_public(frame, loads={1: 1, 2: 2})
+    PublicRecord(2 papers, 5 reviews, 3 reviewers: 1 reviewer with 1 review, 2 reviewers with 2 reviews)
+    """
+    by_paper, without = scores_by_paper(read_table(source, format=format), paper, ratings)
+    papers = list(by_paper)
+    score = np.array([x for scores in by_paper.values() for x in scores])
+    index = np.repeat(np.arange(len(papers), dtype=np.int64), [len(scores) for scores in by_paper.values()])
+    notes = (f"{without} papers without a score were left out",) if without else ()
+    declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(papers))
+    return PublicRecord.from_reviews(papers, index, score, declared, scale=scale, notes=notes)
+
+
+def scores_by_paper(
+    table: Table, paper: str | None = None, ratings: str | None = None
+) -> tuple[dict[str, list[float]], int]:
+    """The scores of each paper that has any, and the number of papers that have none."""
+    names = table.text(table.find("paper", PAPER_NAMES, paper))
+    column = table.find("ratings", RATING_NAMES, ratings)
+    cells = table.columns[column]
+    row_a_review = len(set(names)) < len(names)
+    scores: dict[str, list[float]] = {}
+    without = 0
+    for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
+        parts = _parts(cell)
+        if row_a_review and len(parts) > 1:
+            raise table.error(
+                "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review",
+                row=row,
+                column=column,
+            )
+        if parts:
+            scores.setdefault(name, []).extend(table.number(part, row=row, column=column) for part in parts)
+        elif row_a_review:
+            raise table.error("the score is missing", row=row, column=column)
+        else:
+            without += 1
+    if not scores:
+        raise table.error("holds no scores", column=column)
+    return scores, without
+
+
+def _parts(cell: Any) -> list[Any]:
+    if is_missing(cell):
+        return []
+    return cell.split(";") if isinstance(cell, str) else [cell]

@@ -1,0 +1,182 @@
+"""The public record of a conference: which scores each paper got, not who gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import RecordError
+from peerveil.loads import Loads, LoadsStatement, declare_loads
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublicRecord:
+    """What everyone may see of a conference's reviews, in an order that carries no information.
+
+    Papers are sorted by name and the scores of each paper ascend, so two assignments with the same public
+    part give the same object, bit for bit. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
+
+    Attributes:
+        papers: names of the papers, sorted.
+        paper: for each review the index of its paper, ascending.
+        score: for each review its score.
+        loads: what is public about the reviewers' loads.
+        scale: the declared lowest and highest possible score, if declared.
+        notes: what was left out on the way here, and why.
+
+    >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
+    >>> record.rows()
+    [[6.0, 8.0], [3.0, 5.0]]
+    """
+
+    papers: tuple[str, ...]
+    paper: Ints
+    score: Floats
+    loads: Loads
+    scale: tuple[float, float] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _freeze(self.paper, self.score)
+        if not np.isfinite(self.score).all():
+            raise RecordError("scores must be finite numbers")
+        if any(b <= a for a, b in zip(self.papers, self.papers[1:], strict=False)):
+            raise RecordError("papers must be sorted by name, each once")
+        order = np.lexsort((self.score, self.paper))
+        if not np.array_equal(order, np.arange(order.size)):
+            raise RecordError("reviews must be sorted by paper, then by score")
+        check_scale(self.score, self.scale)
+        check_assignable(self.sizes(), self.loads)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Iterable[float]],
+        *,
+        papers: Sequence[str] | None = None,
+        load: int | None = None,
+        loads: LoadsStatement | None = None,
+        reviewers: int | None = None,
+        scale: tuple[float, float] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> PublicRecord:
+        """A record from one row of scores a paper; loads as in :func:`peerveil.loads.declare_loads`."""
+        listed = [np.array(list(row), dtype=np.float64) for row in rows]
+        names = number_papers(len(listed)) if papers is None else [str(name) for name in papers]
+        if len(names) != len(listed):
+            raise RecordError(f"papers has {len(names)} names for {len(listed)} rows")
+        if not listed or not all(row.size for row in listed):
+            raise RecordError("every paper needs at least one score, and the record at least one paper")
+        paper = np.repeat(np.arange(len(listed), dtype=np.int64), [row.size for row in listed])
+        score = np.concatenate(listed)
+        declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
+        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes)
+
+    @classmethod
+    def from_reviews(
+        cls,
+        papers: Sequence[str],
+        paper: Ints,
+        score: Floats,
+        loads: Loads,
+        *,
+        scale: tuple[float, float] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> PublicRecord:
+        """A record from parallel arrays in any order; they are put in the canonical one."""
+        if len(set(papers)) != len(papers):
+            raise RecordError("a paper's name occurs twice")
+        by_name = sorted(range(len(papers)), key=papers.__getitem__)
+        rank = np.empty(len(papers), dtype=np.int64)
+        rank[by_name] = np.arange(len(papers))
+        order = np.lexsort((score, rank[paper]))
+        return cls(
+            papers=tuple(papers[i] for i in by_name),
+            paper=rank[paper][order],
+            score=score[order],
+            loads=loads,
+            scale=scale,
+            notes=notes,
+        )
+
+    def sizes(self) -> Ints:
+        """Number of reviews of each paper."""
+        return np.bincount(self.paper, minlength=len(self.papers))
+
+    def rows(self) -> list[list[float]]:
+        """The scores of each paper, ascending."""
+        return split_rows(self.score, self.sizes())
+
+    def __repr__(self) -> str:
+        return (
+            f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews, "
+            f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
+        )
+
+
+def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
+    """Refuse scores outside the declared scale."""
+    if scale is None:
+        return
+    low, high = scale
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise RecordError(f"scale must be two finite numbers, the lower first, got {scale}")
+    outside = int(np.count_nonzero((scores < low) | (scores > high)))
+    if outside:
+        raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")
+
+
+def check_assignable(sizes: Ints, loads: Loads) -> None:
+    """Refuse a record that no assignment can have (Gale and Ryser), with the numbers that disagree.
+
+    >>> check_assignable(np.array([3, 1]), declare_loads(4, load=2))
+    Traceback (most recent call last):
+    peerveil.errors.RecordError: a paper has 3 reviews but there are only 2 reviewers, and nobody reviews ...
+    """
+    most = int(sizes.max())
+    if most > loads.reviewers:
+        raise RecordError(
+            f"a paper has {most} reviews but there are only {loads.reviewers} reviewers, and nobody reviews a "
+            "paper twice"
+        )
+    needed = loads.largest if loads.counts is not None else loads.smallest
+    if needed > sizes.size:
+        raise RecordError(
+            f"a reviewer has a load of {needed} but there are only {sizes.size} papers, and nobody reviews a "
+            "paper twice"
+        )
+    if loads.counts is None or loads.uniform:
+        return
+    # The j busiest reviewers hold at most min(k_r, j) reviews of paper r.
+    busiest = np.cumsum(loads.per_reviewer())
+    papers_with_at_least = np.cumsum(np.bincount(sizes, minlength=loads.reviewers + 1)[::-1])[::-1]
+    room = np.cumsum(papers_with_at_least[1 : loads.reviewers + 1])
+    short = np.flatnonzero(busiest > room)
+    if short.size:
+        j = int(short[0])
+        raise RecordError(
+            f"the {j + 1} busiest reviewers would hold {busiest[j]} reviews, but the papers have room for only "
+            f"{room[j]} of theirs: nobody reviews a paper twice"
+        )
+
+
+def number_papers(count: int) -> list[str]:
+    """Names for papers that have none, in an order that sorting keeps."""
+    width = len(str(count))
+    return [f"paper {i:0{width}d}" for i in range(1, count + 1)]
+
+
+def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
+    """Cut a flat array into one list a paper."""
+    return [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])]
+
+
+def _freeze(*arrays: npt.NDArray[np.generic]) -> None:
+    for array in arrays:
+        array.flags.writeable = False

@@ -1,0 +1,107 @@
+"""From a noisy vector and the public record to what is published. Nothing private is in reach here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.bundle import Release
+from peerveil.errors import InputError
+from peerveil.guarantee import Guarantee
+from peerveil.mechanisms import External, Mechanism
+from peerveil.projection import project
+from peerveil.regions import region as make_region
+from peerveil.weights import PublicWeights
+
+ESTIMATORS = ("projection",)
+
+
+def refine(
+    noisy: npt.ArrayLike,
+    weights: PublicWeights,
+    *,
+    mechanism: Mechanism | None = None,
+    region: str = "chain",
+    estimator: str = "projection",
+) -> Release:
+    """Sharpen a noisy vector that was published elsewhere.
+
+    The result is never further from the truth than the noisy vector, whatever the truth, and as private.
+
+    Args:
+        noisy: the published vector, one entry a reviewer, in order of rank.
+        weights: public weights of the same record and quantity.
+        mechanism: how the vector was made private, as its source states it.
+        region: which region to project on.
+        estimator: ``"projection"``.
+
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> release = pv.refine([-1.0, 2.5, 2.0, 9.5], weights, mechanism=pv.External(words="Noise by the 2024 chairs."))
+    >>> release.values.round(4).tolist()
+    [1.0, 2.75, 2.75, 5.0]
+    """
+    source = (
+        External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
+    )
+    return assemble(
+        noisy,
+        weights,
+        mechanism=source,
+        guarantee=Guarantee(kind="stated", statement=_stated(source)),
+        public="as declared by whoever refined the vector",
+        region=region,
+        estimator=estimator,
+    )
+
+
+def assemble(
+    noisy: npt.ArrayLike,
+    weights: PublicWeights,
+    *,
+    mechanism: Mechanism,
+    guarantee: Guarantee,
+    public: str,
+    region: str,
+    estimator: str,
+    notes: tuple[str, ...] = (),
+) -> Release:
+    """A release from a noisy vector, public weights and a claim: the only way any release is made."""
+    check_estimator(estimator)
+    bounds = make_region(weights, region)
+    projection = project(noisy, bounds)
+    return Release(
+        quantity=weights.quantity,
+        values=projection.values,
+        noisy=np.array(noisy, dtype=np.float64),
+        lower=bounds.lower,
+        upper=bounds.upper,
+        guarantee=guarantee,
+        mechanism=mechanism.describe(),
+        region=bounds.name,
+        estimator=estimator,
+        papers=weights.sizes().size,
+        loads=weights.loads,
+        public=public,
+        record_digest=weights.digest(),
+        gap=projection.gap,
+        notes=(*notes, *bounds.notes),
+        created=datetime.now(UTC).replace(microsecond=0),
+        software=f"peerveil {version('peerveil')}",
+    )
+
+
+def check_estimator(estimator: str) -> None:
+    """Refuse an estimator that does not exist."""
+    if estimator not in ESTIMATORS:
+        raise InputError(f"estimator must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}")
+
+
+def _stated(mechanism: Mechanism) -> str:
+    if isinstance(mechanism, External):
+        return mechanism.words
+    parameters = ", ".join(f"{k} {v:g}" for k, v in mechanism.describe().items() if isinstance(v, float | int))
+    return f"{mechanism.name} noise ({parameters})."

@@ -1,0 +1,177 @@
+"""The paper's region: per-entry bounds from chains of valid tuples and from marking (its Algorithms 1 and 2).
+
+The bound on entry ``i`` is the mean of the first tuple, after the one taken for entry ``i - 1``, that
+
+- C1: ends a left chain of at least ``i`` tuples, each disjoint from the one before, and
+- C2: leaves at most ``n - i`` reviews of every paper unmarked, where a review is marked by the first tuple that
+  holds it.
+
+See docs/mathematics.md, "The chain region", for why the shortcuts taken here do not change a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from peerveil.errors import RecordError
+from peerveil.regions.baseline import baseline
+from peerveil.regions.convex import Floats, Region
+from peerveil.regions.tuples import TupleOrder, WeightTuple
+from peerveil.weights import PublicWeights
+
+#: Loads above this are left to weaker bounds at once: their chains never leave the first tuples.
+LONGEST_LOAD = 64
+
+#: Work allowed a side before the weaker bound is taken, in tuples listed and levels looked at.
+EFFORT = 500_000
+EFFORT_PER_REVIEWER = 60
+
+
+def chain(weights: PublicWeights) -> Region:
+    """The region of the paper's algorithm: chain bounds, order and total.
+
+    >>> weights = PublicWeights.from_rows([[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 2, 3]], load=3)
+    >>> region = chain(weights)
+    >>> region.lower.tolist() == region.upper.tolist() == [0, 1 / 3, 2 / 3, 1]
+    True
+    """
+    base = baseline(weights)
+    sizes = weights.loads.sizes
+    if weights.loads.largest > LONGEST_LOAD:
+        lower, upper = base.lower, base.upper
+        notes: tuple[str, ...] = (f"loads above {LONGEST_LOAD}: chain bounds left at the range of the weights",)
+    else:
+        lower, exact_below = lower_bounds(weights.rows_low(), weights.reviewers, sizes)
+        negated = [[-x for x in row] for row in weights.rows_high()]
+        mirrored, exact_above = lower_bounds(negated, weights.reviewers, sizes)
+        upper = -mirrored[::-1]
+        notes = tuple(
+            f"{side} chain bounds: exact for {exact} of {weights.reviewers} entries, "
+            "for the others a weaker bound that needs less work"
+            for side, exact in (("lower", exact_below), ("upper", exact_above))
+            if exact < weights.reviewers
+        )
+    return Region(
+        name="chain",
+        lower=lower,
+        upper=upper,
+        cumulative_lower=base.cumulative_lower,
+        cumulative_upper=base.cumulative_upper,
+        total=base.total,
+        notes=notes,
+    )
+
+
+def lower_bounds(
+    rows: Sequence[Sequence[float]], reviewers: int, sizes: Sequence[int], *, effort: int | None = None
+) -> tuple[Floats, int]:
+    """Lower bounds on the ascending means, and how many of them are the paper's own.
+
+    The others, where ``effort`` ran out, are valid but may be smaller.
+    """
+    order = TupleOrder.of(rows, sizes)
+    limit = EFFORT + EFFORT_PER_REVIEWER * reviewers if effort is None else effort
+    starts = _marking_tuples(order, reviewers)
+    taken: list[int] = []  # the cost of the tuple taken for each entry
+    chains = _Chains()
+    for cost, reviews in order.ascending():
+        length = chains.add(reviews)
+        start = starts.get(len(taken) + 1)
+        if length > len(taken) and (start is None or cost >= start.cost):
+            taken.append(cost)
+        # Where an entry waits for a marking tuple further on, no tuple before that one can be taken, and that one
+        # is if its chain is long enough, which the tuples listed so far may already show.
+        while (start := starts.get(len(taken) + 1)) and start.cost > cost:
+            if chains.length(start.reviews) <= len(taken):
+                break
+            taken.append(start.cost)
+        if len(taken) >= reviewers:
+            return np.array([order.mean(c) for c in taken]), reviewers
+        if chains.work > limit:
+            return _completed(order, taken, cost, starts, reviewers), len(taken)
+    raise RecordError(
+        f"no valid assignment exists: the papers' {order.offset[-1]} reviews cannot be dealt to {reviewers} "
+        f"reviewers with loads {', '.join(map(str, sizes))} without anyone reviewing a paper twice"
+    )
+
+
+def _marking_tuples(order: TupleOrder, reviewers: int) -> dict[int, WeightTuple]:
+    """For each entry that C2 concerns, the tuple at which C2 starts to hold.
+
+    Entry ``i`` needs at least ``k - (n - i)`` marked reviews of a paper with ``k``; the cheaper ones are marked
+    first. So only the last ``max k`` entries wait for anything.
+    """
+    latest: dict[int, tuple[int, int, int]] = {}
+    for paper, marks in enumerate(order.first_marks()):
+        for rank, cost in enumerate(marks):
+            entry = reviewers - len(marks) + rank + 1
+            latest[entry] = max(latest.get(entry, (cost, paper, rank)), (cost, paper, rank))
+    return {entry: order.marking_tuple(paper, rank) for entry, (_, paper, rank) in latest.items()}
+
+
+def _completed(
+    order: TupleOrder, taken: list[int], last: int, starts: dict[int, WeightTuple], reviewers: int
+) -> Floats:
+    """The bounds taken so far, and weaker ones for the entries whose tuples were not reached.
+
+    These tuples come after the last one listed and not before the entry's marking tuple. From the second entry on
+    they also have a disjoint tuple before them, so their mean is at least that of the two together.
+    """
+    pair = _mean_of_pair(order)
+    bounds = [order.mean(cost) for cost in taken]
+    for entry in range(len(taken) + 1, reviewers + 1):
+        known = [order.mean(last), bounds[-1] if bounds else order.mean(last)]
+        if entry in starts:
+            known.append(order.mean(starts[entry].cost))
+        if entry > 1:
+            known.append(pair)
+        bounds.append(max(known))
+    return np.array(bounds)
+
+
+def _mean_of_pair(order: TupleOrder) -> float:
+    """The least mean of two disjoint tuples together: twice the least load, at most two reviews of a paper."""
+    count = 2 * min(order.factors)
+    cheapest = sorted(cost for row in order.rows for cost in row[:2])[:count]
+    whole = sum(cost >> order.shift for cost in cheapest)
+    return whole * max(order.factors.values()) * min(order.factors) / (order.unit * len(cheapest))
+
+
+@dataclass
+class _Chains:
+    """Lengths of the longest left chains of tuples that come in ascending order.
+
+    A tuple's length is one more than the highest level that holds a tuple disjoint from it. Each level knows, for
+    each review, which of its tuples hold it, as the bits of one integer: the tuples that meet a new one are found
+    by a few unions, however many the level holds.
+    """
+
+    levels: list[tuple[dict[int, int], int]] = field(default_factory=list)
+    work: int = 0
+
+    def length(self, reviews: Sequence[int]) -> int:
+        """The length of the longest left chain that ends with these reviews after all tuples added so far."""
+        for level in range(len(self.levels), 0, -1):
+            self.work += 1
+            holders, count = self.levels[level - 1]
+            met = 0
+            for review in reviews:
+                met |= holders.get(review, 0)
+            if met != (1 << count) - 1:
+                return level + 1
+        return 1
+
+    def add(self, reviews: Sequence[int]) -> int:
+        """Add the next tuple and return its length."""
+        self.work += len(reviews)
+        length = self.length(reviews)
+        if length > len(self.levels):
+            self.levels.append(({}, 0))
+        holders, count = self.levels[length - 1]
+        for review in reviews:
+            holders[review] = holders.get(review, 0) | 1 << count
+        self.levels[length - 1] = (holders, count + 1)
+        return length

@@ -1,0 +1,41 @@
+"""How far one protected thing can move the sorted vector of means.
+
+Proofs are in docs/mathematics.md, "Sensitivities". All inputs are public.
+"""
+
+from __future__ import annotations
+
+import math
+
+from peerveil.guarantee import Unit
+from peerveil.weights import PublicWeights
+
+
+def l1_sensitivity(weights: PublicWeights, unit: Unit) -> float:
+    """An upper bound on the L1 distance of the sorted vectors of neighbouring assignments.
+
+    With ``R`` the range of the weights and loads from ``a`` to ``b``: an exchange of one review moves two means by at
+    most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, the others together by at
+    most ``R b/a``; with one load ``l`` for all, moves in opposite directions cancel and ``2R (1 - 1/l)`` is enough.
+
+    The bound holds for the means as computed: it is widened by their round-off.
+
+    >>> l1_sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "reviewer")    # 2R (1 - 1/2) and a bit
+    1.00000000000000...
+    >>> l1_sensitivity(PublicWeights.from_rows([[0, 1]], load=1), "reviewer")            # the vector is public
+    0.0
+    """
+    loads = weights.loads
+    low, high = weights.span
+    if low == high or loads.largest == 1:
+        return 0.0  # every assignment gives the same vector, to the last bit
+    width = math.nextafter(high - low, math.inf)
+    if unit == "review":
+        moved, bound = 2, 2 * width / loads.smallest
+    elif loads.uniform:
+        moved, bound = 1 + loads.largest, 2 * width * (1 - 1 / loads.largest)
+    else:
+        moved, bound = 1 + loads.largest, width * (1 + loads.largest / loads.smallest)
+    # A mean is one correctly rounded sum and one division: within 2**-52 of its size, before and after the move.
+    round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
+    return (bound + round_off) * (1 + 2.0**-50)

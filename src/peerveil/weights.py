@@ -1,0 +1,165 @@
+"""Weights: what each review contributes to its reviewer's mean. Computed from public data alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from peerveil.errors import InputError, RecordError
+from peerveil.loads import Loads, LoadsStatement, declare_loads
+from peerveil.record import Floats, Ints, PublicRecord, check_assignable, split_rows
+
+QUANTITIES = ("ratings", "miscalibration")
+
+#: What to do with the miscalibration of a paper's only review.
+Lone = Literal["refuse", "zero"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublicWeights:
+    """The public weights of a record: for each review an interval that holds its weight.
+
+    The interval is a point where the weight is public. Reviews are sorted by paper, then by weight.
+
+    Attributes:
+        quantity: what the weights mean, e.g. ``"ratings"``.
+        paper: for each review the index of its paper, ascending.
+        low: for each review the least weight the public record allows.
+        high: for each review the greatest weight the public record allows.
+        loads: what is public about the reviewers' loads.
+
+    >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
+    >>> weights.low.tolist()
+    [0.2, 0.9, 0.4, 0.5]
+    """
+
+    quantity: str
+    paper: Ints
+    low: Floats
+    high: Floats
+    loads: Loads
+
+    def __post_init__(self) -> None:
+        for array in (self.paper, self.low, self.high):
+            array.flags.writeable = False
+        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            raise RecordError("weights must be finite numbers")
+        if (self.low > self.high).any():
+            raise RecordError("a weight's lower end must not exceed its upper end")
+        if not self.low.size == self.high.size == self.paper.size == self.loads.reviews:
+            raise RecordError(f"{self.low.size} weights for {self.loads.reviews} reviews")
+        check_assignable(self.sizes(), self.loads)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Iterable[float]],
+        *,
+        load: int | None = None,
+        loads: LoadsStatement | None = None,
+        reviewers: int | None = None,
+        quantity: str = "weights",
+    ) -> PublicWeights:
+        """Weights given directly, one row a paper; loads as in :func:`peerveil.loads.declare_loads`."""
+        listed = [sorted(float(x) for x in row) for row in rows]
+        if not listed or not all(listed):
+            raise RecordError("every paper needs at least one weight, and the record at least one paper")
+        flat = np.array([x for row in listed for x in row])
+        paper = np.repeat(np.arange(len(listed), dtype=np.int64), [len(row) for row in listed])
+        declared = declare_loads(flat.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
+        return cls(quantity=quantity, paper=paper, low=flat, high=flat, loads=declared)
+
+    @property
+    def reviewers(self) -> int:
+        """Number of reviewers, the length of the vector to be released."""
+        return self.loads.reviewers
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest weight that any review may have."""
+        return float(self.low.min()), float(self.high.max())
+
+    def sizes(self) -> Ints:
+        """Number of reviews of each paper."""
+        return np.bincount(self.paper)
+
+    def rows_low(self) -> list[list[float]]:
+        """The lower ends, one list a paper."""
+        return split_rows(self.low, self.sizes())
+
+    def rows_high(self) -> list[list[float]]:
+        """The upper ends, one list a paper."""
+        return split_rows(self.high, self.sizes())
+
+    def digest(self) -> str:
+        """A fingerprint of everything a refinement uses, for checking a release against its public record.
+
+        >>> PublicWeights.from_rows([[0.2, 0.9]], load=1).digest()[:15]
+        'sha256:e99f7265'
+        """
+        loads = self.loads
+        body = hashlib.sha256(json.dumps([self.quantity, loads.reviewers, loads.sizes, loads.counts]).encode())
+        body.update(self.sizes().astype("<i8").tobytes())
+        for ends in (self.low, self.high):
+            body.update((ends + 0.0).astype("<f8").tobytes())  # + 0.0: minus zero is zero
+        return f"sha256:{body.hexdigest()}"
+
+    def __repr__(self) -> str:
+        return (
+            f"PublicWeights({self.quantity!r}, {self.low.size} reviews of {self.sizes().size} papers, "
+            f"{self.reviewers} reviewers)"
+        )
+
+
+def weigh(record: PublicRecord, quantity: str = "ratings", *, lone: Lone = "refuse") -> PublicWeights:
+    """The public weights of a record.
+
+    Args:
+        record: the public record.
+        quantity: ``"ratings"`` (the score itself) or ``"miscalibration"`` (the score minus the mean of the other
+            scores of that paper).
+        lone: what to do with the miscalibration of a paper's only review, which is not defined: ``"refuse"``, or give
+            it the weight ``"zero"``. It is never dropped: what is left of a reviewer's load would then depend on the
+            private assignment.
+
+    >>> record = PublicRecord.from_rows([[8, 6, 1], [3, 5, 4]], load=2)
+    >>> weigh(record, "miscalibration").low.tolist()
+    [-6.0, 1.5, 4.5, -1.5, 0.0, 1.5]
+    """
+    weight = review_weights(record.paper, record.score, quantity, lone=lone)
+    return PublicWeights(quantity=quantity, paper=record.paper, low=weight, high=weight, loads=record.loads)
+
+
+def review_weights(paper: Ints, score: Floats, quantity: str, *, lone: Lone = "refuse") -> Floats:
+    """The weight of each review; reviews must be sorted by paper, then by score.
+
+    The private side calls this too. As both sides hold the scores of a paper in the same order, they get the
+    same floating-point numbers, not only the same up to rounding.
+    """
+    if lone not in get_args(Lone):
+        raise InputError(f"lone must be 'refuse' or 'zero', got {lone!r}")
+    if quantity == "ratings":
+        return score
+    if quantity == "miscalibration":
+        return _miscalibration(paper, score, lone)
+    raise InputError(f"quantity must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
+
+
+def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:
+    size = np.bincount(paper)
+    alone = int(np.count_nonzero(size == 1))
+    if alone and lone == "refuse":
+        raise RecordError(
+            f"{alone} of {size.size} papers have a single review, whose miscalibration is not defined; give these "
+            "reviews the weight zero (lone='zero'), leave these papers out of the file before loads are counted, or "
+            "release another quantity"
+        )
+    # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1); a single review gets 0 / 1.
+    total = np.bincount(paper, weights=score)
+    difference = size[paper] * score - total[paper]
+    return np.asarray(difference / np.maximum(size[paper] - 1, 1), dtype=np.float64)

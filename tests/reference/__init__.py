@@ -1,0 +1,1 @@
+"""Slow, literal versions of what the package computes fast. Independent of it on purpose."""

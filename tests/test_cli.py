@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import peerveil as pv
+from peerveil.cli import main
+from peerveil.private import noise
+from peerveil.private.truth import true_vector
+
+Run = Callable[..., "Result"]
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """The command line as a user runs it, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["peerveil", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return call
+
+
+GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
+PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "reviews.csv").write_text(GOOD)
+    (tmp_path / "public.csv").write_text(PUBLIC)
+    (tmp_path / "noisy.txt").write_text("1.5\n9\n-3\n")
+    return tmp_path
+
+
+def everything_under(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_release_writes_what_it_says(run: Run, tmp_path: Path) -> None:
+    result = run("release", "reviews.csv", "--public", "all", "--epsilon", "1", "--score-scale", "1,10", "-o", "out")
+    assert result.code == 0, result.err
+    assert "epsilon = 1 per reviewer" in result.out
+    assert "Not protected" in result.out
+    made = pv.Release.load(tmp_path / "out")
+    assert made.reviewers == 3
+    assert made.values.sum() == pytest.approx(15)
+    assert everything_under(tmp_path / "out") == {"release.json", "release.csv"}
+
+
+def test_release_with_a_public_file_and_a_range_of_loads(run: Run, tmp_path: Path) -> None:
+    options = ["--public", "public.csv", "--loads", "1-3", "--reviewers", "3", "--noise-scale", "2", "--unit", "review"]
+    result = run("release", "reviews.csv", *options, "--quantity", "miscalibration", "-o", "out", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["quantity"] == "miscalibration"
+    assert pv.Release.load(tmp_path / "out").loads.sizes == (1, 2, 3)
+
+
+def test_refine_reads_every_form_of_a_noisy_vector(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text("[1.5, 9, -3]")
+    (tmp_path / "table.csv").write_text("rank,noisy,value\n1,1.5,0\n2,9,0\n3,-3,0\n")
+    values = []
+    for i, name in enumerate(("noisy.txt", "list.json", "table.csv", "out0/release.json")):
+        result = run("refine", name, "--public", "public.csv", "--load", "2", "--words", "By X.", "-o", f"out{i}")
+        assert result.code == 0, result.err
+        values.append(pv.Release.load(tmp_path / f"out{i}").values.tolist())
+    assert values[0] == values[1] == values[2] == values[3]
+    assert "as stated by the source: By X." in result.out
+
+
+def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
+    private = json.loads(run("inspect", "reviews.csv", "--json").out)
+    assert private["content"] == "private reviews"
+    assert (private["papers"], private["reviews"], private["reviewers"]) == (3, 6, 3)
+    assert private["loads"] == "3 reviewers with 2 reviews"
+    shown = run("inspect", "public.csv", "--score-scale", "1,10").out
+    assert "public scores" in shown
+    assert "1 to 10" in shown
+
+
+def test_demo_releases_two_quantities_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        result = run("demo")
+        assert result.code == 0, result.err
+    assert "ratings" in result.out
+    assert "miscalibration" in result.out
+    assert "How public data helped" in result.out
+    for quantity in ("ratings", "miscalibration"):
+        assert pv.Release.load(tmp_path / "peerveil-demo" / quantity).reviewers == 300
+    assert run("demo", "-o", "peerveil-demo/ratings").code == 2  # only its own folder is replaced
+
+
+def test_help_has_an_example_of_each_command(run: Run) -> None:
+    for command in ("inspect", "release", "refine", "demo"):
+        assert f"Example:  peerveil {command}" in run(command, "--help").out
+        assert command in run("--help").out
+
+
+RELEASE = ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
+
+
+def changed(flag: str, value: str | None) -> list[str]:
+    place = RELEASE.index(flag)
+    return [*RELEASE[:place], *([] if value is None else [flag, value]), *RELEASE[place + 2 :]]
+
+
+BAD_CALLS: list[tuple[list[str], str]] = [
+    (["release", "absent.csv", *RELEASE[2:]], "absent.csv: cannot be read: No such file"),
+    (changed("--public", None), "--public is missing: which scores are public must be stated"),
+    (changed("--public", "none"), "not supported yet"),
+    (changed("--public", "absent.csv"), "absent.csv"),
+    (changed("--public", "public.csv"), "what is public about loads must be stated"),
+    ([*changed("--public", "public.csv"), "--load", "4"], "load=4 does not divide the 6 reviews"),
+    ([*changed("--public", "public.csv"), "--load", "1"], "states 6 reviewers, the private file has 3"),
+    ([*changed("--public", "public.csv"), "--loads", "x"], "--loads must look like"),
+    ([*RELEASE, "--load", "2"], "go with a file of public scores"),
+    (changed("--epsilon", None), "give a budget with --epsilon"),
+    ([*RELEASE, "--noise-scale", "1"], "give a budget with --epsilon"),
+    (changed("--epsilon", "0"), "epsilon must be a finite number > 0, got 0.0"),
+    (changed("--epsilon", "-1"), "epsilon must be a finite number > 0, got -1.0"),
+    (changed("--epsilon", "nan"), "epsilon must be a finite number > 0, got nan"),
+    (changed("--epsilon", "inf"), "epsilon must be a finite number > 0, got inf"),
+    (changed("--epsilon", "much"), "--epsilon"),
+    ([*RELEASE, "--unit", "paper"], "unit must be"),
+    ([*RELEASE, "--region", "cube"], "region must be one of"),
+    ([*RELEASE, "--quantity", "mood"], "quantity must be one of"),
+    ([*RELEASE, "--lone", "drop"], "--lone must be"),
+    ([*RELEASE, "--score-scale", "1-10"], "--score-scale must look like"),
+    ([*RELEASE, "--score-scale", "1,5"], "reviews.csv, line 6, column 'score': 8 lies outside"),
+    ([*RELEASE, "--score", "grade"], "has no column 'grade' for the score; its columns are 'paper', 'reviewer'"),
+    (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
+    (changed("-o", "noisy.txt/below"), "cannot be written"),
+    (changed("-o", "."), "holds files already"),
+    (["refine", "absent", "--public", "public.csv", "--load", "2", "-o", "out"], "absent: cannot be read"),
+    (["refine", "noisy.txt", "--public", "public.csv", "--load", "3", "-o", "out"], "noisy has 3 entries, but"),
+    (["refine", "nan.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "noisy must be finite: entry 2"),
+    (["refine", "words.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "words.txt, line 2: is not a"),
+    (["refine", "empty.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "empty.txt: is empty"),
+    (["refine", "noisy.txt", "--public", "public.csv", "--load", "5", "-o", "out"], "load=5 does not divide"),
+    (["refine", "noisy.txt", "--public", "public.csv", "--loads", "2:3,1:1", "-o", "out"], "4 reviewers and 7 reviews"),
+    (["inspect", "empty.txt"], "is empty"),
+    (["inspect", "words.txt"], "has no column for the paper"),
+    (["no-such-command"], "No such command"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_CALLS, ids=[" ".join(call) for call, _ in BAD_CALLS])
+def test_bad_calls_exit_with_2_say_why_and_write_nothing(
+    run: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "nan.txt").write_text("1\nnan\n2\n")
+    (tmp_path / "words.txt").write_text("1\ntwo\n3\n")
+    (tmp_path / "empty.txt").write_text("")
+    before = everything_under(tmp_path)
+    result = run(*arguments)
+    assert result.code == 2
+    assert message in " ".join(result.err.split())
+    assert "Traceback" not in result.err
+    assert not result.out
+    assert everything_under(tmp_path) == before
+
+
+BAD_FILES = {
+    "one reviewer only": "paper,reviewer,score\np,ann,3\nq,ann,5\n",
+    "reviews.csv, line 3, column 'reviewer': the same reviewer": "paper,reviewer,score\np,ann,3\np,ann,5\n",
+    "reviews.csv: has no column for the score": "paper,reviewer\np,ann\n",
+    "reviews.csv, line 2, column 'score': text (not shown": "paper,reviewer,score\np,ann,good\n",
+    "reviews.csv, line 2, column 'score': 'inf' is not": "paper,reviewer,score\np,ann,inf\n",
+    "reviews.csv: is empty": "",
+}
+
+
+@pytest.mark.parametrize("message", BAD_FILES)
+def test_bad_files_exit_with_2_say_where_and_write_nothing(run: Run, tmp_path: Path, message: str) -> None:
+    (tmp_path / "reviews.csv").write_text(BAD_FILES[message])
+    before = everything_under(tmp_path)
+    result = run(*RELEASE)
+    assert result.code == 2
+    assert message in result.err
+    assert everything_under(tmp_path) == before
+
+
+def test_an_unwritable_place_is_found_before_noise_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "_laplace", lambda *_: pytest.fail("noise was drawn"))
+    assert run(*changed("-o", "noisy.txt/below")).code == 2
+
+
+def test_failures_inside_never_show_what_they_hold(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("ann@secret.org gave 3.14159")
+
+    monkeypatch.setattr(noise, "_laplace", broken)
+    result = run(*RELEASE)
+    assert result.code == 1
+    assert "internal error (RuntimeError in test_cli.py" in result.err
+    assert "secret" not in result.err + result.out
+    assert not (tmp_path / "out").exists()
+
+
+# Identities and values that occur nowhere else, so that finding one anywhere is a leak.
+MARK = "zqx"
+PEOPLE = [f"{MARK}-{i}-{MARK}@{MARK}.org" for i in range(8)]
+SCORES = np.random.default_rng(14).uniform(1, 10, size=(8, 2)).round(4)
+MEANS = [f"{(SCORES[i, 0] + SCORES[i - 1, 1]) / 2:.5f}"[:7] for i in range(8)]
+
+
+def planted(*, bad_score: str = "") -> str:
+    """A file whose addresses, comments and means are all marked: reviewer i has papers i and i - 1."""
+    cells = [(i, i, f"{SCORES[i, 0]:.4f}") for i in range(8)] + [
+        (i - 1, i, f"{SCORES[i - 1, 1]:.4f}") for i in range(8)
+    ]
+    if bad_score:
+        cells[5] = (*cells[5][:2], bad_score)
+    rows = [f'paper-{p % 8},{PEOPLE[i]},{x},"{MARK} {PEOPLE[i]}"\n' for p, i, x in cells]
+    return "paper,email,score,comment\n" + "".join(rows)
+
+
+def planted_public() -> str:
+    return "paper,ratings\n" + "".join(f"paper-{p},{x:.4f};{y:.4f}\n" for p, (x, y) in enumerate(SCORES))
+
+
+LEAK_CALLS: list[tuple[list[str], str]] = [
+    (["inspect", "reviews.csv"], planted()),
+    (["inspect", "reviews.csv", "--json"], planted()),
+    (RELEASE, planted()),
+    ([*RELEASE, "--json"], planted()),
+    ([*RELEASE, "--quantity", "miscalibration"], planted()),
+    ([*changed("--public", "public.csv"), "--load", "2"], planted()),
+    ([*RELEASE, "--paper", "email", "--reviewer", "paper"], planted()),
+    ([*changed("--public", "public.csv"), "--load", "2", "--paper", "email", "--reviewer", "paper"], planted()),
+    ([*RELEASE, "--score", "email"], planted()),
+    ([*RELEASE, "--score", "comment"], planted()),
+    ([*RELEASE, "--score", MARK], planted()),
+    (RELEASE, planted(bad_score=PEOPLE[0])),
+    (RELEASE, planted(bad_score=f"{MARK} Ann")),
+    (RELEASE, planted().replace(f',"{MARK}', f',{PEOPLE[1]},"{MARK}', 1)),
+    (RELEASE, planted().split("\n", 1)[1]),
+    (RELEASE, planted() + planted().split("\n", 1)[1]),
+    (RELEASE, f"paper,paper,{PEOPLE[0]},{PEOPLE[0]}\n1,2,3,4\n"),
+    (["inspect", "reviews.csv"], planted().split("\n", 1)[1]),
+    (["refine", "reviews.csv", "--public", "public.csv", "--load", "2", "-o", "out"], planted()),
+    (["release", "reviews.csv", "--public", "reviews.csv", "--load", "2", "--epsilon", "1", "-o", "out"], planted()),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), LEAK_CALLS, ids=[str(i) for i in range(len(LEAK_CALLS))])
+def test_no_identity_and_no_true_value_is_left_behind(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture, arguments: list[str], text: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / "reviews.csv").write_text(text)
+    (tmp_path / "public.csv").write_text(planted_public())
+    result = run(*arguments)
+    asked = MARK if MARK in arguments else "\0"
+    left = result.out + result.err.replace(repr(asked), "") + caplog.text
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and path.name not in ("reviews.csv", "public.csv"):
+            left += path.read_text()
+    assert left
+    for secret in (MARK, *MEANS):
+        assert secret not in left
+    assert result.code in (0, 2), result.err
+
+
+def test_the_leak_test_can_fail(run: Run, tmp_path: Path) -> None:
+    """What is looked for is what a leak would show: the true means, which public data alone does not hold."""
+    (tmp_path / "reviews.csv").write_text(planted())
+    reviews = pv.read(tmp_path / "reviews.csv")
+    truth = true_vector(reviews, "ratings")
+    assert sorted(MEANS) == [f"{mean:.5f}"[:7] for mean in truth]
+    region = pv.region(pv.weigh(reviews.public("all")), "chain")
+    bounds = [f"{x:.5f}"[:7] for x in (*region.lower, *region.upper)]
+    assert not set(MEANS) & set(bounds)
+    assert run(*RELEASE).code == 0
+    assert MARK not in (tmp_path / "out" / "release.json").read_text()

@@ -1,0 +1,73 @@
+"""Documents that can drift are checked: code runs, commands exist, tables agree with the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from peerveil.bundle import COLUMNS, release_schema
+from peerveil.guarantee import Guarantee
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (f"{path.name}:{number}", text)
+        for path in DOCUMENTS
+        for number, (kind, text) in enumerate(BLOCK.findall(path.read_text(encoding="utf-8")))
+        if kind == language
+    ]
+
+
+@pytest.mark.parametrize("code", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
+def test_python_blocks_run(code: str, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
+def test_commands_run(text: str, tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").write_text(REVIEWS)
+    for line in text.strip().splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "peerveil"
+        command = [sys.executable, "-c", "from peerveil.cli import main; main()", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_release_format_is_the_one_written() -> None:
+    text = (ROOT / "docs" / "release-format.md").read_text(encoding="utf-8")
+    for column, meaning in COLUMNS.items():
+        assert f"| `{column}` | {meaning} |" in text
+    for field in release_schema()["properties"]:
+        assert f"`{field}`" in text
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_promise_is_worded_the_same_everywhere() -> None:
+    start, end = re.split(r"e\^\S+ = \S+\.(?= )", Guarantee(kind="pure", unit="reviewer", epsilon=1.0).promise)
+    for name in ("README.md", "docs/privacy.md"):
+        words = re.sub(r"[\s>]+", " ", (ROOT / name).read_text(encoding="utf-8"))
+        assert f"{start}e^epsilon.{end}" in words, name
+
+
+def test_commands_named_in_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import peerveil as pv
+from peerveil.bundle import COLUMNS, release_schema
+from peerveil.private import release as release_module
+from peerveil.record import Floats
+from reference.theta import assignments
+from strategies import PAPERS, Case, cases
+
+THEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def small_reviews() -> pv.Reviews:
+    papers = ["p", "p", "q", "q", "r", "r"]
+    return pv.Reviews.from_columns(papers, ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
+
+
+def published(release: pv.Release, folder: Path) -> dict[str, bytes]:
+    """Every byte that a release writes, at a fixed time."""
+    replace(release, created=THEN).save(folder, overwrite=True)
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+@given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1))
+@settings(max_examples=40)
+def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
+    case: Case, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Two assignments with one public part, the same noisy vector: the same bytes."""
+    folder = tmp_path_factory.mktemp("bytes")
+    noisy = np.linspace(-1, 7, case.reviewers)
+
+    def fixed(vector: Floats, *_: object) -> tuple[Floats, float]:
+        assert vector.size == noisy.size
+        return noisy.copy(), 1.0
+
+    scores = [x for row in case.rows for x in row]
+    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
+    listed = list(assignments(case.rows, case.loads))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(release_module, "perturb", fixed)
+        for quantity in ("ratings", "miscalibration"):
+            seen = set()
+            for assignment in (listed[0], listed[-1], listed[len(listed) // 2]):
+                reviewers = [f"r{j}" for row in assignment for j in row]
+                # the rows of the file come in another order, too
+                order = np.argsort(reviewers, kind="stable")
+                reviews = pv.Reviews.from_columns(
+                    [papers[i] for i in order], [reviewers[i] for i in order], [scores[i] for i in order]
+                )
+                made = pv.release(
+                    reviews, public="all", quantity=quantity, mechanism=pv.Laplace(epsilon=1.0), lone="zero"
+                )
+                seen.add(tuple(published(made, folder / "out").items()))
+            assert len(seen) == 1
+
+
+@pytest.mark.parametrize("unit", ["reviewer", "review"])
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
+def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) -> None:
+    made = pv.release(
+        small_reviews(), public="all", quantity=quantity, mechanism=pv.Laplace(epsilon=0.7), unit=unit, region="chain"
+    )
+    assert made.guarantee.epsilon == 0.7
+    assert made.guarantee.unit == unit
+    assert made.values.sum() == pytest.approx(15 if quantity == "ratings" else 0, abs=1e-8)
+    made.save(tmp_path / "out")
+    again = pv.Release.load(tmp_path / "out")
+    assert again.to_json() == made.to_json()
+    lines = (tmp_path / "out" / "release.csv").read_text().splitlines()
+    assert lines[0] == ",".join(COLUMNS)
+    assert [float(cell) for cell in lines[1].split(",")] == [
+        1,
+        *(v[0] for v in (made.values, made.noisy, made.lower, made.upper)),
+    ]
+
+
+def test_the_papers_setting_is_repeated_by_scale() -> None:
+    made = pv.release(small_reviews(), public="all", mechanism=pv.Laplace(scale=1.0))
+    assert made.mechanism == {"name": "laplace", "epsilon": None, "scale": 1.0}
+    assert made.guarantee.epsilon == pytest.approx(2 * 5 * (1 - 1 / 2))  # 2R (1 - 1/l) over a scale of 1
+
+
+def test_what_is_public_must_be_stated() -> None:
+    reviews = small_reviews()
+    with pytest.raises(pv.InputError, match="which scores are public must be stated"):
+        pv.release(reviews, mechanism=pv.Laplace(epsilon=1.0))
+    with pytest.raises(pv.InputError, match=r"which scores are public must be stated.*got public='some'"):
+        pv.release(reviews, public="some", mechanism=pv.Laplace(epsilon=1.0))
+    with pytest.raises(pv.InputError, match="not supported yet"):
+        pv.release(reviews, public="none", mechanism=pv.Laplace(epsilon=1.0))
+
+
+def test_a_public_record_is_checked_against_the_reviews() -> None:
+    reviews, mechanism = small_reviews(), pv.Laplace(epsilon=1.0)
+    names = ["p", "q", "r"]
+    rows = [[3, 5], [4, 4], [8, 6]]
+    good = pv.PublicRecord.from_rows(rows, papers=names, loads=(1, 3), reviewers=3)
+    made = pv.release(reviews, public=good, mechanism=mechanism)
+    assert made.loads.counts is None
+    assert made.mechanism["scale"] == pytest.approx(5 * (1 + 3))  # from the stated range of loads, not from the file
+    wrong = {
+        "other scores": pv.PublicRecord.from_rows([[3, 5], [4, 4], [8, 7]], papers=names, load=2),
+        "other numbers of scores": pv.PublicRecord.from_rows([[3, 5], [4], [8, 6, 6]], papers=names, load=2),
+        "1 papers of the public record": pv.PublicRecord.from_rows(rows, papers=["p", "q", "x"], load=2),
+        "1 papers of the private record": pv.PublicRecord.from_rows(rows[:2], papers=names[:2], load=2),
+        "states 6 reviewers": pv.PublicRecord.from_rows(rows, papers=names, load=1),
+        "states loads": pv.PublicRecord.from_rows(rows, papers=names, loads={1: 1, 2: 1, 3: 1}),
+    }
+    for message, record in wrong.items():
+        with pytest.raises(pv.RecordError, match=message):
+            pv.release(reviews, public=record, mechanism=mechanism)
+
+
+def test_messages_about_a_record_hold_no_address() -> None:
+    swapped = pv.Reviews.from_columns(["ann@x.org", "bob@x.org"], ["p", "q"], [3, 5])
+    record = pv.PublicRecord.from_rows([[3], [5]], papers=["p", "q"], load=1)
+    with pytest.raises(pv.RecordError) as caught:
+        swapped.public(record)
+    assert "@" not in str(caught.value)
+
+
+def test_one_reviewer_cannot_be_hidden_but_has_a_region() -> None:
+    alone = pv.Reviews.from_columns(["p", "q"], ["ann", "ann"], [3, 5])
+    with pytest.raises(pv.InputError, match="one reviewer only"):
+        pv.release(alone, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    region = pv.region(pv.weigh(alone.public("all")), "chain")
+    assert region.lower.tolist() == region.upper.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unit": "paper"}, "unit must be 'reviewer' or 'review', got 'paper'"),
+        ({"region": "cube"}, "region must be one of"),
+        ({"estimator": "magic"}, "estimator must be one of"),
+        ({"quantity": "mood"}, "quantity must be one of"),
+        ({"mechanism": pv.External(words="by others")}, "is for refine"),
+    ],
+)
+def test_unknown_choices_are_refused_before_noise_is_drawn(
+    options: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_module, "perturb", lambda *_: pytest.fail("noise was drawn"))
+    chosen = {"public": "all", "mechanism": pv.Laplace(epsilon=1.0)} | options
+    with pytest.raises(pv.InputError, match=message):
+        pv.release(small_reviews(), **chosen)  # type: ignore[arg-type]
+
+
+def test_where_the_record_decides_everything_the_release_is_exact() -> None:
+    reviews = pv.Reviews.from_columns(["p", "p", "q"], ["a", "b", "c"], [3, 5, 1])
+    made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    assert made.values.tolist() == made.noisy.tolist() == [1, 3, 5]
+    assert made.guarantee.epsilon == 0
+    assert "the same for every assignment" in made.guarantee.promise
+
+
+def test_refining_carries_words_and_adds_none() -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
+    made = pv.refine([9.0, -9.0], weights, mechanism=pv.External(words="Stated by the 2024 chairs."))
+    assert made.guarantee.epsilon is None
+    assert made.guarantee.summary == "as stated by the source: Stated by the 2024 chairs."
+    assert "Stated by the 2024 chairs." in made.to_json()
+    assert "scale 2" in pv.refine([9, -9], weights, mechanism=pv.Laplace(scale=2.0)).guarantee.promise
+
+
+def test_reviews_forget_names_and_never_show_scores() -> None:
+    reviews = pv.Reviews.from_columns(["p", "p"], ["secret-ann", "secret-bob"], [3.125, 5.25])
+    shown = f"{reviews!r} {reviews} {vars(reviews)}"
+    assert "secret" not in shown
+    assert "3.125" not in f"{reviews!r} {reviews}"
+
+
+def test_reviews_that_cannot_be() -> None:
+    with pytest.raises(pv.RecordError, match="two reviews of one paper"):
+        pv.Reviews.from_columns(["p", "p"], ["a", "a"], [1, 2])
+    with pytest.raises(pv.RecordError, match="finite"):
+        pv.Reviews.from_columns(["p"], ["a"], [float("nan")])
+    with pytest.raises(pv.RecordError, match="one entry a review"):
+        pv.Reviews.from_columns(["p"], ["a", "b"], [1])
+
+
+class TestFiles:
+    def test_documents_follow_the_published_schema(self) -> None:
+        jsonschema.Draft202012Validator.check_schema(release_schema())
+        for loads in ({1: 2, 2: 1}, (1, 3), {1, 2, 3}):
+            weights = pv.PublicWeights.from_rows([[1, 2], [3, 4]], loads=loads, reviewers=3)
+            document = json.loads(pv.refine([1, 2, 3], weights).to_json())
+            jsonschema.validate(document, release_schema())
+            assert pv.Release.from_document(document).loads == weights.loads
+        assert set(release_schema()["properties"]) == set(document)
+
+    def test_times_are_utc(self) -> None:
+        made = replace(pv.refine([1.0], pv.PublicWeights.from_rows([[1]], load=1)), created=THEN)
+        assert '"created": "2026-01-02T03:04:05Z"' in made.to_json()
+        assert pv.Release.from_document(json.loads(made.to_json())).created == THEN
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"schema_version": 99}, "schema_version must be 1, got 99"),
+            ({"values": [1, "2"]}, "values/1 is not as the schema"),
+            ({"values": [1]}, "must have 2 entries"),
+            ({"more": 1}, "is not as the schema"),
+        ],
+    )
+    def test_documents_that_are_no_release(self, change: dict[str, object], message: str, tmp_path: Path) -> None:
+        document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
+        (tmp_path / "release.json").write_text(json.dumps(document | change))
+        with pytest.raises(pv.FileError, match=message):
+            pv.Release.load(tmp_path)
+
+    def test_no_release_at_all(self, tmp_path: Path) -> None:
+        with pytest.raises(pv.FileError, match="cannot be read"):
+            pv.Release.load(tmp_path / "absent")
+        (tmp_path / "release.json").write_text("{")
+        with pytest.raises(pv.FileError, match="is not JSON"):
+            pv.Release.load(tmp_path / "release.json")
+
+    def test_written_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made.save(tmp_path / "out")
+        before = published(made, tmp_path / "out")
+        with pytest.raises(pv.OutputError, match="holds files already"):
+            made.save(tmp_path / "out")
+
+        def fails(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(pv.Release, "to_json", fails)
+        with pytest.raises(pv.OutputError, match="No space left"):
+            made.save(tmp_path / "out", overwrite=True)
+        with pytest.raises(pv.OutputError, match="No space left"):
+            made.save(tmp_path / "new")
+        monkeypatch.undo()
+        assert published(made, tmp_path / "out") == before
+        assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+    def test_places_that_cannot_be_written(self, tmp_path: Path) -> None:
+        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        (tmp_path / "file").write_text("")
+        for place, message in (("file", "is a file"), ("file/below", "cannot be written")):
+            with pytest.raises(pv.OutputError, match=message):
+                made.save(tmp_path / place)

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import peerveil as pv
+from peerveil.private.truth import true_vector
+from peerveil.simulate import Conference
+
+COLUMNS = {"paper": ["p", "p", "q", "q"], "reviewer": ["ann", "bob", "bob", "ann"], "score": [3.0, 5.5, 4.0, 8.0]}
+TRUTH = [4.75, 5.5]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def csv_text(separator: str = ",", newline: str = "\n", header: str = "paper,reviewer,score") -> str:
+    lines = [header.replace(",", separator)]
+    lines += [separator.join(map(str, row)) for row in zip(*COLUMNS.values(), strict=True)]
+    return newline.join(lines) + newline
+
+
+def test_every_generic_form_reads_alike(tmp_path: Path) -> None:
+    frame = pl.DataFrame(COLUMNS)
+    frame.write_parquet(tmp_path / "a.parquet")
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+    sources = [
+        write(tmp_path / "a.csv", csv_text()),
+        write(tmp_path / "b.csv", csv_text(";")),
+        write(tmp_path / "c.tsv", csv_text("\t", "\r\n")),
+        write(tmp_path / "d.txt", "\ufeff" + csv_text()),
+        write(tmp_path / "e.csv", csv_text(header="Paper ID,E-Mail,Overall Score")),
+        write(tmp_path / "f.csv", "\n" + csv_text(newline="\n\n")),
+        write(tmp_path / "g.jsonl", "\n".join(map(json.dumps, rows))),
+        tmp_path / "a.parquet",
+        frame,
+        pd.DataFrame(COLUMNS),
+        str(tmp_path / "a.csv"),
+    ]
+    for source in sources:
+        assert true_vector(pv.read(source, scale=(1, 10)), "ratings").tolist() == TRUTH
+
+
+def test_cells_with_newlines_keep_their_lines(tmp_path: Path) -> None:
+    text = 'paper,reviewer,score,comment\np,ann,3,"two\nlines"\np,bob,x,\n'
+    with pytest.raises(pv.FileError, match="line 4, column 'score': text"):
+        pv.read(write(tmp_path / "a.csv", text))
+
+
+def test_columns_can_be_named() -> None:
+    frame = pl.DataFrame({"id": ["p", "q"], "who": ["a", "b"], "overall": [1, 2], "rating": [3, 4]})
+    with pytest.raises(pv.FileError, match="no column for the paper; its columns are 'id', 'who'"):
+        pv.read(frame)
+    with pytest.raises(pv.FileError, match="several columns could be the score: 'overall', 'rating'"):
+        pv.read(frame, paper="id", reviewer="who")
+    with pytest.raises(pv.FileError, match="has no column 'x' for the score"):
+        pv.read(frame, paper="id", reviewer="who", score="x")
+    reviews = pv.read(frame, paper="id", reviewer="who", score="rating")
+    assert true_vector(reviews, "ratings").tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        ("paper,reviewer,score\n", "has no rows below its header"),
+        ("paper,reviewer\np,ann\n", "has no column for the score"),
+        ("paper,reviewer,score\np,ann,high\n", "line 2, column 'score': text .not shown here"),
+        ("paper,reviewer,score\np,ann,\n", "line 2, column 'score': an empty cell is not a number"),
+        ("paper,reviewer,score\np,ann,3\n\nq,bob,nan\n", "line 4, column 'score': 'nan' is not a number"),
+        ("paper,reviewer,score\np,ann,inf\n", "'inf' is not a number"),
+        ("paper,reviewer,score\np,ann,1e999\n", "is not a finite number"),
+        ("paper,reviewer,score\np,ann,1_0\n", "is not a number"),
+        ("paper,reviewer,score\np,ann,3,4\n", "line 2: has 4 cells where the header has 3"),
+        ("paper,reviewer,score\np,ann,3\nq, ,3\n", "line 3, column 'reviewer': the cell is empty"),
+        ("paper,reviewer,score\np,ann,3\nq,bob,3\np, ann,5\n", "line 4, column 'reviewer': the same .* in line 2"),
+        ("paper,reviewer,score\np,ann,11\n", "line 2, column 'score': 11 lies outside the declared scale 1 to 10"),
+        ("paper,score,score\np,1,2\n", "columns 2 and 3 have the same name"),
+        ('paper,reviewer,score\np,"ann"x,3\n', "line 2: is not well-formed"),
+        ("p,ann@x.org,3\nq,bob@x.org,4\n", "not shown: the first line looks like data"),
+        ('{"paper": "p"}\n[1]\n', "line 2: is not a JSON object"),
+        ('{"paper": "p", "reviewer": "a", "score": [3]}\n', "line 1, column 'score': text"),
+        ("PAR1 nonsense", "is not a Parquet file"),
+        ("p\x00,q\n1,2\n", "no column for the paper|not well-formed"),
+    ],
+)
+def test_bad_tables_say_where_and_what(text: str, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "reviews.csv", text)
+    with pytest.raises(pv.FileError, match=message) as caught:
+        pv.read(path, scale=(1, 10))
+    assert str(caught.value).startswith(str(path))
+    assert "ann" not in str(caught.value).replace("cannot", "")
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(pv.FileError, match="No such file"):
+        pv.read(tmp_path / "absent.csv")
+    with pytest.raises(pv.FileError, match="cannot be read"):
+        pv.read(tmp_path)
+    (tmp_path / "latin.csv").write_bytes("paper,reviewer,score\np,J\xf6rg,3\n".encode("latin-1"))
+    with pytest.raises(pv.FileError, match="not UTF-8"):
+        pv.read(tmp_path / "latin.csv")
+    with pytest.raises(pv.InputError, match="format must be one of csv, tsv, parquet, jsonl, got 'xls'"):
+        pv.read(tmp_path / "latin.csv", format="xls")
+    with pytest.raises(pv.FileError, match="neither a path nor a polars or pandas frame"):
+        pv.read(3)
+
+
+def test_public_records_come_with_a_row_a_paper_or_a_row_a_review(tmp_path: Path) -> None:
+    wide = write(tmp_path / "wide.csv", "paper,ratings\nb,6;8\na,3 ; 4.5\nc,\n")
+    long = write(tmp_path / "long.csv", "paper,score\nb,8\na,3\na,4.5\nb,6\n")
+    for path in (wide, long):
+        record = pv.read_public(path, load=2, scale=(1, 10))
+        assert record.papers == ("a", "b")
+        assert record.rows() == [[3, 4.5], [6, 8]]
+    assert pv.read_public(wide, load=2).notes == ("1 papers without a score were left out",)
+    for text, message in {
+        "paper,ratings\na,3;x\n": "line 2, column 'ratings': text",
+        "paper,ratings\na,3;\n": "an empty cell is not a number",
+        "paper,ratings\na,3;4\na,4\n": "a row a paper, or a row a review",
+        "paper,score\na,3\na,\n": "line 3, column 'score': the score is missing",
+        "paper,ratings\na,\n": "holds no scores",
+        "paper,decision\na,yes\n": "no column for the ratings",
+    }.items():
+        with pytest.raises(pv.FileError, match=message):
+            pv.read_public(write(tmp_path / "bad.csv", text), load=1)
+
+
+@pytest.mark.data("iclr2021.csv")
+def test_a_real_public_record(data: Path) -> None:
+    record = pv.read_public(data / "iclr2021.csv", load=4, scale=(1, 10))
+    assert record.loads.reviewers == 2863
+    region = pv.region(pv.weigh(record), "chain")
+    assert region.lower[1431] == 1.25
+    assert not region.notes
+
+
+def test_synthetic_conferences_are_valid(tmp_path: Path) -> None:
+    import numpy as np
+
+    from peerveil.simulate import synthetic_conference
+
+    for reviewers, load, per_paper in ((300, 4, 4), (2, 2, 2), (4, 3, 4), (6, 5, 5), (1, 3, 1)):
+        made = synthetic_conference(
+            reviewers=reviewers, load=load, reviews_per_paper=per_paper, rng=np.random.default_rng(0)
+        )
+        assert isinstance(made, Conference)
+        made.write_csv(tmp_path / "made.csv")
+        reviews = pv.read(tmp_path / "made.csv", scale=made.scale)  # refuses a reviewer twice on a paper
+        assert reviews.loads().counts == (reviewers,)
+        assert reviews.loads().sizes == (load,)
+        np.testing.assert_allclose(true_vector(reviews, "ratings"), made.means())
+    with pytest.raises(pv.InputError, match="does not divide"):
+        synthetic_conference(reviewers=3, load=1, reviews_per_paper=2, rng=np.random.default_rng(0))
+    with pytest.raises(pv.InputError, match="do not fit"):
+        synthetic_conference(reviewers=2, load=2, reviews_per_paper=4, rng=np.random.default_rng(0))
