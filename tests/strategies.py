@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from hypothesis import strategies as st
 
@@ -109,3 +111,33 @@ def _row_sizes(draw: st.DrawFn, total: int, papers: int, reviewers: int) -> list
         sizes.append(size)
         total -= size
     return sizes
+
+
+def hidden_variants(
+    rows: list[list[float]], hidden: list[list[bool]], scale: list[float]
+) -> Iterator[list[list[float]]]:
+    """Every way to fill in the hidden scores from a small scale."""
+    places = [(p, i) for p, row in enumerate(hidden) for i, h in enumerate(row) if h]
+    for values in product(scale, repeat=len(places)):
+        filled = [list(row) for row in rows]
+        for (p, i), value in zip(places, values, strict=True):
+            filled[p][i] = value
+        yield filled
+
+
+@st.composite
+def hidden_cases(draw: st.DrawFn) -> tuple[Case, list[list[bool]]]:
+    """A case on the scale 1, 2, 3 with up to three hidden scores, or all of a tiny one."""
+    case = draw(cases(most_reviews=5))
+    rows = [[float(draw(st.integers(1, 3))) for _ in row] for row in case.rows]
+    places = [(p, i) for p, row in enumerate(rows) for i in range(len(row))]
+    chosen = set(draw(st.lists(st.sampled_from(places), min_size=1, max_size=3)))
+    return Case(rows, case.holders), [[(p, i) in chosen for i in range(len(row))] for p, row in enumerate(rows)]
+
+
+def visible(case: Case, hidden: list[list[bool]]) -> pv.PublicRecord:
+    rows = [
+        [None if h else x for x, h in zip(row, flags, strict=True)]
+        for row, flags in zip(case.rows, hidden, strict=True)
+    ]
+    return pv.PublicRecord.from_rows(rows, loads=case.stated(), scale=(1, 3))

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -47,12 +50,25 @@ GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
 
 
+RELEASE = ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
+
+
+def changed(flag: str, value: str | None) -> list[str]:
+    place = RELEASE.index(flag)
+    return [*RELEASE[:place], *([] if value is None else [flag, value]), *RELEASE[place + 2 :]]
+
+
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path) -> Path:
     (tmp_path / "reviews.csv").write_text(GOOD)
     (tmp_path / "public.csv").write_text(PUBLIC)
     (tmp_path / "noisy.txt").write_text("1.5\n9\n-3\n")
     return tmp_path
+
+
+def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """The command line in a process of its own."""
+    return subprocess.Popen([sys.executable, "-m", "peerveil", *arguments], text=True, **options)
 
 
 def everything_under(folder: Path) -> set[str]:
@@ -83,11 +99,151 @@ def test_refine_reads_every_form_of_a_noisy_vector(run: Run, tmp_path: Path) -> 
     (tmp_path / "table.csv").write_text("rank,noisy,value\n1,1.5,0\n2,9,0\n3,-3,0\n")
     values = []
     for i, name in enumerate(("noisy.txt", "list.json", "table.csv", "out0/release.json")):
-        result = run("refine", name, "--public", "public.csv", "--load", "2", "--words", "By X.", "-o", f"out{i}")
+        words = [] if name.startswith("out0") else ["--words", "By X."]
+        result = run("refine", name, "--public", "public.csv", "--load", "2", *words, "-o", f"out{i}")
         assert result.code == 0, result.err
         values.append(pv.Release.load(tmp_path / f"out{i}").values.tolist())
     assert values[0] == values[1] == values[2] == values[3]
     assert "as stated by the source: By X." in result.out
+
+
+def test_refining_a_release_keeps_what_it_says(run: Run, tmp_path: Path) -> None:
+    assert run(*RELEASE, "--quantity", "miscalibration", "--region", "baseline").code == 0
+    again = ["refine", "out/release.json", "--public", "public.csv", "--load", "2"]
+    result = run(*again, "-o", "again")
+    assert result.code == 0, result.err
+    first, second = pv.Release.load(tmp_path / "out"), pv.Release.load(tmp_path / "again")
+    assert second.quantity == "miscalibration"
+    assert (second.guarantee, second.mechanism) == (first.guarantee, first.mechanism)
+    assert "epsilon = 1 per reviewer" in result.out
+    (tmp_path / "other.csv").write_text(PUBLIC.replace("8;6", "8;7"))
+    for arguments, message in (
+        ([*again, "--quantity", "ratings"], "--quantity is ratings, but the release is of miscalibration"),
+        ([*again, "--noise-scale", "1"], "says itself how it was made private"),
+        ([*again[:3], "other.csv", *again[4:]], "the public record is not the one this release was made from"),
+    ):
+        refused = run(*arguments, "-o", "refused")
+        assert refused.code == 2
+        assert message in refused.err
+    assert not (tmp_path / "refused").exists()
+
+
+def test_columns_of_public_files_can_be_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(PUBLIC.replace("paper,ratings", "nr,marks"))
+    names = ["--public-paper", "nr", "--public-ratings", "marks"]
+    result = run(*changed("--public", "odd.csv"), "--load", "2", *names)
+    assert result.code == 0, result.err
+    names = ["--paper", "nr", "--ratings", "marks"]
+    result = run("refine", "out/release.json", "--public", "odd.csv", "--load", "2", *names, "-o", "again")
+    assert result.code == 0, result.err
+
+
+def test_inspect_tells_of_addresses_that_differ_in_case(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "case.csv").write_text("paper,reviewer,score\np,Ann@x.org,3\np,bob@x.org,3\nq,ann@x.org,5\nq,BOB,5\n")
+    shown = run("inspect", "case.csv", "--json").out
+    assert "1 reviewers have the e-mail address of another but for upper and lower case" in shown
+    assert "ann" not in shown.lower()
+    assert "upper and lower case" not in run("inspect", "reviews.csv", "--json").out
+
+
+def test_brackets_and_colons_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(GOOD.replace("score", "score [/5]"))
+    result = run(RELEASE[0], "odd.csv", *changed("-o", "out[/x]:smile:")[2:], "--score", "score [/5]")
+    assert result.code == 0, result.err
+    assert "out[/x]:smile:/release.json" in result.out
+    assert "score [/5]" in run("inspect", "odd.csv", "--score", "score [/5]").out
+    refine = ["refine", "noisy.txt", "--public", "public.csv", "--load", "2", "--words", "see [/doc]", "-o", "out"]
+    result = run(*refine)
+    assert result.code == 0, result.err
+    assert "[/doc]" in result.out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_narrow_terminals_are_served(encoding: str, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": encoding}
+    for extra in ([], ["--json"]):
+        process = start(*changed("-o", f"out-µ{len(extra)}"), *extra, cwd=tmp_path, env=environment, **pipes)
+        shown, problems = process.communicate()
+        assert process.returncode == 0, problems
+        assert "epsilon = 1" in shown
+    assert json.loads(shown)["folder"] == "out-µ1"
+
+
+@pytest.mark.parametrize("arguments", [RELEASE, [*RELEASE, "--json"], ["demo", "-o", "out"]], ids=" ".join)
+def test_what_was_written_is_said_to_be_where_it_cannot_be_shown(arguments: list[str], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = start(*arguments, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
+        problems = process.communicate()[1]
+    assert process.returncode == 1
+    assert problems == "peerveil: written to out, but the summary could not be shown\n"
+    assert list((tmp_path / "out").rglob("release.json"))
+
+
+def test_a_full_stdout_is_told_once(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = start("inspect", "reviews.csv", stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
+        problems = process.communicate()[1]
+    assert (process.returncode, problems) == (1, "peerveil: No space left on device; nothing was released\n")
+
+
+def test_a_failing_summary_takes_nothing_back(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("peerveil.cli.show.release_panel", lambda _: 1 / 0)
+    result = run(*RELEASE)
+    assert (result.code, result.err) == (1, "peerveil: written to out, but the summary could not be shown\n")
+    assert pv.Release.load(tmp_path / "out").reviewers == 3
+
+
+def test_a_full_disk_is_exit_1(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = everything_under(tmp_path)
+    monkeypatch.setattr(pv.Release, "write_into", full)
+    result = run(*changed("-o", "new/deep/out"))
+    assert (result.code, result.out) == (1, "")
+    assert "output folder new/deep/out cannot be written: No space left" in result.err
+    assert everything_under(tmp_path) == before
+
+
+def test_being_terminated_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = everything_under(tmp_path)
+    code = (
+        "import time, peerveil.cli, peerveil.private.readers as readers\n"
+        "readers.read = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\n"
+        "peerveil.cli.main()"
+    )
+    command = [sys.executable, "-c", code, *changed("-o", "new/out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reading\n"
+        assert everything_under(tmp_path) != before
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert everything_under(tmp_path) == before
+
+
+def test_overwriting_never_takes_the_files_of_others(run: Run, tmp_path: Path) -> None:
+    assert run(*RELEASE).code == 0
+    assert run(*RELEASE, "--overwrite").code == 0
+    (tmp_path / "reviews.csv").rename(tmp_path / "out" / "reviews.csv")
+    result = run("release", "out/reviews.csv", *RELEASE[2:], "--overwrite")
+    assert result.code == 2
+    assert "1 of them" in result.err
+    assert (tmp_path / "out" / "reviews.csv").read_text() == GOOD
+
+
+def test_the_demo_replaces_only_what_a_demo_writes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "peerveil-demo").mkdir()
+    (tmp_path / "peerveil-demo" / "thesis.tex").write_text("mine")
+    assert run("demo").code == 2
+    assert (tmp_path / "peerveil-demo" / "thesis.tex").read_text() == "mine"
+
+
+def test_the_version_is_told(run: Run) -> None:
+    from importlib.metadata import version
+
+    assert run("--version").out == f"peerveil {version('peerveil')}\n"
 
 
 def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
@@ -118,21 +274,13 @@ def test_help_has_an_example_of_each_command(run: Run) -> None:
         assert command in run("--help").out
 
 
-RELEASE = ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
-
-
-def changed(flag: str, value: str | None) -> list[str]:
-    place = RELEASE.index(flag)
-    return [*RELEASE[:place], *([] if value is None else [flag, value]), *RELEASE[place + 2 :]]
-
-
 BAD_CALLS: list[tuple[list[str], str]] = [
     (["release", "absent.csv", *RELEASE[2:]], "absent.csv: cannot be read: No such file"),
     (changed("--public", None), "--public is missing: which scores are public must be stated"),
     (changed("--public", "none"), "not supported yet"),
     (changed("--public", "absent.csv"), "absent.csv"),
     (changed("--public", "public.csv"), "what is public about loads must be stated"),
-    ([*changed("--public", "public.csv"), "--load", "4"], "load=4 does not divide the 6 reviews"),
+    ([*changed("--public", "public.csv"), "--load", "4"], "--load 4 does not divide the 6 reviews"),
     ([*changed("--public", "public.csv"), "--load", "1"], "states 6 reviewers, the private file has 3"),
     ([*changed("--public", "public.csv"), "--loads", "x"], "--loads must look like"),
     ([*RELEASE, "--load", "2"], "go with a file of public scores"),
@@ -148,6 +296,27 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--quantity", "mood"], "quantity must be one of"),
     ([*RELEASE, "--lone", "drop"], "--lone must be"),
     ([*RELEASE, "--score-scale", "1-10"], "--score-scale must look like"),
+    ([*RELEASE, "--score-scale", "10,1"], "--score-scale must be two finite numbers, the lower first"),
+    ([*RELEASE, "--score-scale", "nan,nan"], "--score-scale must be two finite numbers, the lower first"),
+    (["inspect", "public.csv", "--score-scale", "9,1"], "peerveil: --score-scale must be two finite numbers"),
+    ([*changed("--epsilon", None), "--noise-scale", "-1"], "--noise-scale must be a finite number > 0"),
+    (changed("--public", ""), "--public is missing: which scores are public must be stated: --public all if"),
+    ([*changed("--public", "public.csv"), "--loads", "2:3,2:3"], "--loads states a load twice"),
+    ([*RELEASE, "--public-paper", "x"], "go with a file of public scores"),
+    ([*changed("--public", "odd.csv"), "--load", "2"], "odd.csv: has no column for the paper; its 2 columns are not"),
+    ([*changed("--public", "odd.csv"), "--load", "2"], "say which it is with --public-paper"),
+    ([*changed("--public", "odd.csv"), "--load", "2", "--public-paper", "nr"], "say which it is with --public-ratings"),
+    ([*RELEASE[:1], "odd.csv", *RELEASE[2:], "--paper", "nr"], "say which it is with --reviewer"),
+    (["inspect", "odd.csv", "--paper", "nr"], "say which it is with --score"),
+    (["refine", "noisy.txt", "--public", "odd.csv", "--load", "2", "-o", "out"], "say which it is with --paper"),
+    (["refine", "noisy.txt", "--public", "", "--load", "2", "-o", "out"], "is no name of a file"),
+    (
+        ["refine", "noisy.txt", "--public", "public.csv", "--load", "2", "--words", "", "-o", "out"],
+        "words must say how",
+    ),
+    ([*RELEASE[:1], "lone.csv", *RELEASE[2:], "--quantity", "miscalibration"], "weight zero (--lone zero)"),
+    (["demo", "--seed", "-1"], "--seed"),
+    (changed("-o", "dangling"), "a link that leads nowhere"),
     ([*RELEASE, "--score-scale", "1,5"], "reviews.csv, line 6, column 'score': 8 lies outside"),
     ([*RELEASE, "--score", "grade"], "has no column 'grade' for the score; its columns are 'paper', 'reviewer'"),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
@@ -158,7 +327,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["refine", "nan.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "noisy must be finite: entry 2"),
     (["refine", "words.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "words.txt, line 2: is not a"),
     (["refine", "empty.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "empty.txt: is empty"),
-    (["refine", "noisy.txt", "--public", "public.csv", "--load", "5", "-o", "out"], "load=5 does not divide"),
+    (["refine", "noisy.txt", "--public", "public.csv", "--load", "5", "-o", "out"], "--load 5 does not divide"),
     (["refine", "noisy.txt", "--public", "public.csv", "--loads", "2:3,1:1", "-o", "out"], "4 reviewers and 7 reviews"),
     (["inspect", "empty.txt"], "is empty"),
     (["inspect", "words.txt"], "has no column for the paper"),
@@ -173,6 +342,9 @@ def test_bad_calls_exit_with_2_say_why_and_write_nothing(
     (tmp_path / "nan.txt").write_text("1\nnan\n2\n")
     (tmp_path / "words.txt").write_text("1\ntwo\n3\n")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "odd.csv").write_text(PUBLIC.replace("paper,ratings", "nr,marks"))
+    (tmp_path / "lone.csv").write_text(GOOD + "s,ann,3\n")
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
     before = everything_under(tmp_path)
     result = run(*arguments)
     assert result.code == 2
@@ -241,6 +413,18 @@ def planted_public() -> str:
     return "paper,ratings\n" + "".join(f"paper-{p},{x:.4f};{y:.4f}\n" for p, (x, y) in enumerate(SCORES))
 
 
+REFINE = ["refine", "reviews.csv", "--public", "public.csv", "--load", "2", "-o", "out"]
+AS_PUBLIC = ["release", "public.csv", "--public", "reviews.csv", "--load", "2", "--epsilon", "1", "-o", "out"]
+
+# Names where a header should be, or in it.
+HEADINGS = [
+    f"paper-1,~{MARK}_Smith1,6: marginally above\npaper-2,~{MARK}_Smith1,5: marginally below\n",
+    f"paper,{MARK} Smith,{MARK} Jones\np,3,4\nq,5,6\n",
+    f'{{"paper": "p", "~{MARK}_Smith1": 3}}\n{{"paper": "q", "~{MARK}_Jones1": 4}}\n',
+    f'{{"{MARK} Smith": {{"paper-1": 3}}}}\n',
+    f"paper,reviewer,score,{MARK} Smith\np,a,3,1\np,b,4,2\n",
+]
+
 LEAK_CALLS: list[tuple[list[str], str]] = [
     (["inspect", "reviews.csv"], planted()),
     (["inspect", "reviews.csv", "--json"], planted()),
@@ -260,6 +444,9 @@ LEAK_CALLS: list[tuple[list[str], str]] = [
     (RELEASE, planted() + planted().split("\n", 1)[1]),
     (RELEASE, f"paper,paper,{PEOPLE[0]},{PEOPLE[0]}\n1,2,3,4\n"),
     (["inspect", "reviews.csv"], planted().split("\n", 1)[1]),
+    *((call, text) for text in HEADINGS for call in (RELEASE, ["inspect", "reviews.csv"], REFINE, AS_PUBLIC)),
+    *((["inspect", "reviews.csv", "--json"], text) for text in HEADINGS),
+    (["inspect", "reviews.csv", "--paper", "paper", "--score", "score"], HEADINGS[-1]),
     (["refine", "reviews.csv", "--public", "public.csv", "--load", "2", "-o", "out"], planted()),
     (["release", "reviews.csv", "--public", "reviews.csv", "--load", "2", "--epsilon", "1", "-o", "out"], planted()),
 ]

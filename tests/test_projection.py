@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import peerveil as pv
+from peerveil.assignment import deal
+from peerveil.programme import Programme
 from peerveil.projection import GAP_TOLERANCE
+from peerveil.twopass import Curves
 from reference.support import support
 from reference.theta import theta
 from strategies import Case, cases
@@ -141,3 +144,41 @@ def test_vectors_that_cannot_be_projected_are_refused(noisy: list[float], messag
     region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "baseline")
     with pytest.raises(pv.InputError, match=message):
         pv.project(noisy, region)
+
+
+def test_an_answer_without_its_certificate_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = pv.PublicWeights.from_rows(np.random.default_rng(1).random((30, 2)), load=2)
+    region = pv.region(weights, "chain")
+    r = np.linspace(1, 0, 30)
+
+    def sabotaged(programme: Programme) -> tuple[np.ndarray, np.ndarray]:
+        return region.lower + 1e-3, np.zeros(programme.right.size)
+
+    assert pv.project(r, region).gap < 1e-9
+    monkeypatch.setattr(Curves, "of", lambda _: None)
+    monkeypatch.setattr(Programme, "solve", sabotaged)
+    with pytest.raises(pv.ProjectionError, match="missed its certificate"):
+        pv.project(r, region)
+
+
+@pytest.mark.parametrize("kind", ["baseline", "chain", "envelope", "tight"])
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-7, 1e-3, 1.0, 1e4, 1e7])
+def test_never_less_accurate_at_any_noise(kind: str, size: float) -> None:
+    rng = np.random.default_rng(3)
+    for n in (6, 50):
+        scores = rng.integers(1, 11, size=(n, 2)).astype(float)
+        region = pv.region(pv.PublicWeights.from_rows(scores, load=2), kind)
+        for _ in range(4):
+            holder = deal(np.repeat(np.arange(n), 2), np.full(n, 2), rng)
+            truth = np.sort(np.bincount(holder, weights=scores.ravel()) / 2)
+            r = truth + rng.laplace(scale=size, size=n)
+            t = pv.project(r, region).values
+            assert np.linalg.norm(t - truth) <= np.linalg.norm(r - truth) * (1 + 1e-6) + 1e-14
+
+
+def test_a_large_offset_hides_nothing() -> None:
+    """Numbers near 1e9 that differ in the fifth decimal: what looks like round-off is the region."""
+    region = pv.region(pv.PublicWeights.from_rows([[1e9, 1e9 + 4e-5]] * 3, load=2), "baseline")
+    truth = np.array([1e9, 1e9 + 2e-5, 1e9 + 4e-5])
+    r = truth + np.array([1e-6, -1e-6, 1e-6])
+    assert np.linalg.norm(pv.project(r, region).values - truth) <= np.linalg.norm(r - truth) + 1e-6

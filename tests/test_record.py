@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,13 +39,44 @@ def test_loads_can_be_stated_in_four_ways() -> None:
         ({"load": 0}, "load must be a whole number of at least 1, got 0"),
         ({"load": 2.5}, "load must be a whole number of at least 1, got 2.5"),
         ({"load": 2, "loads": {2: 5}}, "state load= or loads=, not both"),
-        ({"loads": {2: -5, 4: 5}}, "counts of loads must not be negative"),
+        ({"loads": {2: -5, 4: 5}}, "the count of a load must be a whole number of at least 0, got -5"),
+        ({"loads": {2: 5.0}}, "the count of a load must be a whole number"),
+        ({"load": float("nan")}, "load must be a whole number"),
+        ({"load": "2"}, "load must be a whole number"),
+        ({"loads": set(), "reviewers": 3}, "loads must be counts"),
+        ({"loads": 2, "reviewers": 3}, "loads must be counts"),
+        ({"loads": [1, 6], "reviewers": 3}, "loads must be counts"),
+        ({"loads": {2, 6, 8}, "reviewers": 3}, None),
+        ({"loads": {1, 5, 9}, "reviewers": 3}, "no numbers of reviewers with loads 1, 5 make"),
         ({"reviewers": -1}, "reviewers must be a whole number"),
     ],
 )
-def test_loads_that_do_not_add_up_are_refused_with_the_numbers(statement: dict[str, object], message: str) -> None:
+def test_loads_that_do_not_add_up_are_refused_with_the_numbers(
+    statement: dict[str, object], message: str | None
+) -> None:
+    if message is None:
+        declare_loads(10, **statement)  # type: ignore[arg-type]
+        return
     with pytest.raises(pv.RecordError, match=message):
         declare_loads(10, **statement)  # type: ignore[arg-type]
+
+
+@given(st.sets(st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 40))
+def test_sets_of_loads_are_refused_exactly_if_they_cannot_add_up(sizes: set[int], reviewers: int, reviews: int) -> None:
+    possible = any(sum(loads) == reviews for loads in combinations_with_replacement(sorted(sizes), reviewers))
+    if not possible:
+        with pytest.raises(pv.RecordError):
+            declare_loads(reviews, loads=sizes, reviewers=reviewers)
+    else:
+        stated = declare_loads(reviews, loads=sizes, reviewers=reviewers)
+        assert set(stated.sizes) <= sizes
+
+
+def test_a_stated_range_is_narrowed_to_the_number_of_papers() -> None:
+    wide = pv.PublicWeights.from_rows([[0, 1, 2, 3]] * 3, loads=(1, 10**12), reviewers=5)
+    narrow = pv.PublicWeights.from_rows([[0, 1, 2, 3]] * 3, loads=(1, 3), reviewers=5)
+    assert wide.loads == narrow.loads
+    assert declare_loads(12, loads=(1, 3), reviewers=np.int64(5)).reviewers == 5  # type: ignore[arg-type]
 
 
 @given(cases(most_reviews=7, uniform=False))

@@ -174,6 +174,24 @@ def test_refining_carries_words_and_adds_none() -> None:
     assert "scale 2" in pv.refine([9, -9], weights, mechanism=pv.Laplace(scale=2.0)).guarantee.promise
 
 
+def test_refining_a_release_carries_its_claim(tmp_path: Path) -> None:
+    reviews = small_reviews()
+    made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=0.5), region="baseline")
+    made.save(tmp_path / "out")
+    weights = pv.weigh(reviews.public("all"))
+    again = pv.refine(pv.Release.load(tmp_path / "out"), weights)
+    assert (again.guarantee, again.mechanism, again.public) == (made.guarantee, made.mechanism, made.public)
+    assert again.noisy.tolist() == made.noisy.tolist()
+    assert (made.region, again.region) == ("baseline", "chain")
+    with pytest.raises(pv.InputError, match="the release is of ratings, the weights are of miscalibration"):
+        pv.refine(made, pv.weigh(reviews.public("all"), "miscalibration"))
+    other = pv.PublicRecord.from_rows([[3, 5], [4, 4], [8, 7]], load=2)
+    with pytest.raises(pv.InputError, match="not the one this release was made from"):
+        pv.refine(made, pv.weigh(other))
+    with pytest.raises(pv.InputError, match="the release itself says how"):
+        pv.refine(made, weights, mechanism=pv.Laplace(scale=1.0))
+
+
 def test_reviews_forget_names_and_never_show_scores() -> None:
     reviews = pv.Reviews.from_columns(["p", "p"], ["secret-ann", "secret-bob"], [3.125, 5.25])
     shown = f"{reviews!r} {reviews} {vars(reviews)}"
@@ -188,6 +206,35 @@ def test_reviews_that_cannot_be() -> None:
         pv.Reviews.from_columns(["p"], ["a"], [float("nan")])
     with pytest.raises(pv.RecordError, match="one entry a review"):
         pv.Reviews.from_columns(["p"], ["a", "b"], [1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [1, "secret-ann"]}, "entry 2 of scores is not a number"),
+        ({"scores": [1, None]}, "entry 2 of scores is not a number"),
+        ({"scores": [1, [2, 3]]}, "entry 2 of scores is not a number"),
+        ({"scores": [1, 10**400]}, "entry 2 of scores is not a number"),
+        ({"reviewers": ["secret-ann", None]}, "entry 2 of reviewers is neither text nor a number"),
+        ({"reviewers": [["secret-ann"], "b"]}, "entry 1 of reviewers is neither text nor a number"),
+        ({"reviewers": ["a", float("nan")]}, "entry 2 of reviewers is neither text nor a number"),
+        ({"papers": [{"secret-p": 1}, "q"]}, "entry 1 of papers is neither text nor a number"),
+    ],
+)
+def test_columns_that_are_none_are_pointed_at_not_shown(change: dict[str, list[object]], message: str) -> None:
+    columns: dict[str, list[object]] = {"papers": ["p", "q"], "reviewers": ["a", "b"], "scores": [1, 2]}
+    with pytest.raises(pv.RecordError, match=message) as caught:
+        pv.Reviews.from_columns(**(columns | change))  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_papers_that_only_the_private_record_has_are_counted_not_named() -> None:
+    reviews = pv.Reviews.from_columns(["secret-title", "q", "r"], ["a", "b", "c"], [3, 5, 4])
+    record = pv.PublicRecord.from_rows([[5], [4]], papers=["q", "r"], load=1)
+    with pytest.raises(pv.RecordError, match="1 papers of the private record") as caught:
+        reviews.public(record)
+    assert "secret" not in str(caught.value)
 
 
 class TestFiles:
@@ -212,12 +259,31 @@ class TestFiles:
             ({"values": [1, "2"]}, "values/1 is not as the schema"),
             ({"values": [1]}, "must have 2 entries"),
             ({"more": 1}, "is not as the schema"),
+            ({"values": [2, 1]}, "release.json: values must ascend"),
+            ({"noisy": [1, 10**400]}, "release.json: noisy holds a number that is too large"),
+            ({"noisy": [1, float("nan")]}, "release.json: is not JSON"),
+            ({"noisy": [1, float("-inf")]}, "release.json: is not JSON"),
+            ({"created": "2026-13-45T99:99:99Z"}, "release.json: created is not a time"),
+            ({"schema_version": "ann@x.org"}, "schema_version must be 1, got none"),
+            ({"guarantee": {"promise": "Nobody will ever know."}}, "release.json: guarantee/promise is not what"),
+            ({"guarantee": {"kind": "pure", "unit": None, "epsilon": 1}}, "release.json: unit must be"),
+            ({"record": {"reviews": 3}}, "release.json: .* but the record has"),
         ],
     )
     def test_documents_that_are_no_release(self, change: dict[str, object], message: str, tmp_path: Path) -> None:
         document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
-        (tmp_path / "release.json").write_text(json.dumps(document | change))
-        with pytest.raises(pv.FileError, match=message):
+        for key, value in change.items():
+            document[key] = document[key] | value if isinstance(value, dict) else value
+        (tmp_path / "release.json").write_text(json.dumps(document))
+        with pytest.raises(pv.FileError, match=message) as caught:
+            pv.Release.load(tmp_path)
+        assert caught.value.__context__ is None
+
+    def test_numbers_beyond_all_bounds_are_refused(self, tmp_path: Path) -> None:
+        document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
+        document["certificate"]["gap"] = "beyond"
+        (tmp_path / "release.json").write_text(json.dumps(document).replace('"beyond"', "1e999"))
+        with pytest.raises(pv.FileError, match=r"release.json: certificate/gap holds a number that is too large"):
             pv.Release.load(tmp_path)
 
     def test_no_release_at_all(self, tmp_path: Path) -> None:

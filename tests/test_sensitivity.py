@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.guarantee import UNITS
+from peerveil.guarantee import UNITS, Unit
 from peerveil.private.truth import true_vector
 from peerveil.sensitivity import l1_sensitivity
-from reference.neighbours import neighbours
-from reference.theta import assignments, means
-from strategies import PAPERS, Case, cases
+from reference.neighbours import flat, neighbours
+from reference.theta import Assignment, assignments, means
+from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants, visible
 
 
 def largest_l1(rows: list[list[float]], loads: list[int], unit: str) -> Fraction:
@@ -78,3 +81,56 @@ def test_what_every_assignment_shares_has_no_sensitivity() -> None:
     for rows, load in (([[1, 5, 2]], 1), ([[3, 3], [3, 3]], 2)):
         for unit in UNITS:
             assert l1_sensitivity(pv.PublicWeights.from_rows(rows, load=load), unit) == 0
+
+
+def test_round_off_is_part_of_the_bound() -> None:
+    """Means near a large offset move by more than the exact ones: the bound must hold for what is computed."""
+    rng = np.random.default_rng(5)
+    worst = 0.0
+    for _ in range(400):
+        scores = (1e6 + rng.random(6) / 1e9).tolist()
+        papers = ["p", "p", "p", "q", "q", "q"]
+        base = ["a", "b", "c", "a", "b", "c"]
+        swapped = ["b", "a", "c", "a", "b", "c"]
+        one, other = (true_vector(pv.Reviews.from_columns(papers, who, scores), "ratings") for who in (base, swapped))
+        weights = pv.PublicWeights.from_rows([scores[:3], scores[3:]], load=2)
+        distance = sum(abs(Fraction(x) - Fraction(y)) for x, y in zip(one.tolist(), other.tolist(), strict=True))
+        bound = Fraction(l1_sensitivity(weights, "review"))
+        exact = Fraction(weights.span[1]) - Fraction(weights.span[0])
+        assert distance <= bound
+        worst = max(worst, float(distance / exact)) if exact else worst
+    assert worst > 1  # without the widening it would not hold
+
+
+@given(hidden_cases(), st.sampled_from(UNITS), st.sampled_from(["ratings", "miscalibration"]))
+@settings(max_examples=40)
+def test_hidden_scores_may_change_with_the_exchange(
+    pair: tuple[Case, list[list[bool]]], unit: Unit, quantity: str
+) -> None:
+    case, hidden = pair
+    bound = Fraction(l1_sensitivity(pv.weigh(visible(case, hidden), quantity, lone="zero"), unit))
+    flags = [h for row in hidden for h in row]
+    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
+    listed = list(assignments(case.rows, case.loads))[:12]
+    variants = [[x for row in filled for x in row] for filled in hidden_variants(case.rows, hidden, [1, 3])]
+
+    def vector(assignment: Assignment, scores: list[float]) -> list[Fraction]:
+        holders = [f"r{j}" for j in flat(assignment)]
+        return [
+            Fraction(x) for x in true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity, lone="zero")
+        ]
+
+    for one, other in neighbours(listed, unit):
+        moved = [a != b for a, b in zip(flat(one), flat(other), strict=True)]
+        for first, second in product(variants, repeat=2):
+            changed = [x != y for x, y in zip(first, second, strict=True)]
+            # only hidden scores of the reviews concerned may differ
+            if all(m and h for m, h, c in zip(moved, flags, changed, strict=True) if c):
+                pairs = zip(vector(one, first), vector(other, second), strict=True)
+                assert sum(abs(x - y) for x, y in pairs) <= bound
+
+
+def test_numbers_that_cannot_be_protected_in_floating_point_are_refused() -> None:
+    for rows in ([[0.0, 5e-324]] * 3, [[0.0, 1e200]] * 3):
+        with pytest.raises(pv.InputError, match="too small or too large"):
+            l1_sensitivity(pv.PublicWeights.from_rows(rows, load=2), "review")

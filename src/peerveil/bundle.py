@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,13 +16,17 @@ from typing import Any
 import jsonschema
 import numpy as np
 
-from peerveil.errors import FileError
+from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
-from peerveil.regions.convex import Floats
+from peerveil.record import Floats
+from peerveil.tables import file_to_read, read_text
 
 SCHEMA_VERSION = 1
+
+#: The files a release consists of.
+FILES = ("release.json", "release.csv")
 
 #: The columns of release.csv, in order, and what they hold.
 COLUMNS = {
@@ -132,7 +137,7 @@ class Release:
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write release.json and release.csv into a folder, whole or not at all; returns the folder."""
-        with staged_folder(folder, overwrite=overwrite) as stage:
+        with staged_folder(folder, own=FILES, overwrite=overwrite) as stage:
             self.write_into(stage)
         return Path(folder)
 
@@ -152,35 +157,48 @@ class Release:
         Raises:
             FileError: if it is not there, not JSON, of an unknown schema version, or not as the schema says.
         """
-        place = Path(path)
-        place = place / "release.json" if place.is_dir() else place
-        try:
-            document = json.loads(place.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FileError(f"cannot be read: {error.strerror}", file=str(place)) from None
-        except ValueError:
-            raise FileError("is not JSON; a release.json written by Peerveil is needed", file=str(place)) from None
-        return cls.from_document(document, name=str(place))
+        place = file_to_read(path)
+        name, text = read_text(place / "release.json" if place.is_dir() else place)
+        document = parse_json(text)
+        if document is None:
+            raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
+        return cls.from_document(document, name=name)
 
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Release:
         """A release from the parsed JSON of a release.json."""
         version = document.get("schema_version") if isinstance(document, dict) else None
         if version != SCHEMA_VERSION:
+            got = version if isinstance(version, int) and abs(version) < 10**4 else "none"
             raise FileError(
-                f"schema_version must be {SCHEMA_VERSION}, got {version!r}; read it with the Peerveil that wrote it",
+                f"schema_version must be {SCHEMA_VERSION}, got {got}; read it with the Peerveil that wrote it",
                 file=name,
             )
         _validate(document, name)
         assert isinstance(document, dict)  # noqa: S101 - the schema says so
+        problem = ""
+        try:
+            return cls._from_valid(document)
+        except InputError as error:
+            problem = str(error)
+        raise FileError(problem, file=name)
+
+    @classmethod
+    def _from_valid(cls, document: dict[str, Any]) -> Release:
+        """A release from a document that follows the schema; what the schema cannot say is checked here."""
         record, claim = document["record"], document["guarantee"]
-        vectors = {key: np.array(document[key], dtype=np.float64) for key in ("values", "noisy", "lower", "upper")}
+        vectors = {key: _vector(document[key], key) for key in ("values", "noisy", "lower", "upper")}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
-            raise FileError(f"values, noisy, lower and upper must have {record['reviewers']} entries", file=name)
+            raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
+        if (np.diff(vectors["values"]) < -_slack(vectors["values"])).any():
+            raise InputError("values must ascend, as they are in order of rank")
+        guarantee = Guarantee(**{key: claim[key] for key in ("kind", "unit", "epsilon", "statement")})
+        if claim["promise"] != guarantee.promise:
+            raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         return cls(
             **vectors,
             quantity=document["quantity"],
-            guarantee=Guarantee(**{key: claim[key] for key in ("kind", "unit", "epsilon", "statement")}),
+            guarantee=guarantee,
             mechanism=document["mechanism"],
             region=document["region"],
             estimator=document["estimator"],
@@ -188,11 +206,46 @@ class Release:
             loads=_loads_from(record),
             public=record["public"],
             record_digest=record["digest"],
-            gap=document["certificate"]["gap"],
+            gap=float(_vector([document["certificate"]["gap"]], "certificate/gap")[0]),
             notes=tuple(document["notes"]),
-            created=datetime.fromisoformat(document["created"]),
+            created=_time(document["created"]),
             software=document["software"],
         )
+
+
+def parse_json(text: str) -> Any:
+    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None  # the error would hold the text
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _vector(numbers: list[float], name: str) -> Floats:
+    """Numbers of a document; JSON can write larger ones than a computer holds."""
+    try:
+        values = [float(number) for number in numbers]
+    except OverflowError:
+        values = [math.inf]
+    if not all(map(math.isfinite, values)):
+        raise InputError(f"{name} holds a number that is too large")
+    return np.array(values, dtype=np.float64)
+
+
+def _slack(values: Floats) -> float:
+    return 1e-9 * max(1.0, float(np.abs(values).max()))
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise InputError("created is not a time that ever was")
 
 
 def _loads_document(loads: Loads) -> dict[str, Any]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
 
 from peerveil.errors import OutputError
 
+# Failures that another name would not mend.
+_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
+class WriteError(OutputError):
+    """Writing failed on the way, as on a full disk: the call was right.
+
+    >>> WriteError.exit_code
+    1
+    """
+
+    exit_code = 1
+
 
 @contextmanager
-def staged_folder(target: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder beside ``target`` to write into; it becomes ``target`` when the block ends without an error.
 
     Entering fails at once if the target cannot be written, so that nothing is computed, and no privacy budget spent,
@@ -21,25 +35,97 @@ def staged_folder(target: str | os.PathLike[str], *, overwrite: bool = False) ->
 
     Args:
         target: the folder to make.
-        overwrite: replace a folder that holds files already.
+        own: the files that such a folder holds. A folder with any other file is never replaced.
+        overwrite: replace a folder that holds such files already.
     """
-    final = Path(target)
+    named = os.fspath(target)
+    made: list[Path] = []
     try:
-        if final.exists() and not final.is_dir():
-            raise OutputError(f"output folder {final} is a file; choose another name")
-        if final.is_dir() and any(final.iterdir()) and not overwrite:
-            raise OutputError(f"output folder {final} holds files already; choose another name or ask to overwrite it")
-        final.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+        final = _place(named)
+        _check_free(final, named, own, overwrite=overwrite)
+        made = _make_parents(final)
+        stage = Path(tempfile.mkdtemp(prefix=".peerveil-", dir=final.parent))
     except OSError as error:
-        raise OutputError(f"output folder {final} cannot be written: {error.strerror}") from error
+        _remove_empty(made)
+        kind = WriteError if error.errno in _STORAGE else OutputError
+        raise kind(_cannot_write(named, error)) from error
+    stands = False
     try:
         yield stage
+        _check_free(final, named, own, overwrite=overwrite)  # somebody may have put files there meanwhile
         _swap(stage, final)
+        stands = True
     except OSError as error:
-        raise OutputError(f"output folder {final} cannot be written: {error.strerror}") from error
+        raise WriteError(_cannot_write(named, error)) from error
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        if not stands:
+            shutil.rmtree(stage, ignore_errors=True)
+            _remove_empty(made)
+
+
+def _cannot_write(named: str, error: OSError) -> str:
+    return f"output folder {named} cannot be written: {error.strerror or type(error).__name__}"
+
+
+def _place(named: str) -> Path:
+    """Where the folder is to stand, with links followed; refuses names that no folder can be moved to."""
+    if not named or "\0" in named:
+        raise OutputError(f"output folder {named!r} is no name of a folder")
+    if Path(named).is_symlink() and not Path(named).exists():
+        raise OutputError(f"output folder {named} is a link that leads nowhere; choose another name")
+    final = Path(os.path.realpath(named))
+    if final.exists() and not final.is_dir():
+        raise OutputError(f"output folder {named} is a file; choose another name")
+    return final
+
+
+def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: bool) -> None:
+    """Refuse a folder whose replacement would lose files of others, or pull the ground from under somebody."""
+    if not final.is_dir():
+        return
+    if any(final.iterdir()) and not overwrite:
+        raise OutputError(f"output folder {named} holds files already; choose another name or ask to overwrite it")
+    others = _count_others(final, own)
+    if others:
+        raise OutputError(
+            f"output folder {named} is not replaced: it holds other files than Peerveil writes there, "
+            f"{others} of them; choose another name"
+        )
+    if final == Path.cwd() or final.is_mount():
+        raise OutputError(f"output folder {named} cannot be replaced while it is in use; name a folder inside it")
+
+
+def _count_others(folder: Path, own: Collection[str]) -> int:
+    """How many files, links and folders are not among the own files and the folders these are in."""
+    files = {PurePath(name) for name in own}
+    folders = {parent for name in files for parent in name.parents}
+    others = 0
+    for place, inner, names in os.walk(folder, onerror=_raise):
+        here = Path(place).relative_to(folder)
+        others += sum(here / name not in files or (folder / here / name).is_symlink() for name in names)
+        others += sum(here / name not in folders or (folder / here / name).is_symlink() for name in inner)
+    return others
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _make_parents(final: Path) -> list[Path]:
+    """Make the folders above the target; returns those that were not there, the innermost first."""
+    missing = [parent for parent in final.parents if not parent.exists()]
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        _remove_empty(missing)
+        raise
+    return missing
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # never made, or not ours any more as somebody wrote there
+            folder.rmdir()
 
 
 def _swap(stage: Path, final: Path) -> None:
@@ -48,18 +134,28 @@ def _swap(stage: Path, final: Path) -> None:
         with file.open("rb+") as handle:
             os.fsync(handle.fileno())
     stage.chmod(0o777 & ~_umask())  # mkdtemp makes it private; a release is meant to be read
-    if final.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{final.name}.old.", dir=final.parent))
-        final.rename(old / final.name)
-        try:
-            stage.rename(final)
-        except OSError:
-            (old / final.name).rename(final)
-            raise
-        finally:
-            shutil.rmtree(old, ignore_errors=True)
-    else:
+    if not final.exists():
         stage.rename(final)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=".peerveil-old-", dir=final.parent))
+    old = aside / "old"
+    try:
+        final.rename(old)
+        stage.rename(final)
+    except BaseException:
+        _put_back(old, final)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _put_back(old: Path, final: Path) -> None:
+    """Undo half a swap. Where that fails too, the old folder stays where it is, and the error says where."""
+    if old.exists():
+        try:
+            old.rename(final)
+        except OSError as error:
+            raise WriteError(f"{_cannot_write(str(final), error)}; what was in it is now in {old}") from error
+    _remove_empty([old.parent])
 
 
 def _umask() -> int:

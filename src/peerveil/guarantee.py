@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Literal, get_args
 
 from peerveil.errors import InputError
@@ -56,7 +57,7 @@ class Guarantee:
         """The claim in one line."""
         if self.kind == "stated":
             return f"as stated by the source: {self.statement}"
-        return f"epsilon = {self.epsilon:.12g} per {self.unit} (pure differential privacy)"
+        return f"epsilon = {_shown(self.epsilon)} per {self.unit} (pure differential privacy)"
 
     @property
     def promise(self) -> str:
@@ -76,7 +77,7 @@ class Guarantee:
         return (
             f"Take any two assignments that fit the public record and {_NEIGHBOURS[self.unit]}. Whatever someone "
             f"already knows, this release changes their odds between these two assignments by at most a factor "
-            f"e^{self.epsilon:.12g} = {_factor(self.epsilon)}. Knowledge that ties many reviewers' assignments "
+            f"e^{_shown(self.epsilon)} = {_factor(self.epsilon)}. Knowledge that ties many reviewers' assignments "
             "together can gain more."
         )
 
@@ -94,5 +95,14 @@ def check_unit(unit: str | None) -> Unit:
     raise InputError(f"unit must be {' or '.join(map(repr, UNITS))}, got {unit!r}")
 
 
+def _shown(epsilon: float | None) -> str:
+    """All digits of epsilon: a claim must not look smaller than it is."""
+    return f"{epsilon!r}".removesuffix(".0")
+
+
 def _factor(epsilon: float) -> str:
-    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "practically without limit"
+    """The factor to three digits, rounded up for the same reason."""
+    if epsilon > 700:
+        return "practically without limit"
+    digits = Context(prec=3, rounding=ROUND_CEILING)
+    return f"{Decimal(math.nextafter(math.exp(epsilon), math.inf)).normalize(digits):g}"

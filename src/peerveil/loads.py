@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,7 @@ import numpy.typing as npt
 from peerveil.errors import RecordError
 
 #: How a caller may state loads: counts per load, a range ``(low, high)``, or the set of loads.
-LoadsStatement = Mapping[int, int] | Collection[int]
+LoadsStatement = Mapping[int, int] | tuple[int, int] | Set[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,12 @@ class Loads:
     def __post_init__(self) -> None:
         if not self.sizes or any(b <= a for a, b in pairwise((0, *self.sizes))):
             raise RecordError(f"loads must be distinct whole numbers of at least 1, got {self.sizes}")
+        if not self.smallest * self.reviewers <= self.reviews <= self.largest * self.reviewers:
+            raise RecordError(
+                f"reviewers={self.reviewers} with loads from {self.smallest} to {self.largest} hold between "
+                f"{self.smallest * self.reviewers} and {self.largest * self.reviewers} reviews, but the record has "
+                f"{self.reviews}"
+            )
         if self.counts is not None:
             if len(self.counts) != len(self.sizes) or min(self.counts) < 1:
                 raise RecordError(f"each load needs a count of at least 1, got {self.counts}")
@@ -118,7 +126,7 @@ def declare_loads(
     if load is not None and loads is not None:
         raise RecordError(f"state load= or loads=, not both (got load={load}, loads={loads})")
     if reviewers is not None:
-        _whole("reviewers", reviewers)
+        reviewers = _whole("reviewers", reviewers)
     if load is not None:
         return _uniform(reviews, _whole("load", load), reviewers)
     if isinstance(loads, Mapping):
@@ -128,20 +136,23 @@ def declare_loads(
             "what is public about loads must be stated: load= (every reviewer has it), "
             "loads={load: count, …}, loads=(low, high) or a set with reviewers=, or reviewers= alone"
         )
+    most = reviews if papers is None else papers  # nobody reviews a paper twice
     if loads is None:
-        return _among(reviews, range(1, (papers or reviews) + 1), reviewers)
-    stated = [_whole("loads", size) for size in loads]
-    if isinstance(loads, tuple) and len(stated) == 2:
-        if stated[0] > stated[1]:
+        return _among(reviews, range(1, most + 1), reviewers)
+    if isinstance(loads, tuple) and len(loads) == 2:
+        low, high = (_whole("loads", size) for size in loads)
+        if low > high:
             raise RecordError(f"loads=(low, high) needs low <= high, got {loads}")
-        return _among(reviews, range(stated[0], stated[1] + 1), reviewers)
-    return _among(reviews, sorted(set(stated)), reviewers)
+        return _among(reviews, range(low, max(low, min(high, most)) + 1), reviewers)
+    if isinstance(loads, Set) and loads:
+        return _among(reviews, sorted(_whole("loads", size) for size in loads), reviewers)
+    raise RecordError(f"loads must be counts {{load: count}}, a range (low, high) or a set of loads, got {loads!r}")
 
 
-def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or value != int(value) or value < 1:
-        raise RecordError(f"{name} must be a whole number of at least 1, got {value}")
-    return int(value)
+def _whole(name: str, value: object, least: int = 1) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise RecordError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
@@ -158,22 +169,20 @@ def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
 
 
 def _counted(reviews: int, loads: Mapping[int, int], reviewers: int | None) -> Loads:
-    counts = {_whole("loads", size): int(count) for size, count in loads.items() if count}
-    if any(count < 0 for count in counts.values()):
-        raise RecordError(f"counts of loads must not be negative, got {dict(loads)}")
-    sizes = tuple(sorted(counts))
-    total = sum(counts.values())
-    return Loads(
-        reviewers=total if reviewers is None else reviewers,
-        reviews=reviews,
-        sizes=sizes,
-        counts=tuple(counts[size] for size in sizes),
-    )
+    stated = {_whole("loads", size): _whole("the count of a load", count, least=0) for size, count in loads.items()}
+    sizes = tuple(sorted(size for size, count in stated.items() if count))
+    counts = tuple(stated[size] for size in sizes)
+    held = sum(size * count for size, count in zip(sizes, counts, strict=True))
+    if held != reviews or reviewers not in (None, sum(counts)):
+        raise RecordError(
+            f"loads do not add up: {dict(loads)} make {sum(counts)} reviewers and {held} reviews, but the record has "
+            f"{sum(counts) if reviewers is None else reviewers} reviewers and {reviews} reviews"
+        )
+    return Loads(reviewers=sum(counts), reviews=reviews, sizes=sizes, counts=counts)
 
 
-def _among(reviews: int, sizes: Collection[int], reviewers: int) -> Loads:
+def _among(reviews: int, stated: Sequence[int], reviewers: int) -> Loads:
     """Loads known only as a set, narrowed to what arithmetic on public numbers leaves possible."""
-    stated = sorted(sizes)
     low, high = stated[0], stated[-1]
     if not low * reviewers <= reviews <= high * reviewers:
         raise RecordError(
@@ -185,16 +194,37 @@ def _among(reviews: int, sizes: Collection[int], reviewers: int) -> Loads:
     possible = tuple(size for size in stated if least <= size <= most)
     if possible and len(possible) < len(stated):
         return _among(reviews, possible, reviewers)
-    if len(possible) > 2:
-        return Loads(reviewers=reviewers, reviews=reviews, sizes=possible, counts=None)
-    if len(possible) == 2:
-        extra, left = divmod(reviews - low * reviewers, high - low)
-        if left == 0:
-            counts = {low: reviewers - extra, high: extra}
-            return _counted(reviews, counts, reviewers)
-    elif len(possible) == 1:
-        return _uniform(reviews, possible[0], reviewers)
+    if possible and _reachable(reviews - low * reviewers, [size - low for size in possible[1:]], reviewers):
+        if len(possible) > 2:
+            return Loads(reviewers=reviewers, reviews=reviews, sizes=possible, counts=None)
+        if len(possible) == 1:
+            return _uniform(reviews, low, reviewers)
+        extra = (reviews - low * reviewers) // (high - low)
+        return _counted(reviews, {low: reviewers - extra, high: extra}, reviewers)
     raise RecordError(
         f"no numbers of reviewers with loads {', '.join(map(str, stated))} make {reviewers} reviewers and "
         f"{reviews} reviews"
+    )
+
+
+def _reachable(amount: int, steps: Sequence[int], most: int) -> bool:
+    """Whether at most ``most`` of these steps, any number of each, make the amount exactly.
+
+    Fewest steps are mostly the largest one: of the others fewer than the largest one's size are needed, as among that
+    many some make a multiple of it.
+    """
+    if not steps:
+        return amount == 0
+    if steps[0] == 1 and len(steps) == steps[-1]:
+        return True  # a whole range: the bounds on the amount were checked
+    if amount % reduce(gcd, steps):
+        return False
+    largest = steps[-1]
+    fewest = {0: 0}
+    frontier = [0]
+    for used in range(1, largest):
+        frontier = [total + step for total in frontier for step in steps[:-1] if total + step <= amount]
+        frontier = [total for total in dict.fromkeys(frontier) if fewest.setdefault(total, used) == used]
+    return any(
+        (amount - total) % largest == 0 and used + (amount - total) // largest <= most for total, used in fewest.items()
     )

@@ -8,10 +8,7 @@ import numpy as np
 
 from peerveil.loads import LoadsStatement, declare_loads
 from peerveil.record import PublicRecord
-from peerveil.tables import Source, Table, is_missing, read_table
-
-PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
-RATING_NAMES = ("ratings", "rating", "scores", "score", "overall")
+from peerveil.tables import PAPER_NAMES, RATING_NAMES, Source, Table, is_missing, read_table
 
 
 def read_public(

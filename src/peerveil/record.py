@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +27,16 @@ class PublicRecord:
     Attributes:
         papers: names of the papers, sorted.
         paper: for each review the index of its paper, ascending.
-        score: for each review its score.
+        score: for each review its score; NaN where it is hidden, and then at the end of its paper.
         loads: what is public about the reviewers' loads.
-        scale: the declared lowest and highest possible score, if declared.
+        scale: the declared lowest and highest possible score; needed where scores are hidden.
         notes: what was left out on the way here, and why.
 
     >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
     >>> record.rows()
     [[6.0, 8.0], [3.0, 5.0]]
+    >>> PublicRecord.from_rows([[8, None], [3, 5]], load=2, scale=(1, 10)).hidden
+    1
     """
 
     papers: tuple[str, ...]
@@ -43,9 +47,16 @@ class PublicRecord:
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        _freeze(self.paper, self.score)
-        if not np.isfinite(self.score).all():
+        object.__setattr__(self, "score", frozen(self.score))
+        object.__setattr__(self, "paper", frozen(self.paper))
+        if self.score.size != self.loads.reviews or self.paper.size != self.score.size:
+            raise RecordError(f"{self.score.size} scores for {self.loads.reviews} reviews")
+        if np.isinf(self.score).any():
             raise RecordError("scores must be finite numbers")
+        if self.hidden and self.scale is None:
+            raise RecordError(
+                f"{self.hidden} scores are hidden: state the scale, their lowest and highest possible value (scale=)"
+            )
         if any(b <= a for a, b in zip(self.papers, self.papers[1:], strict=False)):
             raise RecordError("papers must be sorted by name, each once")
         order = np.lexsort((self.score, self.paper))
@@ -57,7 +68,7 @@ class PublicRecord:
     @classmethod
     def from_rows(
         cls,
-        rows: Iterable[Iterable[float]],
+        rows: Iterable[Iterable[float | None]],
         *,
         papers: Sequence[str] | None = None,
         load: int | None = None,
@@ -66,8 +77,14 @@ class PublicRecord:
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
     ) -> PublicRecord:
-        """A record from one row of scores a paper; loads as in :func:`peerveil.loads.declare_loads`."""
-        listed = [np.array(list(row), dtype=np.float64) for row in rows]
+        """A record from one row of scores a paper; loads as in :func:`peerveil.loads.declare_loads`.
+
+        A score of ``None`` is hidden: everyone knows that the review exists, nobody its score.
+        """
+        given = [list(row) for row in rows]
+        if any(x is not None and not math.isfinite(x) for row in given for x in row):
+            raise RecordError("scores must be finite numbers, or None where they are hidden")
+        listed = [np.array([np.nan if x is None else x for x in row], dtype=np.float64) for row in given]
         names = number_papers(len(listed)) if papers is None else [str(name) for name in papers]
         if len(names) != len(listed):
             raise RecordError(f"papers has {len(names)} names for {len(listed)} rows")
@@ -105,6 +122,11 @@ class PublicRecord:
             notes=notes,
         )
 
+    @property
+    def hidden(self) -> int:
+        """Number of reviews whose score is not public."""
+        return int(np.count_nonzero(np.isnan(self.score)))
+
     def sizes(self) -> Ints:
         """Number of reviews of each paper."""
         return np.bincount(self.paper, minlength=len(self.papers))
@@ -114,8 +136,9 @@ class PublicRecord:
         return split_rows(self.score, self.sizes())
 
     def __repr__(self) -> str:
+        hidden = f" ({self.hidden} hidden)" if self.hidden else ""
         return (
-            f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews, "
+            f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
             f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
         )
 
@@ -177,6 +200,11 @@ def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
     return [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])]
 
 
-def _freeze(*arrays: npt.NDArray[np.generic]) -> None:
-    for array in arrays:
-        array.flags.writeable = False
+Kind = TypeVar("Kind", Floats, Ints)
+
+
+def frozen(array: Kind) -> Kind:
+    """A copy that cannot be changed, without minus zeros: which of equal zeros comes first would tell an order."""
+    copy: Kind = array + 0
+    copy.flags.writeable = False
+    return copy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ ESTIMATORS = ("projection",)
 
 
 def refine(
-    noisy: npt.ArrayLike,
+    noisy: npt.ArrayLike | Release,
     weights: PublicWeights,
     *,
     mechanism: Mechanism | None = None,
@@ -32,9 +33,9 @@ def refine(
     The result is never further from the truth than the noisy vector, whatever the truth, and as private.
 
     Args:
-        noisy: the published vector, one entry a reviewer, in order of rank.
+        noisy: the published vector, one entry a reviewer, in order of rank; or a release, whose claim is carried over.
         weights: public weights of the same record and quantity.
-        mechanism: how the vector was made private, as its source states it.
+        mechanism: how the vector was made private, as its source states it; a release states it itself.
         region: which region to project on.
         estimator: ``"projection"``.
 
@@ -44,6 +45,8 @@ def refine(
     >>> release.values.round(4).tolist()
     [1.0, 2.75, 2.75, 5.0]
     """
+    if isinstance(noisy, Release):
+        return _refine_again(noisy, weights, mechanism=mechanism, region=region, estimator=estimator)
     source = (
         External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
     )
@@ -58,11 +61,35 @@ def refine(
     )
 
 
+def _refine_again(
+    release: Release, weights: PublicWeights, *, mechanism: Mechanism | None, region: str, estimator: str
+) -> Release:
+    """Project a release's noisy vector anew: its claim, mechanism and public record stay what they are."""
+    if mechanism is not None:
+        raise InputError("the release itself says how it was made private; leave mechanism out")
+    if weights.quantity != release.quantity:
+        raise InputError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
+    if weights.digest() != release.record_digest:
+        raise InputError(
+            "the public record is not the one this release was made from; give the same scores and the same loads"
+        )
+    return assemble(
+        release.noisy,
+        weights,
+        mechanism=release.mechanism,
+        guarantee=release.guarantee,
+        public=release.public,
+        region=region,
+        estimator=estimator,
+        notes=release.notes,
+    )
+
+
 def assemble(
     noisy: npt.ArrayLike,
     weights: PublicWeights,
     *,
-    mechanism: Mechanism,
+    mechanism: Mechanism | dict[str, Any],
     guarantee: Guarantee,
     public: str,
     region: str,
@@ -80,7 +107,7 @@ def assemble(
         lower=bounds.lower,
         upper=bounds.upper,
         guarantee=guarantee,
-        mechanism=mechanism.describe(),
+        mechanism=mechanism if isinstance(mechanism, dict) else mechanism.describe(),
         region=bounds.name,
         estimator=estimator,
         papers=weights.sizes().size,
@@ -88,7 +115,7 @@ def assemble(
         public=public,
         record_digest=weights.digest(),
         gap=projection.gap,
-        notes=(*notes, *bounds.notes),
+        notes=tuple(dict.fromkeys((*notes, *bounds.notes))),  # each once
         created=datetime.now(UTC).replace(microsecond=0),
         software=f"peerveil {version('peerveil')}",
     )

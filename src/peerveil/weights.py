@@ -12,7 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError, RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
-from peerveil.record import Floats, Ints, PublicRecord, check_assignable, split_rows
+from peerveil.record import Floats, Ints, PublicRecord, check_assignable, frozen, split_rows
 
 QUANTITIES = ("ratings", "miscalibration")
 
@@ -32,6 +32,7 @@ class PublicWeights:
         low: for each review the least weight the public record allows.
         high: for each review the greatest weight the public record allows.
         loads: what is public about the reviewers' loads.
+        hidden_span: how far a hidden score can move; 0 where all scores are public.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -43,16 +44,22 @@ class PublicWeights:
     low: Floats
     high: Floats
     loads: Loads
+    hidden_span: float = 0.0
 
     def __post_init__(self) -> None:
-        for array in (self.paper, self.low, self.high):
-            array.flags.writeable = False
+        exact = self.low is self.high
+        object.__setattr__(self, "paper", frozen(self.paper))
+        object.__setattr__(self, "low", frozen(self.low))
+        object.__setattr__(self, "high", self.low if exact else frozen(self.high))
         if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
             raise RecordError("weights must be finite numbers")
         if (self.low > self.high).any():
             raise RecordError("a weight's lower end must not exceed its upper end")
         if not self.low.size == self.high.size == self.paper.size == self.loads.reviews:
             raise RecordError(f"{self.low.size} weights for {self.loads.reviews} reviews")
+        step, inside = np.diff(self.paper), np.diff(self.paper) == 0
+        if (step < 0).any() or any((np.diff(ends)[inside] < 0).any() for ends in (self.low, self.high)):
+            raise RecordError("weights must be sorted by paper, then by weight")
         check_assignable(self.sizes(), self.loads)
 
     @classmethod
@@ -78,6 +85,11 @@ class PublicWeights:
     def reviewers(self) -> int:
         """Number of reviewers, the length of the vector to be released."""
         return self.loads.reviewers
+
+    @property
+    def exact(self) -> bool:
+        """Whether every weight is public."""
+        return self.low is self.high or bool(np.array_equal(self.low, self.high))
 
     @property
     def span(self) -> tuple[float, float]:
@@ -127,12 +139,29 @@ def weigh(record: PublicRecord, quantity: str = "ratings", *, lone: Lone = "refu
             it the weight ``"zero"``. It is never dropped: what is left of a reviewer's load would then depend on the
             private assignment.
 
+    Where a score is hidden, a weight is only known to lie in an interval, from the declared scale.
+
     >>> record = PublicRecord.from_rows([[8, 6, 1], [3, 5, 4]], load=2)
     >>> weigh(record, "miscalibration").low.tolist()
     [-6.0, 1.5, 4.5, -1.5, 0.0, 1.5]
     """
-    weight = review_weights(record.paper, record.score, quantity, lone=lone)
-    return PublicWeights(quantity=quantity, paper=record.paper, low=weight, high=weight, loads=record.loads)
+    if not record.hidden:
+        weight = review_weights(record.paper, record.score, quantity, lone=lone)
+        return PublicWeights(quantity=quantity, paper=record.paper, low=weight, high=weight, loads=record.loads)
+    assert record.scale is not None  # noqa: S101 - records with hidden scores have one
+    low, high = (np.where(np.isnan(record.score), end, record.score) for end in record.scale)
+    if quantity == "miscalibration":
+        low, high = _miscalibration_between(record.paper, low, high, lone)
+    elif quantity != "ratings":
+        review_weights(record.paper, low, quantity)  # refuses it
+    return PublicWeights(
+        quantity=quantity,
+        paper=record.paper,
+        low=low[np.lexsort((low, record.paper))],
+        high=high[np.lexsort((high, record.paper))],
+        loads=record.loads,
+        hidden_span=record.scale[1] - record.scale[0],
+    )
 
 
 def review_weights(paper: Ints, score: Floats, quantity: str, *, lone: Lone = "refuse") -> Floats:
@@ -148,6 +177,15 @@ def review_weights(paper: Ints, score: Floats, quantity: str, *, lone: Lone = "r
     if quantity == "miscalibration":
         return _miscalibration(paper, score, lone)
     raise InputError(f"quantity must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
+
+
+def _miscalibration_between(paper: Ints, low: Floats, high: Floats, lone: Lone) -> tuple[Floats, Floats]:
+    """The least and greatest miscalibration of reviews whose scores lie between ``low`` and ``high``."""
+    _miscalibration(paper, low, lone)  # refuses lone reviews if asked to
+    others = np.maximum(np.bincount(paper)[paper] - 1, 1)
+    alone = np.bincount(paper)[paper] == 1
+    lows, highs = (np.bincount(paper, weights=end)[paper] - end for end in (low, high))
+    return np.where(alone, 0.0, low - highs / others), np.where(alone, 0.0, high - lows / others)
 
 
 def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:

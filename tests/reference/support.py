@@ -18,6 +18,8 @@ def support(region: Region, direction: np.ndarray) -> float:
     for matrix, bound in (
         (sums, region.cumulative_upper[1:]),
         (-sums, -region.cumulative_lower[1:]),
+        (sums.T[::-1], region.top_upper[1:]),
+        (-sums.T[::-1], -region.top_lower[1:]),
         (np.ones((1, n)), np.array([region.total[1]])),
         (-np.ones((1, n)), np.array([-region.total[0]])),
     ):

@@ -43,8 +43,33 @@ def means(rows: Rows, assignment: Assignment, loads: Sequence[int]) -> tuple[Fra
 
 
 def theta(rows: Rows, loads: Sequence[int]) -> set[tuple[Fraction, ...]]:
-    """All sorted vectors of means that some assignment with these loads gives."""
-    return {means(rows, assignment, loads) for assignment in assignments(rows, loads)}
+    """All sorted vectors of means that some assignment with these loads gives.
+
+    Paper by paper. Reviewers who have the same load, room and total so far are interchangeable, so a state is the
+    multiset of these.
+    """
+    states = {tuple(sorted((load, load, Fraction(0)) for load in loads))}
+    for r, row in enumerate(rows):
+        to_come = len(rows) - r - 1
+        states = {new for state in states for new in _given(state, [Fraction(x) for x in row], to_come)}
+    return {tuple(sorted(total / load for load, _, total in state)) for state in states}
+
+
+State = tuple[tuple[int, int, Fraction], ...]
+
+
+def _given(state: State, row: list[Fraction], to_come: int) -> set[State]:
+    """Every state after the reviews of a paper went to different reviewers."""
+    partial: set[tuple[State, State]] = {(state, ())}  # who has none of this paper yet, who has
+    for x in row:
+        partial = {
+            (tuple(sorted((*free[:j], *free[j + 1 :]))), tuple(sorted((*done, (load, room - 1, total + x)))))
+            for free, done in partial
+            for j, (load, room, total) in enumerate(free)
+            if room and (j == 0 or free[j] != free[j - 1])
+        }
+    # Nobody can take more reviews than there are papers to come.
+    return {tuple(sorted(free + done)) for free, done in partial if all(room <= to_come for _, room, _ in free + done)}
 
 
 def theta_among(rows: Rows, reviewers: int, sizes: Iterable[int]) -> set[tuple[Fraction, ...]]:

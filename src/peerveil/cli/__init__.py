@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerveil.cli import options as opt
+from peerveil.cli.working import after_writing, silence, tidy_ending
 from peerveil.cli.working import working as _working
 from peerveil.errors import InputError, PeerveilError
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
+    from peerveil.mechanisms import Mechanism
     from peerveil.record import PublicRecord
 
 # Commands import what they need when they run: `peerveil --help` answers at once.
@@ -33,12 +36,16 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; errors become one clear line and an exit code, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may lack a character; that is no reason to stop
     try:
-        app()
+        with tidy_ending():
+            _run()
     except PeerveilError as error:
-        sys.stderr.write(f"peerveil: {error}\n")
+        sys.stderr.write(f"peerveil: {opt.spell(str(error))}\n")
         sys.exit(error.exit_code)
     except OSError as error:
+        silence()
         sys.stderr.write(f"peerveil: {error.strerror or 'input or output failed'}; nothing was released\n")
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: never show it
@@ -46,6 +53,32 @@ def main() -> None:
         where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
         sys.stderr.write(f"peerveil: internal error ({where}); nothing was released. Please report it\n")
         sys.exit(1)
+
+
+def _run() -> None:
+    try:
+        app()
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # now, while a failure can still be told
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"peerveil {version('peerveil')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _everywhere(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command(epilog="Example:  peerveil inspect reviews.csv --score-scale 1,10")
@@ -64,7 +97,8 @@ def inspect(
     from peerveil.private.inspection import inspect as look
 
     scale = opt.parse_scale(score_scale)
-    facts = look(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+    with opt.spelling(ratings="--score"):
+        facts = look(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
     if as_json:
         _print_json(facts)
     else:
@@ -95,6 +129,8 @@ def release(
     paper: opt.PaperColumn = None,
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
+    public_paper: opt.PublicPaperColumn = None,
+    public_ratings: opt.PublicRatingsColumn = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -102,6 +138,7 @@ def release(
 
     With a file of public scores, say what is public about loads: --load, --loads, or --reviewers.
     """
+    from peerveil.bundle import FILES
     from peerveil.files import staged_folder
     from peerveil.mechanisms import Laplace
     from peerveil.private.readers import read
@@ -109,22 +146,33 @@ def release(
     from peerveil.private.reviews import EXPLAIN_PUBLIC
     from peerveil.public_files import read_public
 
-    if public is None:
+    if not public:
         raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
     if (epsilon is None) == (noise_scale is None):
         raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
     mechanism = Laplace(epsilon=epsilon, scale=noise_scale)
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
-    with staged_folder(output, overwrite=overwrite) as stage, _working("Reading the reviews") as step:
+    with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading the reviews") as step:
         reviews = read(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+        visible: str | PublicRecord = public
         if public in ("all", "none"):
-            if load is not None or stated is not None or reviewers is not None:
+            of_files = (load, stated, reviewers, public_paper, public_ratings)
+            if any(option is not None for option in of_files):
                 raise InputError(
-                    "--load, --loads and --reviewers go with a file of public scores, not with --public all"
+                    "--load, --loads, --reviewers, --public-paper and --public-ratings go with a file of public "
+                    "scores, not with --public all"
                 )
-            visible: str | PublicRecord = public
         else:
-            visible = read_public(public, load=load, loads=stated, reviewers=reviewers, scale=scale)
+            with opt.spelling(paper="--public-paper", ratings="--public-ratings"):
+                visible = read_public(
+                    public,
+                    load=load,
+                    loads=stated,
+                    reviewers=reviewers,
+                    scale=scale,
+                    paper=public_paper,
+                    ratings=public_ratings,
+                )
         step("Drawing noise, bounding the truth from public data, projecting")
         made = make(
             reviews,
@@ -146,7 +194,9 @@ def refine(
     *,
     public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
     output: opt.Output,
-    quantity: opt.Quantity = "ratings",
+    quantity: Annotated[
+        str | None, typer.Option(help="ratings (the default) | miscalibration; a release.json says it itself.")
+    ] = None,
     noise_scale: Annotated[float | None, typer.Option(help="Scale of its Laplace noise, where known.")] = None,
     words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
     region: opt.Region = "chain",
@@ -156,10 +206,13 @@ def refine(
     loads: opt.Loads = None,
     reviewers: opt.Reviewers = None,
     score_scale: opt.ScoreScale = None,
+    paper: opt.PaperColumn = None,
+    ratings: opt.RatingsColumn = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Sharpen a noisy vector that someone published: never less accurate, and as private."""
+    from peerveil.bundle import FILES, Release
     from peerveil.files import staged_folder
     from peerveil.mechanisms import External, Laplace
     from peerveil.noisy_files import read_noisy
@@ -169,16 +222,32 @@ def refine(
 
     if words is not None and noise_scale is not None:
         raise InputError("give --words or --noise-scale, not both")
-    mechanism = Laplace(scale=noise_scale) if noise_scale is not None else External(words=words) if words else None
-    with staged_folder(output, overwrite=overwrite) as stage, _working("Reading") as step:
-        vector = read_noisy(noisy)
-        stated = opt.parse_loads(loads)
-        record = read_public(public, load=load, loads=stated, reviewers=reviewers, scale=opt.parse_scale(score_scale))
+    mechanism: Mechanism | None = None
+    if noise_scale is not None:
+        mechanism = Laplace(scale=noise_scale)
+    elif words is not None:
+        mechanism = External(words=words)
+    scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading") as step:
+        source = read_noisy(noisy)
+        if isinstance(source, Release):
+            quantity = _same_quantity(source, quantity)
+            if mechanism is not None:
+                raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
+        record = read_public(
+            public, load=load, loads=stated, reviewers=reviewers, scale=scale, paper=paper, ratings=ratings
+        )
         step("Bounding the truth from public data, projecting")
-        weights = weigh(record, quantity, lone=opt.parse_lone(lone))
-        made = sharpen(vector, weights, mechanism=mechanism, region=region, estimator=estimator)
+        weights = weigh(record, quantity or "ratings", lone=opt.parse_lone(lone))
+        made = sharpen(source, weights, mechanism=mechanism, region=region, estimator=estimator)
         made.write_into(stage)
     _report(made, output, as_json=as_json)
+
+
+def _same_quantity(release: Release, asked: str | None) -> str:
+    if asked not in (None, release.quantity):
+        raise InputError(f"--quantity is {asked}, but the release is of {release.quantity}; leave it out")
+    return release.quantity
 
 
 @app.command(epilog="Example:  peerveil demo")
@@ -187,7 +256,7 @@ def demo(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Folder to write; the default one is replaced.")
     ] = "peerveil-demo",
-    seed: Annotated[int, typer.Option(help="Which synthetic conference.")] = 1,
+    seed: Annotated[int, typer.Option(help="Which synthetic conference.", min=0)] = 1,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the two releases.")] = 1.0,
 ) -> None:
     """Make a synthetic conference and release its ratings and miscalibration, end to end."""
@@ -197,22 +266,23 @@ def demo(
 
 
 def _report(made: Release, output: str, *, as_json: bool) -> None:
-    from peerveil.cli.show import out, release_panel
+    with after_writing(output):
+        from peerveil.cli.show import out, release_panel
 
-    if as_json:
-        _print_json(
-            {
-                "folder": output,
-                "quantity": made.quantity,
-                "reviewers": made.reviewers,
-                "guarantee": made.guarantee.summary,
-                "notes": list(made.notes),
-            }
-        )
-    else:
-        out.print(release_panel(made))
-        out.print(f"Written: {Path(output) / 'release.json'}, {Path(output) / 'release.csv'}", soft_wrap=True)
+        if as_json:
+            _print_json(
+                {
+                    "folder": output,
+                    "quantity": made.quantity,
+                    "reviewers": made.reviewers,
+                    "guarantee": made.guarantee.summary,
+                    "notes": list(made.notes),
+                }
+            )
+        else:
+            out.print(release_panel(made))
+            out.print(f"Written: {Path(output) / 'release.json'}, {Path(output) / 'release.csv'}", soft_wrap=True)
 
 
 def _print_json(facts: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    sys.stdout.write(json.dumps(facts, indent=1) + "\n")  # in ASCII: every stdout can carry it whole

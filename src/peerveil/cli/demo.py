@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from rich.console import RenderableType
+from rich.rule import Rule
+from rich.text import Text
 
+from peerveil.bundle import FILES
 from peerveil.cli.show import error_table, out, release_panel
-from peerveil.cli.working import working
+from peerveil.cli.working import after_writing, working
 from peerveil.files import staged_folder
 from peerveil.mechanisms import Laplace
 from peerveil.private.readers import read
@@ -20,18 +24,19 @@ from peerveil.simulate import synthetic_conference
 from peerveil.weights import weigh
 
 QUANTITIES = ("ratings", "miscalibration")
+OWN = ("reviews.csv", *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
 def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
     """Make the conference, release its ratings and miscalibration, and show how public data helped."""
     mechanism = Laplace(epsilon=epsilon)
-    with staged_folder(folder, overwrite=overwrite) as stage:
+    shown: list[RenderableType] = [Rule(Text("Peerveil demo", style="bold"))]
+    with staged_folder(folder, own=OWN, overwrite=overwrite) as stage:
         conference = synthetic_conference(rng=np.random.default_rng(seed))
         conference.write_csv(stage / "reviews.csv")
         reviews = read(stage / "reviews.csv", scale=conference.scale)
         record = reviews.public("all")
-        out.rule("[bold]Peerveil demo[/bold]")
-        out.print(
+        shown.append(
             f"A synthetic conference: {len(record.papers)} papers, {record.score.size} reviews, {reviews.reviewers} "
             "reviewers who differ in leniency. Everyone can see which scores each paper got; who gave them is secret.\n"
         )
@@ -46,14 +51,19 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
                     errors[f"projected on {words}"] = _rmse(values, truth)
             (stage / quantity).mkdir()
             made.write_into(stage / quantity)
-            out.print(release_panel(made))
-            out.print("How public data helped (the truth is known here only because the conference is invented):")
-            out.print(error_table(errors))
-            out.print()
-    out.print(
-        f"Written to {folder}: reviews.csv, and a release.json and release.csv for each quantity.", soft_wrap=True
-    )
-    out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)
+            shown += [
+                release_panel(made),
+                "How public data helped (the truth is known here only because the conference is invented):",
+                error_table(errors),
+                "",
+            ]
+    with after_writing(folder):
+        for part in shown:
+            out.print(part)
+        out.print(
+            f"Written to {folder}: reviews.csv, and a release.json and release.csv for each quantity.", soft_wrap=True
+        )
+        out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)
 
 
 def _rmse(values: Floats, truth: Floats) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast, get_args
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, get_args
 
 import typer
 
+from peerveil import weights
 from peerveil.errors import InputError
 from peerveil.loads import LoadsStatement
-
-LoneChoice = Literal["refuse", "zero"]
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
 Loads = Annotated[
@@ -35,6 +37,52 @@ Format = Annotated[str | None, typer.Option(help="csv | tsv | parquet | jsonl; f
 PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_help_panel="Columns")]
 ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
 ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
+RatingsColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
+PublicPaperColumn = Annotated[
+    str | None, typer.Option(help="Column of papers in the file of public scores.", rich_help_panel="Columns")
+]
+PublicRatingsColumn = Annotated[
+    str | None, typer.Option(help="Column of scores in the file of public scores.", rich_help_panel="Columns")
+]
+
+# The library's messages name its arguments; here they are options. First whole phrases, then names.
+_PHRASES = {
+    "loads={load: count, …}": "--loads 3:800,4:900",
+    "loads=(low, high) or a set": "--loads 1-6 or --loads 3,4",
+    "scale must be two": "--score-scale must be two",
+    "scale must be a finite": "--noise-scale must be a finite",
+}
+_NAMES = ("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon")
+_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
+
+
+def spell(message: str, names: dict[str, str] | None = None) -> str:
+    """A message of the library with its arguments spelled as options.
+
+    >>> spell("load=4 does not divide 6; say which it is with ratings=", {"ratings": "--score"})
+    '--load 4 does not divide 6; say which it is with --score'
+    >>> spell("give them the weight zero (lone='zero')")
+    'give them the weight zero (--lone zero)'
+    """
+    for phrase, words in _PHRASES.items():
+        if words not in message:  # said already, where a message passes here twice
+            message = message.replace(phrase, words)
+
+    def option(match: re.Match[str]) -> str:
+        name = (names or {}).get(match[1], f"--{match[1]}")
+        return f"{name} {match[2] or ''}" if match[2] or match[3] else name
+
+    return _ARGUMENT.sub(option, message)
+
+
+@contextmanager
+def spelling(**names: str) -> Iterator[None]:
+    """Errors of the block name these options, where an argument has not its usual one."""
+    try:
+        yield
+    except InputError as error:
+        error.args = (spell(str(error), names),)
+        raise
 
 
 def parse_loads(text: str | None) -> LoadsStatement | None:
@@ -45,16 +93,20 @@ def parse_loads(text: str | None) -> LoadsStatement | None:
     """
     if text is None:
         return None
+    parts = text.split(",")
     try:
         if ":" in text:
-            pairs = [part.split(":") for part in text.split(",")]
-            return {int(size): int(count) for size, count in pairs}
-        if "-" in text:
+            stated = {int(size): int(count) for size, count in (part.split(":") for part in parts)}
+        elif "-" in text:
             low, high = text.split("-")
             return int(low), int(high)
-        return {int(size) for size in text.split(",")}
+        else:
+            return {int(size) for size in parts}
     except ValueError:
         raise InputError(f"--loads must look like '3:800,4:900', '1-6' or '3,4', got {text!r}") from None
+    if len(stated) < len(parts):
+        raise InputError(f"--loads states a load twice, got {text!r}")
+    return stated
 
 
 def parse_scale(text: str | None) -> tuple[float, float] | None:
@@ -72,8 +124,9 @@ def parse_scale(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def parse_lone(text: str) -> LoneChoice:
+def parse_lone(text: str) -> weights.Lone:
     """What to do with a paper's only review."""
-    if text not in get_args(LoneChoice):
-        raise InputError(f"--lone must be 'refuse' or 'zero', got {text!r}")
-    return cast("LoneChoice", text)
+    for known in get_args(weights.Lone):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    raise InputError(f"--lone must be 'refuse' or 'zero', got {text!r}")

@@ -12,8 +12,9 @@ from peerveil.bundle import Release
 from peerveil.guarantee import NOT_PROTECTED
 from peerveil.record import Floats
 
-out = Console()
-err = Console(stderr=True)
+# What is shown is data, with any brackets and colons it has: never markup.
+out = Console(markup=False, emoji=False, highlight=False)
+err = Console(stderr=True, markup=False, emoji=False, highlight=False)
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -57,7 +58,7 @@ def release_panel(release: Release) -> Panel:
     facts.add_row("limits", NOT_PROTECTED)
     for note in release.notes:
         facts.add_row("note", note)
-    title = f"[bold]{release.quantity}[/bold]: reviewers by their released mean"
+    title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")
     return Panel(Group(histogram(release.values), Text(), facts), title=title, title_align="left")
 
 

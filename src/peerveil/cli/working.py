@@ -1,9 +1,58 @@
-"""A sign of life on stderr while long work runs."""
+"""What happens around the work: a sign of life while it runs, tidying when it is ended, words when it cannot show."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from peerveil.errors import PeerveilError
+
+
+class ShowError(PeerveilError):
+    """Everything was written; only the summary could not be shown."""
+
+
+@contextmanager
+def after_writing(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Show what was written: if that fails, the error says that the files are there all the same."""
+    failed = False
+    try:
+        yield
+        sys.stdout.flush()
+    except Exception:  # noqa: BLE001 - whatever it is, the files stand, and its text may hold anything
+        failed = True
+    if failed:
+        silence()
+        raise ShowError(f"written to {folder}, but the summary could not be shown")
+
+
+def silence() -> None:
+    """Send to nowhere what stdout still holds: it would fail a second time when Python ends."""
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+@contextmanager
+def tidy_ending() -> Iterator[None]:
+    """Let a request to terminate unwind like an error, so that nothing half-written is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

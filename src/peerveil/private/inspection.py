@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from peerveil.private.readers import read
-from peerveil.private.readers.table import REVIEWER_NAMES
 from peerveil.public_files import scores_by_paper
 from peerveil.record import check_scale
-from peerveil.tables import Source, read_table
+from peerveil.tables import REVIEWER_NAMES, Source, Table, read_table
 
 
 def inspect(
@@ -30,7 +29,10 @@ def inspect(
     ['1 of 2 papers have a single review: their miscalibration is not defined']
     """
     table = read_table(source, format=format)
-    facts: dict[str, Any] = {"file": table.name, "format": table.kind, "columns": table.header()}
+    shown = table.header((paper, reviewer, score))
+    facts: dict[str, Any] = {"file": table.name, "format": table.kind, "columns": shown}
+    if len(shown) < len(table.columns):
+        facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
     problems: list[str] = []
     if reviewer is not None or table.matches(REVIEWER_NAMES):
         reviews = read(source, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
@@ -38,6 +40,12 @@ def inspect(
         facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
         if reviews.reviewers < 2:
             problems.append("one reviewer only: nothing can be released")
+        twins = _twins(table, table.find("reviewer", REVIEWER_NAMES, reviewer))
+        if twins:
+            problems.append(
+                f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the "
+                "same people, write their addresses alike"
+            )
         sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
         scores = reviews.score
     else:
@@ -56,3 +64,9 @@ def inspect(
     facts["declared scale"] = "none" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
     facts["problems"] = problems
     return facts
+
+
+def _twins(table: Table, column: str) -> int:
+    """How many reviewers' addresses are another one's, but for case."""
+    addresses = {name for name in table.text(column) if "@" in name}
+    return len(addresses) - len({address.casefold() for address in addresses})

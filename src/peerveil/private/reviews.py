@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +64,8 @@ class Reviews:
         notes: tuple[str, ...] = (),
     ) -> Reviews:
         """Reviews from parallel columns in any order."""
-        score = np.array(scores, dtype=np.float64)
+        papers, reviewers = _names("papers", papers), _names("reviewers", reviewers)
+        score = _numbers(scores)
         if not len(papers) == len(reviewers) == score.size > 0:
             raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
         names = sorted(set(papers))
@@ -109,15 +112,16 @@ class Reviews:
     def _check(self, record: PublicRecord) -> None:
         """Refuse a public record that these reviews do not have, without telling more than it already says."""
         ours, theirs = set(self.papers), set(record.papers)
-        for names, where, other in (
-            (theirs - ours, "public", "private"),
-            (ours - theirs, "private", "public"),
-        ):
-            if names:
-                raise RecordError(
-                    f"{len(names)} papers of the {where} record are not in the {other} one, first "
-                    f"{_shown(min(names))}; both must hold the same papers"
-                )
+        if theirs - ours:
+            raise RecordError(
+                f"{len(theirs - ours)} papers of the public record are not in the private one, first "
+                f"{_shown(min(theirs - ours))}; both must hold the same papers"
+            )
+        if ours - theirs:
+            raise RecordError(  # without a name: nothing says that it is public
+                f"{len(ours - theirs)} papers of the private record are not in the public one; both must hold the same "
+                "papers"
+            )
         differs = np.flatnonzero(np.bincount(self.paper) != record.sizes())
         if differs.size:
             paper = _shown(self.papers[int(differs[0])])
@@ -155,6 +159,29 @@ class Reviews:
 def _shown(paper: str) -> str:
     """A paper's name for a message; a name with an @ may be a person's, in a column taken for papers by mistake."""
     return "(name not shown)" if "@" in paper else repr(paper)
+
+
+def _names(column: str, values: Sequence[object]) -> list[str]:
+    """Names as text; what is no name is pointed at, never shown."""
+    for place, value in enumerate(values, 1):
+        if not isinstance(value, str | Real) or value != value:  # noqa: PLR0124 - only not-a-number differs from itself
+            raise RecordError(f"entry {place} of {column} is neither text nor a number")
+    return [str(value) for value in values]
+
+
+def _numbers(values: Sequence[float] | Floats) -> Floats:
+    numbers = [_number(value) for value in values]
+    for place, number in enumerate(numbers, 1):
+        if number is None:
+            raise RecordError(f"entry {place} of scores is not a number")
+    return np.array(numbers, dtype=np.float64)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None  # the error would hold the value
 
 
 def _codes(values: Sequence[str], names: Sequence[str]) -> Ints:

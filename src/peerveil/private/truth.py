@@ -24,5 +24,9 @@ def true_vector(reviews: Reviews, quantity: str, *, lone: Lone = "refuse") -> Fl
     weight = review_weights(reviews.paper, reviews.score, quantity, lone=lone)
     order = np.argsort(reviews.reviewer, kind="stable")
     ends = np.cumsum(np.bincount(reviews.reviewer))
-    means = [math.fsum(held) / held.size for held in np.split(weight[order], ends[:-1])]
-    return np.sort(np.array(means))
+    return np.sort([_mean(held) for held in np.split(weight[order], ends[:-1])])
+
+
+def _mean(held: Floats) -> float:
+    """The mean; of equal weights exactly that weight, whatever the load."""
+    return float(held[0]) if held.min() == held.max() else math.fsum(held) / held.size

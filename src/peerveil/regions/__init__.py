@@ -8,19 +8,30 @@ from peerveil.errors import InputError
 from peerveil.regions.baseline import baseline
 from peerveil.regions.chain import chain
 from peerveil.regions.convex import Region
+from peerveil.regions.envelope import envelope
+from peerveil.regions.hull import hull
+from peerveil.regions.tight import tight
 from peerveil.weights import PublicWeights
 
 __all__ = ["REGIONS", "Region", "check_region", "region"]
 
-REGIONS: dict[str, Callable[[PublicWeights], Region]] = {"baseline": baseline, "chain": chain}
+REGIONS: dict[str, Callable[[PublicWeights], Region]] = {
+    "baseline": baseline,
+    "chain": chain,
+    "envelope": envelope,
+    "tight": tight,
+    "hull": hull,
+}
 
 
-def region(weights: PublicWeights, kind: str = "chain") -> Region:
+def region(weights: PublicWeights, kind: str = "tight") -> Region:
     """The region of a kind for public weights.
 
     Args:
         weights: the public weights.
-        kind: ``"baseline"`` (order, range and total) or ``"chain"`` (the paper's per-entry bounds as well).
+        kind: ``"baseline"`` (order, range and total), ``"chain"`` (the paper's per-entry bounds as well),
+            ``"envelope"`` (bounds on sums, at any scale), ``"tight"`` (all of these and more), or
+            ``"hull"`` (the smallest there is, for tiny records only).
 
     >>> weights = PublicWeights.from_rows([[1, 4], [2, 3]], load=1)
     >>> region(weights, "chain").lower.tolist()      # one review each: nothing is left open

@@ -7,20 +7,18 @@ import math
 import numpy as np
 
 from peerveil.loads import Loads
-from peerveil.regions.convex import Floats, Region, unbounded_sums
+from peerveil.record import Floats
+from peerveil.regions.convex import Region
 from peerveil.weights import PublicWeights
 
 
 def baseline(weights: PublicWeights) -> Region:
     """Ascending vectors within the range of the weights whose total the public record allows."""
     low, high = weights.span
-    sums = unbounded_sums(weights.reviewers)
     return Region(
         name="baseline",
         lower=np.full(weights.reviewers, low),
         upper=np.full(weights.reviewers, high),
-        cumulative_lower=sums[0],
-        cumulative_upper=sums[1],
         total=total_range(weights),
     )
 
@@ -34,7 +32,7 @@ def total_range(weights: PublicWeights) -> tuple[float, float]:
     """
     if weights.loads.uniform:
         load = weights.loads.smallest
-        return math.fsum(weights.low) / load, math.fsum(weights.high) / load
+        return float(np.sum(weights.low)) / load, float(np.sum(weights.high)) / load
     share = shares(weights.loads)
     least = math.fsum(np.sort(weights.low) * share)
     greatest = math.fsum(np.sort(weights.high) * share[::-1])

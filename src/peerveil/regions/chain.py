@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peerveil.errors import RecordError
+from peerveil.record import Floats
 from peerveil.regions.baseline import baseline
-from peerveil.regions.convex import Floats, Region
+from peerveil.regions.convex import Region
 from peerveil.regions.tuples import TupleOrder, WeightTuple
 from peerveil.weights import PublicWeights
 
@@ -47,7 +48,7 @@ def chain(weights: PublicWeights) -> Region:
         lower, exact_below = lower_bounds(weights.rows_low(), weights.reviewers, sizes)
         negated = [[-x for x in row] for row in weights.rows_high()]
         mirrored, exact_above = lower_bounds(negated, weights.reviewers, sizes)
-        upper = -mirrored[::-1]
+        upper = 0.0 - mirrored[::-1]
         notes = tuple(
             f"{side} chain bounds: exact for {exact} of {weights.reviewers} entries, "
             "for the others a weaker bound that needs less work"
@@ -58,8 +59,6 @@ def chain(weights: PublicWeights) -> Region:
         name="chain",
         lower=lower,
         upper=upper,
-        cumulative_lower=base.cumulative_lower,
-        cumulative_upper=base.cumulative_upper,
         total=base.total,
         notes=notes,
     )
@@ -118,9 +117,12 @@ def _completed(
     """The bounds taken so far, and weaker ones for the entries whose tuples were not reached.
 
     These tuples come after the last one listed and not before the entry's marking tuple. From the second entry on
-    they also have a disjoint tuple before them, so their mean is at least that of the two together.
+    they also have a disjoint tuple before them, so their mean is at least that of the two together, and for any
+    review at least that of the cheapest tuple without it.
     """
-    pair = _mean_of_pair(order)
+    pair = max(
+        _mean_of_pair(order), *(order.mean(order.cheapest_without(paper)) for paper in range(max(order.factors)))
+    )
     bounds = [order.mean(cost) for cost in taken]
     for entry in range(len(taken) + 1, reviewers + 1):
         known = [order.mean(last), bounds[-1] if bounds else order.mean(last)]
@@ -171,6 +173,7 @@ class _Chains:
         if length > len(self.levels):
             self.levels.append(({}, 0))
         holders, count = self.levels[length - 1]
+        self.work += len(reviews) * count // 512  # large levels make long integers
         for review in reviews:
             holders[review] = holders.get(review, 0) | 1 << count
         self.levels[length - 1] = (holders, count + 1)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
 
-from peerveil.errors import InputError
-
-Floats = npt.NDArray[np.float64]
+from peerveil.errors import InputError, PeerveilError
+from peerveil.record import Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Region:
-    """All ascending vectors within per-entry bounds, bounds on the running sum, and bounds on the total.
+    """All ascending vectors within bounds on entries, on sums of the smallest and of the largest, and on the total.
 
     Attributes:
         name: which construction made it.
@@ -22,34 +23,48 @@ class Region:
         upper: per-entry upper bounds, ascending, shape ``(n,)``.
         cumulative_lower: lower bounds on the sum of the ``i`` smallest entries, shape ``(n + 1,)``, -inf where none.
         cumulative_upper: upper bounds on the same, inf where none.
+        top_lower: lower bounds on the sum of the ``i`` largest entries, shape ``(n + 1,)``, -inf where none.
+        top_upper: upper bounds on the same, inf where none.
         total: least and greatest possible sum of all entries; equal where the total is public.
         notes: where a weaker, still valid bound was taken, and why.
 
     >>> import peerveil as pv
-    >>> region = pv.region(pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2), "chain")
-    >>> region.contains([0.3, 0.7])
+    >>> region = pv.region(pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2))
+    >>> region.contains([0.35, 0.65])
     True
-    >>> region.contains([0.1, 0.9])
+    >>> region.contains([0.4, 0.6])
     False
     """
 
     name: str
     lower: Floats
     upper: Floats
-    cumulative_lower: Floats
-    cumulative_upper: Floats
     total: tuple[float, float]
+    cumulative_lower: Floats = field(default_factory=lambda: np.empty(0))
+    cumulative_upper: Floats = field(default_factory=lambda: np.empty(0))
+    top_lower: Floats = field(default_factory=lambda: np.empty(0))
+    top_upper: Floats = field(default_factory=lambda: np.empty(0))
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.lower.size
-        if not (self.upper.size == n and self.cumulative_lower.size == self.cumulative_upper.size == n + 1):
-            raise InputError("a region's bounds must be of lengths n, n, n + 1 and n + 1")
+        for name, nothing in (("lower", -np.inf), ("upper", np.inf)):
+            for sums in (f"cumulative_{name}", f"top_{name}"):
+                if not getattr(self, sums).size:
+                    object.__setattr__(self, sums, np.full(n + 1, nothing))
+                if getattr(self, sums).size != n + 1:
+                    raise InputError(f"{sums} must have n + 1 = {n + 1} entries, got {getattr(self, sums).size}")
+        if self.upper.size != n:
+            raise InputError(f"upper must have n = {n} entries, got {self.upper.size}")
         for bounds in (self.lower, self.upper):
             if not np.isfinite(bounds).all() or (np.diff(bounds) < 0).any():
                 raise InputError("a region's per-entry bounds must be finite and ascending")
-        for array in (self.lower, self.upper, self.cumulative_lower, self.cumulative_upper):
+        for array in (self.lower, self.upper, *self.sums()):
             array.flags.writeable = False
+
+    def sums(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The bounds on sums: of the smallest from below and above, of the largest from below and above."""
+        return self.cumulative_lower, self.cumulative_upper, self.top_lower, self.top_upper
 
     @property
     def reviewers(self) -> int:
@@ -68,32 +83,115 @@ class Region:
     def violation(self, theta: npt.ArrayLike) -> float:
         """By how much a vector breaks the constraint it breaks most; 0 for members.
 
-        Violations of running sums and of the total are divided by the number of entries summed.
+        Violations of sums and of the total are divided by the number of entries summed.
         """
         t = np.asarray(theta, dtype=np.float64)
         if t.shape != self.lower.shape or not np.isfinite(t).all():
             raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
         n = t.size
-        sums = np.concatenate(([0.0], np.cumsum(t)))
+        running = np.cumsum(t)
+        total = float(running[-1])
+        top = np.cumsum(t[::-1])
         count = np.arange(1.0, n + 1)
-        return float(
-            max(
-                np.max(self.lower - t),
-                np.max(t - self.upper),
-                np.max(-np.diff(t), initial=0.0),
-                np.max((self.cumulative_lower - sums)[1:] / count),
-                np.max((sums - self.cumulative_upper)[1:] / count),
-                (self.total[0] - sums[-1]) / n,
-                (sums[-1] - self.total[1]) / n,
-                0.0,
-            )
-        )
+        least, most, top_least, top_most = (side[1:] for side in self.sums())
+        worst = [
+            np.max(self.lower - t),
+            np.max(t - self.upper),
+            np.max(t[:-1] - t[1:], initial=0.0),
+            (self.total[0] - total) / n,
+            (total - self.total[1]) / n,
+        ]
+        worst += [np.max((side - value) / count) for side, value in ((least, running), (top_least, top))]
+        worst += [np.max((value - side) / count) for side, value in ((most, running), (top_most, top))]
+        return max(0.0, *map(float, worst))
 
     def contains(self, theta: npt.ArrayLike, *, tolerance: float = 1e-9) -> bool:
         """Whether a vector lies in the region, up to ``tolerance`` times the region's spread and round-off."""
         return self.violation(theta) <= self.slack(tolerance)
 
+    def support(self, direction: npt.ArrayLike) -> float:
+        """The greatest value of ``direction · theta`` over the region, by linear programming.
 
-def unbounded_sums(reviewers: int) -> tuple[Floats, Floats]:
-    """Bounds on running sums that say nothing."""
-    return np.full(reviewers + 1, -np.inf), np.full(reviewers + 1, np.inf)
+        >>> import peerveil as pv
+        >>> region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2))
+        >>> region.support([0.0, 1.0])      # the largest mean that anyone can have
+        1.0
+        """
+        d = np.asarray(direction, dtype=np.float64)
+        if d.shape != self.lower.shape or not np.isfinite(d).all():
+            raise InputError(f"direction must be {self.reviewers} finite numbers, got shape {d.shape}")
+        # Variables: the entries and their running sums, centred so that large offsets do not cancel.
+        n = d.size
+        centre = float(self.lower[0])
+        count = np.arange(n + 1) * centre
+        least, most, top_least, top_most = (side - count for side in self.sums())
+        low, high = (side - n * centre for side in self.total)
+        identity = sparse.eye_array(n, format="csr")
+        chain = sparse.hstack([identity, -identity + sparse.eye_array(n, k=-1, format="csr")])
+        zeros = sparse.csr_array((n, n))
+        last = sparse.csr_array((np.ones(n - 1), (np.arange(n - 1), np.full(n - 1, n - 1))), shape=(n - 1, n))
+        order = sparse.hstack([identity[:-1] - identity[1:], zeros[:-1]])
+        # The sum of the i largest is the total minus the sum of the n - i smallest.
+        tops = sparse.hstack([zeros[:-1], last - identity[:-1]])
+        rows = [order, tops, -tops]
+        right = [np.zeros(n - 1), top_most[n - 1 : 0 : -1], -top_least[n - 1 : 0 : -1]]
+        keep = [np.isfinite(side) for side in right]
+        bounds = np.column_stack(
+            (np.concatenate((self.lower - centre, least[1:])), np.concatenate((self.upper - centre, most[1:])))
+        )
+        bounds[-1] = max(low, top_least[n], least[n]), min(high, top_most[n], most[n])
+        found = linprog(  # type: ignore[call-overload]
+            np.concatenate((-d, np.zeros(n))),
+            A_ub=sparse.vstack([row.tocsr()[k] for row, k in zip(rows, keep, strict=True)]),
+            b_ub=np.concatenate([side[k] for side, k in zip(right, keep, strict=True)]),
+            A_eq=chain,
+            b_eq=np.zeros(n),
+            bounds=bounds,
+            method="highs",
+        )
+        if found.status != 0 or found.fun is None:
+            raise PeerveilError(f"the linear programme of a support function failed: {found.message}")
+        return float(-found.fun) + centre * float(np.sum(d))
+
+    def implied(self) -> tuple[Floats, Floats]:
+        """What order, sums and total together say of each entry, beside its own bounds.
+
+        An entry is at least the mean of the entries up to it, and at most the mean of the entries from it on.
+        """
+        n = self.reviewers
+        count = np.arange(1.0, n + 1)
+        least, most, top_least, top_most = self.sums()
+        low, high = self.total
+        lower = np.maximum.reduce([self.lower, least[1:] / count, (low - top_most[n - 1 :: -1]) / count])
+        upper = np.minimum.reduce([self.upper, top_most[:0:-1] / count[::-1], (high - least[:-1]) / count[::-1]])
+        # And the largest entries are at least their mean, the smallest at most theirs.
+        lower[-1] = max(lower[-1], top_least[1], low / n)
+        upper[0] = min(upper[0], most[1], high / n)
+        return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+
+    def describe(self) -> str:
+        """How much each part of the region contributes: the mean width that it leaves to an entry.
+
+        >>> import peerveil as pv
+        >>> rows = [[1, 5, 9], [2, 2, 7], [4, 5, 6], [3, 1, 8]]
+        >>> print(pv.region(pv.PublicWeights.from_rows(rows, load=3)).describe())
+        tight region of 4 entries, total 17.6667
+          least and greatest entry  6.667
+          with order and total      5.000
+          with bounds on entries    3.083
+          with bounds on sums       3.083
+        """
+        n = self.reviewers
+        total = f"{self.total[0]:.6g}" + ("" if self.total[0] == self.total[1] else f" to {self.total[1]:.6g}")
+        low, high = np.full(n, self.lower[0]), np.full(n, self.upper[-1])
+        parts = {
+            "least and greatest entry": Region(name="", lower=low, upper=high, total=(-np.inf, np.inf)),
+            "with order and total": Region(name="", lower=low, upper=high, total=self.total),
+            "with bounds on entries": Region(name="", lower=self.lower, upper=self.upper, total=self.total),
+            "with bounds on sums": self,
+        }
+        lines = [f"{self.name} region of {n} entries, total {total}"]
+        for name, part in parts.items():
+            lower, upper = part.implied()
+            lines.append(f"  {name:24} {float(np.mean(np.maximum(upper - lower, 0.0))):6.3f}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])

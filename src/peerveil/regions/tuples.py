@@ -90,6 +90,14 @@ class TupleOrder:
         others = [r for r in range(size) if r != paper][: size - 1]
         return WeightTuple(cost, (self.offset[paper] + rank, *(self.offset[r] for r in others)))
 
+    def cheapest_without(self, paper: int) -> int:
+        """The cost of the cheapest tuple that does not hold the cheapest review of that paper."""
+        rest = self.rows[paper][1:]
+        firsts = sorted(
+            [*(row[0] for p, row in enumerate(self.rows[: max(self.factors) + 1]) if p != paper), *rest[:1]]
+        )
+        return min(factor * sum(firsts[:size]) for size, factor in self.factors.items() if len(firsts) >= size)
+
     def _cheapest_others(self, paper: int, size: int) -> int:
         """The summed costs of the cheapest reviews of ``size - 1`` papers other than ``paper``."""
         return self.below[size - 1] if paper >= size - 1 else self.below[size] - self.rows[paper][0]

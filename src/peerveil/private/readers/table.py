@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from peerveil.private.reviews import Reviews
-from peerveil.public_files import PAPER_NAMES
-from peerveil.record import Floats
-from peerveil.tables import Source, Table, read_table
+import numpy as np
 
-REVIEWER_NAMES = ("reviewer", "reviewer id", "email", "reviewer email")
-SCORE_NAMES = ("score", "rating", "overall", "overall score", "overall rating", "recommendation")
+from peerveil.private.reviews import Reviews
+from peerveil.record import Floats, check_scale
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Source, Table, read_table, shown
 
 
 def read(
@@ -21,6 +19,7 @@ def read(
     format: str | None,  # noqa: A002 - the name users know
 ) -> Reviews:
     """Read a table with a row a review."""
+    check_scale(np.empty(0), scale)  # a scale that is none is not the scores' fault
     table = read_table(source, format=format)
     paper = table.find("paper", PAPER_NAMES, paper)
     reviewer = table.find("reviewer", REVIEWER_NAMES, reviewer)
@@ -32,12 +31,13 @@ def read(
 
 
 def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:
+    """Point at the first score that the scale does not hold."""
     if scale is None:
         return
     for row, value in enumerate(scores.tolist()):
         if not scale[0] <= value <= scale[1]:
             raise table.error(
-                f"{value:g} lies outside the declared scale {scale[0]:g} to {scale[1]:g}",
+                f"{shown(value)} lies outside the declared scale {scale[0]:g} to {scale[1]:g}",
                 row=row,
                 column=column,
             )

@@ -1,0 +1,281 @@
+"""Oracles: the vector of Theta that goes furthest in a direction, exactly, for small records.
+
+By dynamic programming over the sets of reviews that the lowest reviewers may hold, where weights are public and these
+sets are few; else by a mixed-integer programme.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from peerveil.errors import PeerveilError, RecordError
+from peerveil.loads import Loads
+from peerveil.record import Floats, Ints
+from peerveil.weights import PublicWeights
+
+#: Most work of one answer by dynamic programming, in updates of a state: some seconds. Beyond, HiGHS is asked.
+_MOST_UPDATES = 1_000_000_000
+_MOST_STATES = 12_000_000
+_MOST_SETS = 50_000
+
+#: HiGHS takes 1e-6 for zero, which SciPy does not let us change; weights are scaled to this range instead.
+_RANGE = 1e3
+
+
+class Oracle(Protocol):
+    """Finds the vector of Theta that goes furthest in a direction."""
+
+    def furthest(self, direction: Floats) -> tuple[Floats, float]:
+        """The vector ``v``, and by how much its proof leaves room for a better one: ``h(d) <= d·v +`` that."""
+        ...
+
+
+def oracle_for(weights: PublicWeights) -> Oracle:
+    """Dynamic programming where weights are public and states few, else integer programming."""
+    kinds = Kinds.of(weights)
+    sets = sum(math.comb(kinds.paper.size, size) for size in weights.loads.sizes)
+    if weights.exact and sets <= _MOST_SETS and Walk.states(kinds, weights.loads) <= _MOST_STATES:
+        walk = Walk(kinds, weights.loads)
+        if walk.updates <= _MOST_UPDATES:
+            return walk
+    return IntegerProgramme(kinds, weights.loads)
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The reviews, where equal ones of one paper are one kind: they are exchangeable, which spares much symmetry.
+
+    Attributes:
+        paper: the paper of each kind.
+        low: the least weight of each kind.
+        high: the greatest.
+        copies: how many reviews are of each kind.
+    """
+
+    paper: Ints
+    low: Floats
+    high: Floats
+    copies: Ints
+
+    @classmethod
+    def of(cls, weights: PublicWeights) -> Kinds:
+        """The kinds of a record, sorted by paper."""
+        kinds, copies = np.unique(
+            np.column_stack((weights.paper, weights.low, weights.high)), axis=0, return_counts=True
+        )
+        paper, low, high = kinds.T
+        return cls(paper.astype(np.int64), low, high, copies)
+
+    @property
+    def centre(self) -> float:
+        """The middle of the range of weights."""
+        return float(self.low.min() / 2 + self.high.max() / 2)
+
+
+#: Something to give to one reviewer: the axes of a state that it moves, by how much that moves it, and its mean.
+_Step = tuple[tuple[int, ...], int, float]
+
+
+class Walk:
+    """An oracle by dynamic programming, for public weights.
+
+    All sets of reviews that one reviewer may hold are visited in ascending order of their means. Each goes to the next
+    reviewer or to nobody; so means come in ascending order, and ``d_i`` times the mean of the `i`-th is known when it
+    is given. A state is what has been given away: how many reviews of each kind, and how many reviewers of each load
+    (or how many reviewers, where only the set of loads is public).
+    """
+
+    def __init__(self, kinds: Kinds, loads: Loads) -> None:
+        self.reviewers, self.centre = loads.reviewers, kinds.centre
+        K, most = kinds.paper.size, self._most(kinds, loads)
+        sizes, per_load, self.shape = np.array(loads.sizes), most[K:], tuple((most + 1).tolist())
+        # What was given away must be what these reviewers hold; other states are left out.
+        given = _sums([np.arange(c + 1) for c in kinds.copies])
+        rank = _sums([np.arange(c + 1) for c in per_load])
+        held = [
+            _sums([np.arange(c + 1) * s for c, s in zip(per_load, ends, strict=False)])
+            for ends in ((sizes, sizes) if loads.counts else (sizes[:1], sizes[-1:]))
+        ]
+        possible = (held[0] <= given[:, None]) & (given[:, None] <= held[1])
+        states = np.flatnonzero(possible)
+        self.place = np.full(possible.size, -1, dtype=np.int32)
+        self.place[states] = np.arange(states.size)
+        self.state, self.rank = states, rank[states % rank.size]
+        self.room = [axis < c for axis, c in zip(np.unravel_index(states, self.shape), most, strict=True)]
+        self.steps: list[_Step] = [(axes, self._offset(axes, most), mean) for axes, mean in _bundles(kinds, loads, K)]
+
+    @staticmethod
+    def _most(kinds: Kinds, loads: Loads) -> Ints:
+        per_load = (loads.reviewers,) if loads.counts is None else loads.counts
+        return np.concatenate((kinds.copies, per_load))
+
+    @classmethod
+    def states(cls, kinds: Kinds, loads: Loads) -> int:
+        """How many states there are before impossible ones are left out."""
+        return math.prod((cls._most(kinds, loads) + 1).tolist())
+
+    @staticmethod
+    def _offset(axes: tuple[int, ...], most: Ints) -> int:
+        return sum(math.prod((most[axis + 1 :] + 1).tolist()) for axis in axes)
+
+    @property
+    def updates(self) -> int:
+        """An upper bound on the work of one answer."""
+        return len(self.steps) * self.state.size
+
+    def furthest(self, direction: Floats) -> tuple[Floats, float]:
+        """The vector, and 0: the search is exhaustive.
+
+        Walks remember values only. What the last reviewer got shows in the last state; a walk that ends before it, in
+        the state that it left, shows what the one before got. These walks get shorter quickly.
+        """
+        state, steps = self.state.size - 1, self.steps
+        means = np.zeros(self.reviewers)
+        for rank in reversed(range(self.reviewers)):
+            last = self._last(direction, state, steps)
+            _, offset, means[rank] = steps[last]
+            state = int(self.place[self.state[state] - offset])
+            gone = {axis for axis, given in enumerate(np.unravel_index(self.state[state], self.shape)) if not given}
+            steps = [step for step in steps[:last] if gone.isdisjoint(step[0])]
+        return means, 0.0
+
+    def _last(self, direction: Floats, end: int, steps: list[_Step]) -> int:
+        """The last of the steps of the best walk to a state."""
+        value = np.full(self.state.size, -np.inf)
+        value[0] = 0.0
+        last, best = -1, -np.inf
+        for i, (axes, offset, mean) in enumerate(steps):
+            room = reduce(np.logical_and, [self.room[axis] for axis in axes])
+            before = np.flatnonzero(room & (value > -np.inf))
+            after = self.place[self.state[before] + offset]
+            # Centred, so that large offsets do not cancel.
+            gain = (direction * (mean - self.centre))[self.rank[before]]
+            value[after] = np.maximum(value[after], value[before] + gain)
+            if value[end] > best:
+                last, best = i, value[end]
+        if last < 0:
+            raise _no_assignment()
+        return last
+
+
+def _sums(parts: list[Ints]) -> Ints:
+    """Sums of one entry of each part, in the order of :func:`numpy.ravel_multi_index`."""
+    return reduce(lambda sums, part: np.add.outer(sums, part.astype(np.int16)).ravel(), parts, np.zeros(1, np.int16))
+
+
+def _bundles(kinds: Kinds, loads: Loads, first: int) -> list[tuple[tuple[int, ...], float]]:
+    """What one reviewer may hold: kinds, then the axis of the load, and the mean; ascending in the mean."""
+    exact = [Fraction(x) for x in kinds.low.tolist()]
+    found = []
+    for i, size in enumerate(loads.sizes):
+        axis = first if loads.counts is None else first + i
+        for held in combinations(range(first), size):
+            if np.diff(kinds.paper[list(held)]).all():
+                # Where there are several copies of all, several reviewers may hold the same.
+                times = int(min(kinds.copies[list(held)]))
+                found += [(sum(exact[e] for e in held) / Fraction(size), (*held, axis))] * times
+    return [(axes, float(mean)) for mean, axes in sorted(found)]
+
+
+def _no_assignment() -> RecordError:
+    return RecordError("no valid assignment exists: nobody reviews a paper twice, and loads must be as stated")
+
+
+_Matrix = npt.NDArray[np.floating] | None
+
+
+class IntegerProgramme:
+    """An oracle by mixed-integer programming.
+
+    The variables are binary: whether the reviewer of a rank, whose load is of a size, holds a review of a kind; whether
+    the reviewer of a rank has that size. Where weights are intervals, continuous ones say what each held review counts.
+    """
+
+    def __init__(self, kinds: Kinds, loads: Loads) -> None:
+        self.low, self.high, self.copies = kinds.low, kinds.high, kinds.copies
+        self.reviewers, self.sizes, self.counts = loads.reviewers, np.array(loads.sizes), loads.counts
+        self.centre = kinds.centre
+        self.unit = float(self.high.max() - self.low.min()) / _RANGE or 1.0
+        self._write(kinds.paper, exact=bool((self.low == self.high).all()))
+
+    def furthest(self, direction: Floats) -> tuple[Floats, float]:
+        """The vector, and by how much the solver's proof leaves room for a better one: ``h(d) <= d·v +`` that."""
+        scale = float(np.max(np.abs(direction)))
+        d = direction / (scale or 1.0)
+        found = milp(
+            -(d @ self.means),
+            integrality=self.binary,
+            bounds=Bounds(self.least, self.most),
+            constraints=self.constraints,
+            options={"mip_rel_gap": 0.0},
+        )
+        if found.status == 2:
+            raise _no_assignment()
+        if found.status != 0 or found.mip_dual_bound is None:
+            raise PeerveilError(f"the integer programme of the hull failed: {found.message}")
+        theta = self._vector(found.x)
+        reached = math.fsum(d * (theta - self.centre))
+        excess = max(-float(found.mip_dual_bound) * self.unit - reached, 0.0)
+        return theta, excess * scale
+
+    def _vector(self, solution: Floats) -> Floats:
+        """The sorted means of the assignment in a solution: what the solver rounded is computed anew."""
+        held = np.rint(solution[: self.places].reshape(self.low.size, self.reviewers, -1).sum(axis=2)).astype(bool)
+        ends = [np.array([_mean(end[held[:, j]]) for j in range(self.reviewers)]) for end in (self.low, self.high)]
+        return np.sort(np.clip(self.means @ solution * self.unit + self.centre, *ends))
+
+    def _write(self, paper: Ints, *, exact: bool) -> None:
+        """The programme, in weights that are centred and scaled to the same range for every record."""
+        n, S, K = self.reviewers, self.sizes.size, paper.size
+        self.places, slots = K * n * S, n * S
+        extra = 0 if exact else self.places
+        columns = np.cumsum([0, self.places, slots, extra])
+        self.binary = np.repeat([1, 1, 0], np.diff(columns))
+        low, high = (self.low - self.centre) / self.unit, (self.high - self.centre) / self.unit
+        self.least = np.concatenate((np.zeros(columns[2]), np.repeat(np.minimum(low, 0.0), slots)[:extra]))
+        self.most = np.concatenate((np.ones(columns[2]), np.repeat(np.maximum(high, 0.0), slots)[:extra]))
+
+        def block(held: _Matrix = None, sized: _Matrix = None, counted: _Matrix = None) -> Floats:
+            parts = (held, sized, counted)
+            rows = next(len(part) for part in parts if part is not None)
+            blank = [np.zeros((rows, width)) for width in np.diff(columns)]
+            return np.hstack([zero if part is None else part for part, zero in zip(parts, blank, strict=True)])
+
+        slot, review = np.eye(slots), np.eye(K)
+        papers = (np.arange(paper[-1] + 1)[:, None] == paper).astype(np.float64)
+        mean = np.kron(np.eye(n), 1 / self.sizes)
+        self.means = block(np.kron(low, mean)) if exact else block(counted=np.kron(np.ones(K), mean))
+        once = block(np.kron(review, np.ones(slots)))
+        full = block(np.kron(np.ones(K), slot), -np.kron(np.eye(n), np.diag(self.sizes)))
+        sized = block(sized=np.kron(np.eye(n), np.ones(S)))
+        distinct = block(np.kron(papers, slot), -np.kron(np.ones((len(papers), 1)), slot))
+        self.constraints = [
+            LinearConstraint(once, self.copies, self.copies),
+            LinearConstraint(full, 0, 0),
+            LinearConstraint(sized, 1, 1),
+            LinearConstraint(distinct, -np.inf, 0),
+        ]
+        if n > 1:
+            self.constraints.append(LinearConstraint(np.diff(self.means, axis=0), 0, np.inf))
+        if self.counts is not None:
+            counts = block(sized=np.kron(np.ones(n), np.eye(S)))
+            self.constraints.append(LinearConstraint(counts, self.counts, self.counts))
+        if not exact:
+            identity = np.eye(self.places)
+            for end, lower, upper in ((low, 0, np.inf), (high, -np.inf, 0)):
+                rows = block(-np.diag(np.repeat(end, slots)), counted=identity)
+                self.constraints.append(LinearConstraint(rows, lower, upper))
+
+
+def _mean(weights: Floats) -> float:
+    """The mean, rounded once."""
+    return float(sum(map(Fraction, weights.tolist()), Fraction(0)) / weights.size)

@@ -1,0 +1,223 @@
+"""Least totals that a number of reviewers can hold, where all have one load `l`.
+
+`i` reviewers hold `i l` reviews: at most `i` of a paper, and at least `k - (n - i)` of a paper with `k`, because the
+others can hold no more than one each. These limits of papers bind only for the first and last `max k` values of `i`; in
+between, sorted weights and their running sums are all that is needed. See docs/mathematics.md, "The envelope".
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.record import Floats, Ints
+
+#: Beyond this many reviewers, `pinned_totals` leaves out limits of papers if one has more than half as many reviews.
+DENSE = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Weights by paper, ascending in each paper.
+
+    Attributes:
+        weight: all weights.
+        size: the number of reviews of each paper.
+    """
+
+    weight: Floats
+    size: Ints
+
+    @cached_property
+    def start(self) -> Ints:
+        """Where each paper's weights start."""
+        return np.concatenate(([0], np.cumsum(self.size)[:-1]))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The place of each review in its paper, from 0."""
+        return np.arange(self.weight.size) - np.repeat(self.start, self.size)
+
+    @cached_property
+    def running(self) -> Floats:
+        """Sums of the smallest weights of all papers together, from none to all."""
+        sums = np.empty(self.weight.size + 1)
+        sums[0] = 0.0
+        np.cumsum(np.sort(self.weight), out=sums[1:])
+        return sums
+
+    @property
+    def most(self) -> int:
+        """The largest number of reviews of a paper."""
+        return int(self.size.max())
+
+    def negated(self) -> Rows:
+        """The same papers in reverse order with all signs changed."""
+        turned = Rows(-self.weight[::-1], self.size[::-1])
+        turned.__dict__["running"] = self.running[::-1] - self.running[-1]  # no second sort
+        return turned
+
+    def select(self, papers: npt.NDArray[np.intp]) -> Rows:
+        """Only these papers."""
+        parts = [self.weight[s : s + k] for s, k in zip(self.start[papers], self.size[papers], strict=True)]
+        return Rows(np.concatenate(parts), self.size[papers])
+
+    def cheapest_papers(self, count: int) -> npt.NDArray[np.intp]:
+        """The papers with the smallest cheapest reviews: no other paper is needed for ``count`` small reviews."""
+        if count >= self.size.size:
+            return np.arange(self.size.size)
+        return np.argpartition(self.weight[self.start], count - 1)[:count]
+
+    def dearest_papers(self, count: int) -> npt.NDArray[np.intp]:
+        """The papers of the largest reviews of all."""
+        if count >= self.weight.size:
+            return np.arange(self.size.size)
+        limit = np.partition(self.weight, -count)[-count]
+        places = np.flatnonzero(self.weight >= limit)
+        # Which of several equal reviews are taken does not matter, but there may be very many.
+        places = places[np.argpartition(self.weight[places], places.size - count)[-count:]]
+        return np.unique(np.searchsorted(self.start, places, side="right") - 1)
+
+
+def least_totals(rows: Rows, reviewers: int, load: int) -> Floats:
+    """For each `i`, the least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``, exact.
+
+    Greedy: what each paper must give, its smallest; then the smallest of all that may be given.
+
+    >>> least_totals(Rows(np.array([0.0, 0.1, 5.0, 6.0]), np.array([2, 2])), reviewers=2, load=2).tolist()
+    [0.0, 5.0, 11.1]
+    """
+    most = rows.most
+    if 2 * most > reviewers:
+        return _within_limits(rows, reviewers, load, reviewers)
+    least = rows.running[::load].copy()
+    few = rows.select(rows.cheapest_papers(most * load))
+    least[:most] = _within_limits(few, reviewers, load, most - 1)
+    # The last ones hold everything but what the first ones of the negated record hold.
+    negated = rows.negated()
+    few = negated.select(negated.cheapest_papers(most * load))
+    least[reviewers - most + 1 :] = least[-1] + _within_limits(few, reviewers, load, most - 1)[::-1]
+    return least
+
+
+def _within_limits(rows: Rows, reviewers: int, load: int, upto: int) -> Floats:
+    """The least totals for `i` from 0 to ``upto``, with the limits of papers.
+
+    The review of rank `p` in a paper with `k` may be given from `i = p + 1` and must be from `i = n - k + p + 1` on.
+    """
+    pool = _Pool(rows.weight)
+    may = _by_time(rows.rank + 1, upto)
+    must = _by_time(reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
+    totals = [0.0]
+    for i in range(1, upto + 1):
+        pool.offer(may[i])
+        pool.force(must[i])
+        totals.append(pool.total_of(i * load))
+    return np.array(totals)
+
+
+def _by_time(times: Ints, upto: int) -> list[list[int]]:
+    lists: list[list[int]] = [[] for _ in range(upto + 1)]
+    for e in np.flatnonzero(times <= upto).tolist():
+        lists[int(times[e])].append(e)
+    return lists
+
+
+class _Pool:
+    """The smallest reviews among those that may be given, as these and the number needed change."""
+
+    def __init__(self, weight: Floats) -> None:
+        self.weight = weight.tolist()
+        self.state = ["closed"] * len(self.weight)
+        self.waiting: list[tuple[float, int]] = []  # heaps with lazy deletion: an entry counts while its state says so
+        self.chosen: list[tuple[float, int]] = []
+        self.count = self.forced = 0
+        self.total = 0.0
+
+    def offer(self, reviews: list[int]) -> None:
+        for e in reviews:
+            self._wait(e)
+
+    def force(self, reviews: list[int]) -> None:
+        for e in reviews:
+            if self.state[e] != "chosen":
+                self.total += self.weight[e]
+            else:
+                self.count -= 1
+            self.state[e] = "forced"
+            self.forced += 1
+
+    def total_of(self, number: int) -> float:
+        """The least total of that many reviews, the forced ones among them."""
+        while True:
+            small, large = self._top(self.waiting, "waiting"), self._top(self.chosen, "chosen")
+            missing = number - self.forced - self.count
+            if missing > 0:
+                assert small is not None  # noqa: S101 - records are checked to have valid assignments
+                self._choose(small)
+            elif missing < 0 or (small is not None and large is not None and self.weight[small] < self.weight[large]):
+                assert large is not None  # noqa: S101 - something was chosen
+                self.total -= self.weight[large]
+                self.count -= 1
+                self._wait(large)
+            else:
+                return self.total
+
+    def _wait(self, e: int) -> None:
+        self.state[e] = "waiting"
+        heapq.heappush(self.waiting, (self.weight[e], e))
+
+    def _choose(self, e: int) -> None:
+        self.state[e] = "chosen"
+        heapq.heappush(self.chosen, (-self.weight[e], e))
+        self.total += self.weight[e]
+        self.count += 1
+
+    def _top(self, heap: list[tuple[float, int]], state: str) -> int | None:
+        while heap and self.state[heap[0][1]] != state:
+            heapq.heappop(heap)
+        return heap[0][1] if heap else None
+
+
+def pinned_totals(rows: Rows, reviewers: int, load: int) -> Floats:
+    """For each `q`, a total that the `q` reviewers with the largest means hold at least; shape ``(n + 1,)``.
+
+    The `q` largest reviews are held by at most `q` reviewers; `q` reviewers that include these hold them and
+    `q (l - 1)` others, which total least if they are the smallest within the limits of papers.
+
+    >>> pinned_totals(Rows(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2, 2])), reviewers=2, load=2).tolist()
+    [0.0, 3.0, 6.0]
+    """
+    q = np.arange(reviewers + 1)
+    running = rows.running
+    totals: Floats = running[-1] - running[running.size - 1 - q] + running[q * (load - 1)]
+    most = rows.most
+    if 2 * most <= reviewers:
+        papers = np.union1d(rows.cheapest_papers(most * (load + 1)), rows.dearest_papers(most))
+        few, special = rows.select(papers), range(1, most)
+    elif reviewers <= DENSE:
+        few, special = rows, range(1, reviewers)
+    else:
+        return totals
+    for count in special:
+        totals[count] = max(totals[count], _pinned(few, reviewers, load, count))
+    return totals
+
+
+def _pinned(rows: Rows, reviewers: int, load: int, count: int) -> float:
+    """The total for one ``count``: pinned reviews, forced reviews, then the smallest that may be added."""
+    order = np.lexsort((rows.rank, rows.weight))  # of equal weights in a paper, the last is pinned first
+    pinned = np.zeros(rows.weight.size, dtype=bool)
+    pinned[order[-count:]] = True
+    size = np.repeat(rows.size, rows.size)
+    held = np.repeat(np.add.reduceat(pinned.astype(np.int64), rows.start), rows.size)
+    may = ~pinned & (rows.rank < count - held)
+    must = may & (rows.rank < size - (reviewers - count) - held)
+    rest = rows.weight[may & ~must]
+    missing = count * (load - 1) - int(np.count_nonzero(must))
+    smallest = np.partition(rest, missing - 1)[:missing] if 0 < missing < rest.size else rest[: max(missing, 0)]
+    return float(np.sum(rows.weight[pinned]) + np.sum(rows.weight[must]) + np.sum(smallest))

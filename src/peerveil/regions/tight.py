@@ -1,0 +1,64 @@
+"""The tight region: everything tractable that the public record proves. The default."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from peerveil.record import Floats
+from peerveil.regions.chain import LONGEST_LOAD, lower_bounds
+from peerveil.regions.convex import Region
+from peerveil.regions.envelope import envelope
+from peerveil.regions.packing import MOST_TUPLES, pigeonhole_bounds, programme_bounds, tuple_count
+from peerveil.weights import PublicWeights
+
+#: Up to this many reviewers bounds on single entries are computed. Beyond, they say little that sums do not say
+#: already, and would keep projections from being two passes.
+MOST_ENTRIES = 2_000
+
+#: Work allowed for chains, a side: constant, and per reviewer.
+EFFORT = 20_000
+EFFORT_PER_REVIEWER = 20
+
+
+def tight(weights: PublicWeights) -> Region:
+    """The envelope, with bounds on entries from chains and from packing where these can add to it.
+
+    >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
+    >>> region = tight(weights)
+    >>> region.lower.tolist(), region.upper.tolist()
+    ([0.3..., 0.65], [0.35, 0.7])
+    """
+    sums = envelope(weights)
+    if weights.reviewers > MOST_ENTRIES:
+        return _named(sums, sums.lower, sums.upper)
+    lower = _entries(weights, weights.low)
+    upper = 0.0 - _entries(weights, -weights.high)[::-1]
+    return _named(sums, np.maximum(sums.lower, lower), np.minimum(sums.upper, upper))
+
+
+def _entries(weights: PublicWeights, ends: Floats) -> Floats:
+    """Lower bounds on entries for one end of the weights' intervals."""
+    loads, sizes = weights.loads, weights.sizes()
+    rows = [part.tolist() for part in np.split(ends, np.cumsum(sizes)[:-1])]
+    bounds = [np.full(loads.reviewers, float(ends.min()))]
+    if loads.largest <= LONGEST_LOAD:
+        effort = EFFORT + EFFORT_PER_REVIEWER * loads.reviewers
+        bounds.append(lower_bounds(rows, loads.reviewers, loads.sizes, effort=effort)[0])
+    if loads.uniform:
+        bounds.append(pigeonhole_bounds(ends, loads.reviewers, loads.smallest))
+    if tuple_count(sizes.tolist(), loads) <= MOST_TUPLES:
+        bounds.append(programme_bounds(rows, loads))
+    return np.maximum.accumulate(np.maximum.reduce(bounds))
+
+
+def _named(sums: Region, lower: Floats, upper: Floats) -> Region:
+    return Region(
+        name="tight",
+        lower=lower,
+        upper=upper,
+        cumulative_lower=sums.cumulative_lower,
+        cumulative_upper=sums.cumulative_upper,
+        top_lower=sums.top_lower,
+        top_upper=sums.top_upper,
+        total=sums.total,
+    )
