@@ -94,6 +94,23 @@ def test_release_with_a_public_file_and_a_range_of_loads(run: Run, tmp_path: Pat
     assert pv.Release.load(tmp_path / "out").loads.sizes == (1, 2, 3)
 
 
+def test_release_with_hidden_scores(run: Run, tmp_path: Path) -> None:
+    common = ["release", "reviews.csv", "--epsilon", "1", "--score-scale", "1,10"]
+    result = run(*common, "--public", "none", "-o", "none")
+    assert result.code == 0, result.err
+    assert "no scores; load counts" in result.out
+    assert pv.Release.load(tmp_path / "none").lower.tolist() == [1, 1, 1]
+    (tmp_path / "partly.csv").write_text("paper,ratings,reviews\np,3;5,2\nq,4;?,2\nr,,2\n")
+    result = run(*common, "--public", "partly.csv", "--load", "2", "-o", "partly")
+    assert result.code == 0, result.err
+    noisy = str(tmp_path / "partly" / "release.json")
+    options = ["--public", "partly.csv", "--load", "2", "--score-scale", "1,10", "-o", "again"]
+    assert run("refine", noisy, *options).code == 0
+    (first, second) = (pv.Release.load(tmp_path / name).values.tolist() for name in ("partly", "again"))
+    assert first == second
+    assert json.loads(run("inspect", "partly.csv", "--json").out)["hidden scores"] == 3
+
+
 def test_refine_reads_every_form_of_a_noisy_vector(run: Run, tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[1.5, 9, -3]")
     (tmp_path / "table.csv").write_text("rank,noisy,value\n1,1.5,0\n2,9,0\n3,-3,0\n")
@@ -277,7 +294,7 @@ def test_help_has_an_example_of_each_command(run: Run) -> None:
 BAD_CALLS: list[tuple[list[str], str]] = [
     (["release", "absent.csv", *RELEASE[2:]], "absent.csv: cannot be read: No such file"),
     (changed("--public", None), "--public is missing: which scores are public must be stated"),
-    (changed("--public", "none"), "not supported yet"),
+    (changed("--public", "none"), "6 scores are hidden: state the scale"),
     (changed("--public", "absent.csv"), "absent.csv"),
     (changed("--public", "public.csv"), "what is public about loads must be stated"),
     ([*changed("--public", "public.csv"), "--load", "4"], "--load 4 does not divide the 6 reviews"),

@@ -15,7 +15,7 @@ from peerveil.bundle import COLUMNS, release_schema
 from peerveil.private import release as release_module
 from peerveil.record import Floats
 from reference.theta import assignments
-from strategies import PAPERS, Case, cases
+from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants
 
 THEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -65,6 +65,39 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
             assert len(seen) == 1
 
 
+@given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1))
+@settings(max_examples=30)
+def test_hidden_scores_shape_nothing_but_the_noisy_vector(
+    pair: tuple[Case, list[list[bool]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Other hidden scores, another assignment, the same noisy vector: the same bytes."""
+    case, hidden = pair
+    folder = tmp_path_factory.mktemp("hidden")
+    noisy = np.linspace(-1, 7, case.reviewers)
+    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
+    listed = list(assignments(case.rows, case.loads))
+    variants = list(hidden_variants(case.rows, hidden, [1, 2, 3]))
+    names = [PAPERS[p] for p in range(len(case.rows))]
+    record = pv.PublicRecord.from_rows(
+        [[None if h else x for x, h in zip(r, f, strict=True)] for r, f in zip(case.rows, hidden, strict=True)],
+        papers=names,
+        loads=case.stated(),
+        scale=(1, 3),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(release_module, "perturb", lambda *_: (noisy.copy(), 1.0))
+        for public, quantity in ((record, "ratings"), (record, "miscalibration"), ("none", "ratings")):
+            seen = set()
+            for assignment, filled in ((listed[0], variants[0]), (listed[-1], variants[-1])):
+                holders = [f"r{j}" for row in assignment for j in row]
+                scores = [x for row in filled for x in row]
+                reviews = pv.Reviews.from_columns(papers, holders, scores, scale=(1, 3))
+                mechanism = pv.Laplace(epsilon=1.0)
+                made = pv.release(reviews, public=public, quantity=quantity, mechanism=mechanism, lone="zero")
+                seen.add(tuple(published(made, folder / "out").items()))
+            assert len(seen) == 1
+
+
 @pytest.mark.parametrize("unit", ["reviewer", "review"])
 @pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
 def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) -> None:
@@ -97,7 +130,7 @@ def test_what_is_public_must_be_stated() -> None:
         pv.release(reviews, mechanism=pv.Laplace(epsilon=1.0))
     with pytest.raises(pv.InputError, match=r"which scores are public must be stated.*got public='some'"):
         pv.release(reviews, public="some", mechanism=pv.Laplace(epsilon=1.0))
-    with pytest.raises(pv.InputError, match="not supported yet"):
+    with pytest.raises(pv.InputError, match="6 scores are hidden: state the scale"):
         pv.release(reviews, public="none", mechanism=pv.Laplace(epsilon=1.0))
 
 
@@ -115,6 +148,9 @@ def test_a_public_record_is_checked_against_the_reviews() -> None:
         "1 papers of the public record": pv.PublicRecord.from_rows(rows, papers=["p", "q", "x"], load=2),
         "1 papers of the private record": pv.PublicRecord.from_rows(rows[:2], papers=names[:2], load=2),
         "states 6 reviewers": pv.PublicRecord.from_rows(rows, papers=names, load=1),
+        "2 papers have other scores": pv.PublicRecord.from_rows(
+            [[3, 5], [None, 9], [7, None]], papers=names, load=2, scale=(1, 10)
+        ),
         "states loads": pv.PublicRecord.from_rows(rows, papers=names, loads={1: 1, 2: 1, 3: 1}),
     }
     for message, record in wrong.items():
@@ -182,7 +218,7 @@ def test_refining_a_release_carries_its_claim(tmp_path: Path) -> None:
     again = pv.refine(pv.Release.load(tmp_path / "out"), weights)
     assert (again.guarantee, again.mechanism, again.public) == (made.guarantee, made.mechanism, made.public)
     assert again.noisy.tolist() == made.noisy.tolist()
-    assert (made.region, again.region) == ("baseline", "chain")
+    assert (made.region, again.region) == ("baseline", "tight")
     with pytest.raises(pv.InputError, match="the release is of ratings, the weights are of miscalibration"):
         pv.refine(made, pv.weigh(reviews.public("all"), "miscalibration"))
     other = pv.PublicRecord.from_rows([[3, 5], [4, 4], [8, 7]], load=2)

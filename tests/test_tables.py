@@ -233,6 +233,10 @@ def test_public_records_come_with_a_row_a_paper_or_a_row_a_review(tmp_path: Path
         assert record.papers == ("a", "b")
         assert record.rows() == [[3, 4.5], [6, 8]]
     assert pv.read_public(wide, load=2).notes == ("1 papers without a score were left out",)
+    partly = write(tmp_path / "partly.csv", "paper,ratings,reviews\nb,6;?,2\na,,2\n")
+    record = pv.read_public(partly, load=2, scale=(1, 10))
+    assert (record.hidden, record.papers) == (3, ("a", "b"))
+    assert record.score[2] == 6
     for text, message in {
         "paper,ratings\na,3;x\n": "line 2, column 'ratings': text",
         "paper,ratings\na,3;\n": "an empty cell is not a number",

@@ -90,7 +90,7 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
         # A convex combination of possible vectors: a member by construction.
         values, gap = region.project(r)
         return Projection(values=values + 0.0, gap=gap, violation=0.0)
-    if region.violation(r) == 0:
+    if (r[1:] >= r[:-1]).all() and region.violation(r) == 0:
         return Projection(values=r, gap=0.0, violation=0.0)
     for values, gap in _attempts(r, region):
         found = Projection(values=values + 0.0, gap=gap, violation=region.violation(values))

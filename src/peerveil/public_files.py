@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from peerveil.loads import LoadsStatement, declare_loads
 from peerveil.record import PublicRecord
 from peerveil.tables import PAPER_NAMES, RATING_NAMES, Source, Table, is_missing, read_table
+
+#: How a score that exists but is not public is written.
+HIDDEN = "?"
 
 
 def read_public(
@@ -23,6 +27,9 @@ def read_public(
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> PublicRecord:
     """Read a public record from a file or frame: a row a paper (``6;8;5``) or a row a review.
+
+    A score that exists but is not public is written ``?``, or a paper without scores says how many it has in a column
+    ``reviews``; ``scale`` is then needed.
 
     Args:
         source: a CSV, TSV, Parquet or JSON lines file, or a polars or pandas frame.
@@ -51,15 +58,20 @@ def read_public(
 def scores_by_paper(
     table: Table, paper: str | None = None, ratings: str | None = None
 ) -> tuple[dict[str, list[float]], int]:
-    """The scores of each paper that has any, and the number of papers that have none."""
+    """The scores of each paper that has any, NaN where hidden, and the number of papers that have none.
+
+    A hidden score is written ``?``. A paper without scores may say in a column ``reviews`` how many hidden ones it has.
+    """
     names = table.text(table.find("paper", PAPER_NAMES, paper))
     column = table.find("ratings", RATING_NAMES, ratings)
     cells = table.columns[column]
     row_a_review = len(set(names)) < len(names)
+    counted = table.matches(("reviews", "number of reviews"))
+    counts = [int(x) for x in table.numbers(counted[0])] if counted and not row_a_review else None
     scores: dict[str, list[float]] = {}
     without = 0
     for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
-        parts = _parts(cell)
+        parts = _parts(cell) or [HIDDEN] * (counts[row] if counts is not None else 0)
         if row_a_review and len(parts) > 1:
             raise table.error(
                 "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review",
@@ -67,7 +79,7 @@ def scores_by_paper(
                 column=column,
             )
         if parts:
-            scores.setdefault(name, []).extend(table.number(part, row=row, column=column) for part in parts)
+            scores.setdefault(name, []).extend(_score(table, part, row, column) for part in parts)
         elif row_a_review:
             raise table.error("the score is missing", row=row, column=column)
         else:
@@ -75,6 +87,12 @@ def scores_by_paper(
     if not scores:
         raise table.error("holds no scores", column=column)
     return scores, without
+
+
+def _score(table: Table, part: Any, row: int, column: str) -> float:
+    if isinstance(part, str) and part.strip() == HIDDEN:
+        return math.nan
+    return table.number(part, row=row, column=column)
 
 
 def _parts(cell: Any) -> list[Any]:

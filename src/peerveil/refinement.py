@@ -14,6 +14,7 @@ from peerveil.errors import InputError
 from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import External, Mechanism
 from peerveil.projection import project
+from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.weights import PublicWeights
 
@@ -25,7 +26,7 @@ def refine(
     weights: PublicWeights,
     *,
     mechanism: Mechanism | None = None,
-    region: str = "chain",
+    region: str = "tight",
     estimator: str = "projection",
 ) -> Release:
     """Sharpen a noisy vector that was published elsewhere.
@@ -56,7 +57,7 @@ def refine(
         mechanism=source,
         guarantee=Guarantee(kind="stated", statement=_stated(source)),
         public="as declared by whoever refined the vector",
-        region=region,
+        bounds=make_region(weights, region),
         estimator=estimator,
     )
 
@@ -79,7 +80,7 @@ def _refine_again(
         mechanism=release.mechanism,
         guarantee=release.guarantee,
         public=release.public,
-        region=region,
+        bounds=make_region(weights, region),
         estimator=estimator,
         notes=release.notes,
     )
@@ -92,13 +93,12 @@ def assemble(
     mechanism: Mechanism | dict[str, Any],
     guarantee: Guarantee,
     public: str,
-    region: str,
+    bounds: Region,
     estimator: str,
     notes: tuple[str, ...] = (),
 ) -> Release:
-    """A release from a noisy vector, public weights and a claim: the only way any release is made."""
+    """A release from a noisy vector, public weights with their region, and a claim: how every release is made."""
     check_estimator(estimator)
-    bounds = make_region(weights, region)
     projection = project(noisy, bounds)
     return Release(
         quantity=weights.quantity,

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -98,6 +99,10 @@ class PublicWeights:
 
     def sizes(self) -> Ints:
         """Number of reviews of each paper."""
+        return self._sizes
+
+    @cached_property
+    def _sizes(self) -> Ints:
         return np.bincount(self.paper)
 
     def rows_low(self) -> list[list[float]]:

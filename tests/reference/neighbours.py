@@ -26,3 +26,15 @@ def is_neighbour(one: Assignment, other: Assignment, unit: str) -> bool:
 
 def neighbours(listed: list[Assignment], unit: str) -> Iterator[tuple[Assignment, Assignment]]:
     return ((one, other) for one, other in combinations(listed, 2) if is_neighbour(one, other, unit))
+
+
+def neighbours_up_to_names(
+    listed: list[Assignment], loads: list[int], unit: str
+) -> Iterator[tuple[Assignment, Assignment]]:
+    """All neighbours, but for renaming reviewers of equal load: in the first one they appear in order."""
+
+    def in_order(assignment: Assignment) -> bool:
+        seen = list(dict.fromkeys(flat(assignment)))
+        return all(j < k for a, j in enumerate(seen) for k in seen[a + 1 :] if loads[j] == loads[k])
+
+    return ((one, other) for one in listed if in_order(one) for other in listed if is_neighbour(one, other, unit))

@@ -112,13 +112,15 @@ def release(
     output: opt.Output,
     public: Annotated[
         str | None,
-        typer.Option(help="What everyone can see: 'all' scores and load counts, or a file of public scores. Required."),
+        typer.Option(
+            help="What everyone can see: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
+        ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget: smaller is more private.")] = None,
     noise_scale: Annotated[float | None, typer.Option(help="Scale of the noise, instead of --epsilon.")] = None,
     quantity: opt.Quantity = "ratings",
     unit: Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")] = "reviewer",
-    region: opt.Region = "chain",
+    region: opt.Region = "tight",
     estimator: opt.Estimator = "projection",
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
@@ -160,7 +162,7 @@ def release(
             if any(option is not None for option in of_files):
                 raise InputError(
                     "--load, --loads, --reviewers, --public-paper and --public-ratings go with a file of public "
-                    "scores, not with --public all"
+                    "scores, not with --public all or none"
                 )
         else:
             with opt.spelling(paper="--public-paper", ratings="--public-ratings"):
@@ -199,7 +201,7 @@ def refine(
     ] = None,
     noise_scale: Annotated[float | None, typer.Option(help="Scale of its Laplace noise, where known.")] = None,
     words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
-    region: opt.Region = "chain",
+    region: opt.Region = "tight",
     estimator: opt.Estimator = "projection",
     lone: opt.Lone = "refuse",
     load: opt.Load = None,

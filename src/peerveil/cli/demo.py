@@ -24,6 +24,7 @@ from peerveil.simulate import synthetic_conference
 from peerveil.weights import weigh
 
 QUANTITIES = ("ratings", "miscalibration")
+REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
 OWN = ("reviews.csv", *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
@@ -46,7 +47,7 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
                 weights = weigh(record, quantity)
                 truth = true_vector(reviews, quantity)
                 errors = {"the noisy vector alone": _rmse(made.noisy, truth)}
-                for kind, words in (("baseline", "order, range and total"), ("chain", "the paper's bounds too")):
+                for kind, words in REGIONS:
                     values = project(made.noisy, region(weights, kind)).values
                     errors[f"projected on {words}"] = _rmse(values, truth)
             (stage / quantity).mkdir()

@@ -25,7 +25,7 @@ Quantity = Annotated[str, typer.Option(help="ratings | miscalibration")]
 Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]
-Region = Annotated[str, typer.Option(help="chain | baseline: what public data proves about the truth.")]
+Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
 Estimator = Annotated[str, typer.Option(help="projection: never less accurate than the noisy vector.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]

@@ -54,13 +54,17 @@ def inspect(
         check_scale(scores, scale)
         sizes = [len(row) for row in by_paper.values()]
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
+        if np.isnan(scores).any():
+            facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
+            scores = scores[~np.isnan(scores)]
         if without:
             problems.append(f"{without} papers have no score and are left out")
     alone = sum(size == 1 for size in sizes)
     if alone:
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
     facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
-    facts["scores"] = f"{scores.min():g} to {scores.max():g}, {np.unique(scores).size} different values"
+    different = f"{np.unique(scores).size} different values"
+    facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
     facts["declared scale"] = "none" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
     facts["problems"] = problems
     return facts

@@ -14,8 +14,11 @@ from peerveil.private.truth import true_vector
 from peerveil.record import PublicRecord
 from peerveil.refinement import assemble, check_estimator
 from peerveil.regions import check_region
+from peerveil.regions import region as make_region
 from peerveil.sensitivity import l1_sensitivity
 from peerveil.weights import Lone, weigh
+
+_PUBLIC_WORDS = {"all": "all scores, and load counts", "none": "no scores; load counts"}
 
 
 def release(
@@ -25,7 +28,7 @@ def release(
     quantity: str = "ratings",
     mechanism: Laplace,
     unit: str = "reviewer",
-    region: str = "chain",
+    region: str = "tight",
     estimator: str = "projection",
     lone: Lone = "refuse",
 ) -> Release:
@@ -33,7 +36,7 @@ def release(
 
     Args:
         reviews: the private reviews.
-        public: which scores are public: ``"all"``, or the public record. There is no default.
+        public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
         quantity: ``"ratings"`` or ``"miscalibration"``.
         mechanism: e.g. ``Laplace(epsilon=1.0)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
@@ -66,14 +69,15 @@ def release(
     weights = weigh(record, quantity, lone=lone)
     sensitivity = l1_sensitivity(weights, protected)
     guarantee = mechanism.guarantee(sensitivity, protected)
+    bounds = make_region(weights, region)  # what can fail must fail before noise is drawn
     noisy, scale = perturb(true_vector(reviews, quantity, lone=lone), mechanism, sensitivity)
     return assemble(
         noisy,
         weights,
         mechanism=replace(mechanism, epsilon=None, scale=scale) if scale else mechanism,
         guarantee=guarantee,
-        public="all scores and load counts" if public == "all" else "a public record: scores, and loads as declared",
-        region=region,
+        public=_PUBLIC_WORDS.get(str(public), "a public record: scores as far as it shows them, loads as declared"),
+        bounds=bounds,
         estimator=estimator,
         notes=record.notes,
     )

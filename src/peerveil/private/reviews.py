@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -11,12 +12,12 @@ import numpy as np
 
 from peerveil.errors import InputError, RecordError
 from peerveil.loads import Loads, declare_loads
-from peerveil.record import Floats, Ints, PublicRecord, check_scale
+from peerveil.record import Floats, Ints, PublicRecord, check_scale, frozen
 
 EXPLAIN_PUBLIC = (
     "which scores are public must be stated: public='all' if everyone can see every score and how many reviewers have "
-    "which load, or the public record itself (a PublicRecord, or its file on the command line). Scores that are "
-    "not public must never shape a release"
+    "which load, public='none' if only the loads, or the public record itself (a PublicRecord, or its file on the "
+    "command line). Scores that are not public must never shape a release"
 )
 
 
@@ -41,8 +42,8 @@ class Reviews:
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        for array in (self.paper, self.reviewer, self.score):
-            array.flags.writeable = False
+        for name in ("paper", "reviewer", "score"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
         if not np.isfinite(self.score).all():
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
@@ -95,18 +96,18 @@ class Reviews:
         """The public part, as stated; the only way from private to public.
 
         Args:
-            visible: ``"all"`` if every score and the number of reviewers with each load are public; or a public
-                record, which is checked against these reviews paper by paper and then used as it is.
+            visible: ``"all"`` if every score and the number of reviewers with each load are public; ``"none"`` if of
+                these only the loads are; or a public record, which is checked against these reviews paper by paper
+                and then used as it is.
         """
         if isinstance(visible, PublicRecord):
             self._check(visible)
             return visible
-        if visible == "all":
+        if visible in ("all", "none"):
+            score = self.score if visible == "all" else np.full(self.score.size, np.nan)
             return PublicRecord.from_reviews(
-                self.papers, self.paper, self.score, self.loads(), scale=self.scale, notes=self.notes
+                self.papers, self.paper, score, self.loads(), scale=self.scale, notes=self.notes
             )
-        if visible == "none":
-            raise InputError("public='none' (hidden scores) is not supported yet; nothing was released")
         raise InputError(f"{EXPLAIN_PUBLIC}; got public={visible!r}")
 
     def _check(self, record: PublicRecord) -> None:
@@ -120,7 +121,7 @@ class Reviews:
         if ours - theirs:
             raise RecordError(  # without a name: nothing says that it is public
                 f"{len(ours - theirs)} papers of the private record are not in the public one; both must hold the same "
-                "papers"
+                "papers (a score that is not public is written '?' there)"
             )
         differs = np.flatnonzero(np.bincount(self.paper) != record.sizes())
         if differs.size:
@@ -129,13 +130,30 @@ class Reviews:
                 f"{differs.size} papers have other numbers of scores in the public record than reviews in the private "
                 f"one, first {paper}"
             )
-        unequal = np.unique(self.paper[self.score != record.score])
-        if unequal.size:
+        unequal = self._papers_with_other_scores(record)
+        if unequal:
             raise RecordError(
-                f"{unequal.size} papers have other scores in the public record than in the private one, first "
-                f"{_shown(self.papers[int(unequal[0])])}"
+                f"{len(unequal)} papers have other scores in the public record than in the private one, first "
+                f"{_shown(self.papers[unequal[0]])}"
             )
+        if self.scale is not None and record.hidden and record.scale != self.scale:
+            raise RecordError(
+                f"the reviews were read with the scale {self.scale}, the public record has {record.scale}"
+            )
+        check_scale(self.score, record.scale)
         self._check_loads(record.loads)
+
+    def _papers_with_other_scores(self, record: PublicRecord) -> list[int]:
+        """The papers some of whose public scores are not among the private ones."""
+        hidden = np.isnan(record.score)
+        partly = np.unique(record.paper[hidden])
+        whole = ~np.isin(self.paper, partly)
+        unequal = set(self.paper[whole & (self.score != record.score)].tolist())
+        for p in partly.tolist():
+            ours = Counter(self.score[self.paper == p].tolist())
+            if Counter(record.score[(record.paper == p) & ~hidden].tolist()) - ours:
+                unequal.add(p)
+        return sorted(unequal)
 
     def _check_loads(self, stated: Loads) -> None:
         own = self.loads()

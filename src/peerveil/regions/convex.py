@@ -24,7 +24,7 @@ class Region:
         cumulative_lower: lower bounds on the sum of the ``i`` smallest entries, shape ``(n + 1,)``, -inf where none.
         cumulative_upper: upper bounds on the same, inf where none.
         top_lower: lower bounds on the sum of the ``i`` largest entries, shape ``(n + 1,)``, -inf where none.
-        top_upper: upper bounds on the same, inf where none.
+        top_upper: upper bounds on the same, inf where none, or where the total and ``cumulative_lower`` imply it.
         total: least and greatest possible sum of all entries; equal where the total is public.
         notes: where a weaker, still valid bound was taken, and why.
 
@@ -51,7 +51,7 @@ class Region:
         for name, nothing in (("lower", -np.inf), ("upper", np.inf)):
             for sums in (f"cumulative_{name}", f"top_{name}"):
                 if not getattr(self, sums).size:
-                    object.__setattr__(self, sums, np.full(n + 1, nothing))
+                    object.__setattr__(self, sums, np.broadcast_to(nothing, n + 1))
                 if getattr(self, sums).size != n + 1:
                     raise InputError(f"{sums} must have n + 1 = {n + 1} entries, got {getattr(self, sums).size}")
         if self.upper.size != n:
@@ -89,20 +89,16 @@ class Region:
         if t.shape != self.lower.shape or not np.isfinite(t).all():
             raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
         n = t.size
-        running = np.cumsum(t)
-        total = float(running[-1])
-        top = np.cumsum(t[::-1])
+        worst = [np.max(self.lower - t), np.max(t - self.upper), np.max(t[:-1] - t[1:], initial=0.0)]
+        least, most, top_least, top_most = self.sums()
+        running, top = np.cumsum(t), None
+        worst += [(self.total[0] - running[-1]) / n, (running[-1] - self.total[1]) / n]
         count = np.arange(1.0, n + 1)
-        least, most, top_least, top_most = (side[1:] for side in self.sums())
-        worst = [
-            np.max(self.lower - t),
-            np.max(t - self.upper),
-            np.max(t[:-1] - t[1:], initial=0.0),
-            (self.total[0] - total) / n,
-            (total - self.total[1]) / n,
-        ]
-        worst += [np.max((side - value) / count) for side, value in ((least, running), (top_least, top))]
-        worst += [np.max((value - side) / count) for side, value in ((most, running), (top_most, top))]
+        if np.isfinite(top_least).any() or np.isfinite(top_most).any():
+            top = np.cumsum(t[::-1])
+        for bound, sums, sign in ((least, running, 1), (most, running, -1), (top_least, top, 1), (top_most, top, -1)):
+            if sums is not None and np.isfinite(bound[1:]).any():
+                worst.append(np.max(sign * (bound[1:] - sums) / count))
         return max(0.0, *map(float, worst))
 
     def contains(self, theta: npt.ArrayLike, *, tolerance: float = 1e-9) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from peerveil.record import Floats
-from peerveil.regions.baseline import baseline, shares
+from peerveil.regions.baseline import shares, total_range
 from peerveil.regions.convex import Region
 from peerveil.regions.sums import Rows, least_totals, pinned_totals
 from peerveil.weights import PublicWeights
@@ -26,50 +26,49 @@ def envelope(weights: PublicWeights) -> Region:
 
 
 def _uniform(weights: PublicWeights) -> Region:
-    """One load for all: the lower curves are exact."""
-    base = baseline(weights)
+    """One load for all: the lower curve is exact, and so is what it says of the largest with the total."""
+    low_end, high_end = weights.span
+    total = total_range(weights)
     n, load = weights.reviewers, weights.loads.smallest
-    low = Rows(weights.low, weights.sizes())
-    least = least_totals(low, n, load) / load
-    if weights.exact:
-        high, negated = low, low.negated()
-        top_most = least[-1] - least[::-1]
-    else:
-        high = Rows(weights.high, weights.sizes())
-        negated = high.negated()
-        top_most = -least_totals(negated, n, load) / load
-    least[-1], top_most[-1] = base.total
+    low = Rows(weights.low, weights.sizes(), n, load)
+    high = low if weights.exact else Rows(weights.high, weights.sizes(), n, load)
+    least = least_totals(low) / load
+    least[-1] = total[0]
     # The largest reviews must be held by someone, and so must the smallest.
-    top_least = pinned_totals(high, n, load) / load
-    most = np.minimum(base.total[1] - top_least[::-1], -pinned_totals(negated, n, load) / load)
+    top_least, most = (side / load for side in pinned_totals(high))
+    most = _telling(np.minimum(total[1] - top_least[::-1], most), total[1])
+    top_least, top_most = np.empty(0), np.empty(0)
     if not weights.exact:
-        top_least = pinned_totals(low, n, load) / load
+        top_least = -_telling(-pinned_totals(low)[0] / load, -total[0])
+        top_most = -least_totals(high.negated()) / load
+        top_most[-1] = total[1]
     return Region(
         name="envelope",
-        lower=base.lower,
-        upper=base.upper,
+        lower=np.broadcast_to(low_end, weights.reviewers),
+        upper=np.broadcast_to(high_end, weights.reviewers),
         cumulative_lower=least,
-        cumulative_upper=_telling(most, base.total[1]),
-        top_lower=_none(n) if weights.exact else -_telling(-top_least, -base.total[0]),
+        cumulative_upper=most,
+        top_lower=top_least,
         top_upper=top_most,
-        total=base.total,
+        total=total,
     )
 
 
 def _any_loads(weights: PublicWeights) -> Region:
     """Different loads: the smallest weights meet the largest shares."""
-    base = baseline(weights)
+    low_end, high_end = weights.span
+    total = total_range(weights)
     share = shares(weights.loads)
     least = _rearranged(np.sort(weights.low), share, weights.reviewers)
     top_most = -_rearranged(-np.sort(weights.high)[::-1], share, weights.reviewers)
-    least[-1], top_most[-1] = base.total
+    least[-1], top_most[-1] = total
     return Region(
         name="envelope",
-        lower=base.lower,
-        upper=base.upper,
+        lower=np.broadcast_to(low_end, weights.reviewers),
+        upper=np.broadcast_to(high_end, weights.reviewers),
         cumulative_lower=least,
         top_upper=top_most,
-        total=base.total,
+        total=total,
     )
 
 
@@ -85,8 +84,8 @@ def _telling(most: Floats, total: float) -> Floats:
     n = most.size - 1
     points = most.copy()
     points[0], points[n] = 0.0, total
-    chord = np.arange(n + 1) * (total / n)
-    candidates = np.flatnonzero(points < chord - 1e-12 * (np.abs(chord) + abs(total)))
+    chord = np.arange(n + 1) * (total / n) - 1e-12 * abs(total)
+    candidates = np.flatnonzero(points < chord)
     corners = [0]
     for i in (*candidates.tolist(), n):
         while len(corners) > 1 and _above(points, corners[-2], corners[-1], i):
@@ -101,7 +100,3 @@ def _telling(most: Floats, total: float) -> Floats:
 def _above(points: Floats, a: int, b: int, c: int) -> bool:
     """Whether the middle point is on or above the line between the outer two."""
     return bool((points[b] - points[a]) * (c - a) >= (points[c] - points[a]) * (b - a))
-
-
-def _none(n: int) -> Floats:
-    return np.full(n + 1, -np.inf)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from peerveil.record import Floats, Ints
 
@@ -22,20 +21,29 @@ DENSE = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Weights by paper, ascending in each paper.
+    """Weights by paper, ascending in each paper, and how they are held.
 
     Attributes:
         weight: all weights.
         size: the number of reviews of each paper.
+        reviewers: `n`.
+        load: `l`.
     """
 
     weight: Floats
     size: Ints
+    reviewers: int
+    load: int
 
     @cached_property
+    def end(self) -> Ints:
+        """Where each paper's weights end."""
+        return np.cumsum(self.size)
+
+    @property
     def start(self) -> Ints:
         """Where each paper's weights start."""
-        return np.concatenate(([0], np.cumsum(self.size)[:-1]))
+        return self.end - self.size
 
     @cached_property
     def rank(self) -> Ints:
@@ -50,73 +58,70 @@ class Rows:
         np.cumsum(np.sort(self.weight), out=sums[1:])
         return sums
 
-    @property
+    @cached_property
     def most(self) -> int:
         """The largest number of reviews of a paper."""
         return int(self.size.max())
 
+    @property
+    def sparse(self) -> bool:
+        """Whether no paper has so many reviews that both its limits can bind for one `i`."""
+        return 2 * self.most <= self.reviewers
+
     def negated(self) -> Rows:
         """The same papers in reverse order with all signs changed."""
-        turned = Rows(-self.weight[::-1], self.size[::-1])
-        turned.__dict__["running"] = self.running[::-1] - self.running[-1]  # no second sort
-        return turned
+        return Rows(-self.weight[::-1], self.size[::-1], self.reviewers, self.load)
 
-    def select(self, papers: npt.NDArray[np.intp]) -> Rows:
-        """Only these papers."""
-        parts = [self.weight[s : s + k] for s, k in zip(self.start[papers], self.size[papers], strict=True)]
-        return Rows(np.concatenate(parts), self.size[papers])
+    @cached_property
+    def extremes(self) -> Rows:
+        """The few papers that matter where limits of papers bind: those with the smallest and the largest reviews.
 
-    def cheapest_papers(self, count: int) -> npt.NDArray[np.intp]:
-        """The papers with the smallest cheapest reviews: no other paper is needed for ``count`` small reviews."""
-        if count >= self.size.size:
-            return np.arange(self.size.size)
-        return np.argpartition(self.weight[self.start], count - 1)[:count]
-
-    def dearest_papers(self, count: int) -> npt.NDArray[np.intp]:
-        """The papers of the largest reviews of all."""
-        if count >= self.weight.size:
-            return np.arange(self.size.size)
-        limit = np.partition(self.weight, -count)[-count]
-        places = np.flatnonzero(self.weight >= limit)
-        # Which of several equal reviews are taken does not matter, but there may be very many.
-        places = places[np.argpartition(self.weight[places], places.size - count)[-count:]]
-        return np.unique(np.searchsorted(self.start, places, side="right") - 1)
+        `max k` reviewers hold `max k · l` reviews. If these are to be small, no other papers are needed than those
+        whose smallest reviews are the smallest; `max k` more, as some may be full. Likewise for large ones.
+        """
+        count = self.most * (self.load + 1)
+        if 2 * count >= self.size.size:
+            return self
+        cheap = np.argpartition(self.weight[self.start], count - 1)[:count]
+        dear = np.argpartition(self.weight[self.end - 1], -count)[-count:]
+        papers = np.union1d(cheap, dear)
+        ends = self.end[papers]
+        parts = [self.weight[end - k : end] for end, k in zip(ends, self.size[papers], strict=True)]
+        return Rows(np.concatenate(parts), self.size[papers], self.reviewers, self.load)
 
 
-def least_totals(rows: Rows, reviewers: int, load: int) -> Floats:
+def least_totals(rows: Rows) -> Floats:
     """For each `i`, the least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``, exact.
 
     Greedy: what each paper must give, its smallest; then the smallest of all that may be given.
 
-    >>> least_totals(Rows(np.array([0.0, 0.1, 5.0, 6.0]), np.array([2, 2])), reviewers=2, load=2).tolist()
+    >>> rows = Rows(np.array([0.0, 0.1, 5.0, 6.0]), np.array([2, 2]), reviewers=2, load=2)
+    >>> least_totals(rows).tolist()
     [0.0, 5.0, 11.1]
     """
-    most = rows.most
-    if 2 * most > reviewers:
-        return _within_limits(rows, reviewers, load, reviewers)
-    least = rows.running[::load].copy()
-    few = rows.select(rows.cheapest_papers(most * load))
-    least[:most] = _within_limits(few, reviewers, load, most - 1)
+    if not rows.sparse:
+        return _within_limits(rows, rows.reviewers)
+    least = rows.running[:: rows.load].copy()
+    few, most = rows.extremes, rows.most
+    least[:most] = _within_limits(few, most - 1)
     # The last ones hold everything but what the first ones of the negated record hold.
-    negated = rows.negated()
-    few = negated.select(negated.cheapest_papers(most * load))
-    least[reviewers - most + 1 :] = least[-1] + _within_limits(few, reviewers, load, most - 1)[::-1]
+    least[rows.reviewers - most + 1 :] = least[-1] + _within_limits(few.negated(), most - 1)[::-1]
     return least
 
 
-def _within_limits(rows: Rows, reviewers: int, load: int, upto: int) -> Floats:
+def _within_limits(rows: Rows, upto: int) -> Floats:
     """The least totals for `i` from 0 to ``upto``, with the limits of papers.
 
     The review of rank `p` in a paper with `k` may be given from `i = p + 1` and must be from `i = n - k + p + 1` on.
     """
     pool = _Pool(rows.weight)
     may = _by_time(rows.rank + 1, upto)
-    must = _by_time(reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
+    must = _by_time(rows.reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
     totals = [0.0]
     for i in range(1, upto + 1):
         pool.offer(may[i])
         pool.force(must[i])
-        totals.append(pool.total_of(i * load))
+        totals.append(pool.total_of(i * rows.load))
     return np.array(totals)
 
 
@@ -183,41 +188,43 @@ class _Pool:
         return heap[0][1] if heap else None
 
 
-def pinned_totals(rows: Rows, reviewers: int, load: int) -> Floats:
-    """For each `q`, a total that the `q` reviewers with the largest means hold at least; shape ``(n + 1,)``.
+def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
+    """For each `q`, what the `q` largest means' reviewers hold at least, and the `q` smallest means' at most.
 
     The `q` largest reviews are held by at most `q` reviewers; `q` reviewers that include these hold them and
-    `q (l - 1)` others, which total least if they are the smallest within the limits of papers.
+    `q (l - 1)` others, which total least if they are the smallest within the limits of papers. Likewise for the `q`
+    smallest reviews. Both have shape ``(n + 1,)``.
 
-    >>> pinned_totals(Rows(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2, 2])), reviewers=2, load=2).tolist()
-    [0.0, 3.0, 6.0]
+    >>> least, most = pinned_totals(Rows(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2, 2]), reviewers=2, load=2))
+    >>> least.tolist(), most.tolist()
+    ([0.0, 3.0, 6.0], [0.0, 3.0, 6.0])
     """
-    q = np.arange(reviewers + 1)
-    running = rows.running
-    totals: Floats = running[-1] - running[running.size - 1 - q] + running[q * (load - 1)]
-    most = rows.most
-    if 2 * most <= reviewers:
-        papers = np.union1d(rows.cheapest_papers(most * (load + 1)), rows.dearest_papers(most))
-        few, special = rows.select(papers), range(1, most)
-    elif reviewers <= DENSE:
-        few, special = rows, range(1, reviewers)
+    n, running = rows.reviewers, rows.running
+    total = running[-1]
+    others = slice(None, None, rows.load - 1) if rows.load > 1 else np.zeros(n + 1, dtype=np.int64)
+    least = total - running[::-1][: n + 1] + running[others][: n + 1]
+    most = running[: n + 1] + total - running[::-1][others][: n + 1]
+    if rows.sparse:
+        few, special = rows.extremes, range(1, rows.most)
     else:
-        return totals
+        few, special = rows, range(1, n if n <= DENSE else 1)
+    negated = few.negated()
     for count in special:
-        totals[count] = max(totals[count], _pinned(few, reviewers, load, count))
-    return totals
+        least[count] = max(least[count], _pinned(few, count))
+        most[count] = min(most[count], -_pinned(negated, count))
+    return least, most
 
 
-def _pinned(rows: Rows, reviewers: int, load: int, count: int) -> float:
-    """The total for one ``count``: pinned reviews, forced reviews, then the smallest that may be added."""
+def _pinned(rows: Rows, count: int) -> float:
+    """The least total for one ``count``: pinned reviews, forced reviews, then the smallest that may be added."""
     order = np.lexsort((rows.rank, rows.weight))  # of equal weights in a paper, the last is pinned first
     pinned = np.zeros(rows.weight.size, dtype=bool)
     pinned[order[-count:]] = True
     size = np.repeat(rows.size, rows.size)
     held = np.repeat(np.add.reduceat(pinned.astype(np.int64), rows.start), rows.size)
     may = ~pinned & (rows.rank < count - held)
-    must = may & (rows.rank < size - (reviewers - count) - held)
+    must = may & (rows.rank < size - (rows.reviewers - count) - held)
     rest = rows.weight[may & ~must]
-    missing = count * (load - 1) - int(np.count_nonzero(must))
+    missing = count * (rows.load - 1) - int(np.count_nonzero(must))
     smallest = np.partition(rest, missing - 1)[:missing] if 0 < missing < rest.size else rest[: max(missing, 0)]
     return float(np.sum(rows.weight[pinned]) + np.sum(rows.weight[must]) + np.sum(smallest))
