@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench figures format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,10 @@ check: $(STAMP) ## format, lint, types, then every test
 
 bench: $(STAMP) ## the tables of speed and accuracy
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+figures: $(STAMP) ## draw the pictures of the documents anew
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
 
 format: $(STAMP) ## put the code in its usual shape
 	$(BIN)/ruff format .
