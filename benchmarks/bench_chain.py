@@ -9,9 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,25 +19,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from reference.chain import chain_bounds  # noqa: E402
+from timing import peak_megabytes, timed  # noqa: E402
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", ROOT.parent / "shared" / "data"))
-
-
-def timed(work: Callable[[], object], times: int = 3) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def peak_megabytes(work: Callable[[], object]) -> float:
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / 1e6
 
 
 def row(name: str, weights: pv.PublicWeights, *, literal: bool) -> None:

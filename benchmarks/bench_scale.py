@@ -7,9 +7,6 @@ reviewer are allowed. Seeds are the numbers of reviewers.
 
 from __future__ import annotations
 
-import time
-import tracemalloc
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,17 +15,9 @@ from scipy.optimize import isotonic_regression
 import peerveil as pv
 from peerveil.programme import Programme
 from peerveil.record import Floats
+from timing import peak_megabytes, timed
 
 LOAD = 4
-
-
-def timed(work: Callable[[], object], times: int = 3) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def record(n: int, *, integers: bool) -> tuple[pv.PublicWeights, Floats]:
@@ -47,16 +36,14 @@ def row(n: int, *, integers: bool) -> None:
     region = pv.region(weights, "envelope")
     bounding = timed(lambda: pv.region(weights, "envelope"))
     projecting = timed(lambda: pv.project(noisy, region))
-    tracemalloc.start()
-    found = pv.project(noisy, pv.region(weights, "envelope"))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    found = pv.project(noisy, region)
+    peak = peak_megabytes(lambda: pv.project(noisy, pv.region(weights, "envelope")))
     allowed = 40 * weights.low.size + 80 * n
     ratio = (bounding + projecting) / (sort + isotonic)
     kind = "integers 1..10" if integers else "Beta(2,2)"
     print(
         f"{n:>9,} {kind:>14} {sort:>8.4f} {isotonic:>9.4f} {bounding:>9.4f} {projecting:>9.4f} {ratio:>7.2f} "
-        f"{peak / 1e6:>8.1f} {allowed / 1e6:>10.1f} {found.gap / n:>9.1e}"
+        f"{peak:>8.1f} {allowed / 1e6:>10.1f} {found.gap / n:>9.1e}"
     )
 
 

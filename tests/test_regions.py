@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import peerveil as pv
 from peerveil.assignment import deal
 from peerveil.programme import Programme
+from peerveil.regions import sums
 from peerveil.regions.packing import pigeonhole_bounds, programme_bounds
 from peerveil.regions.sums import Rows, least_totals, pinned_totals
 from peerveil.twopass import Curves
@@ -96,6 +97,31 @@ def test_least_totals_equal_a_dynamic_programme(seed: int) -> None:
     mirrored = pinned_totals(record.negated())
     np.testing.assert_allclose(top, -mirrored[1], atol=1e-12)
     np.testing.assert_allclose(bottom, -mirrored[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_papers_are_enough_where_limits_bind(seed: int) -> None:
+    """The shortcut for large records gives what the whole record gives."""
+    rng = np.random.default_rng(seed)
+    load = int(rng.integers(1, 5))
+    sizes = rng.integers(1, 5, size=240)
+    sizes[0] += -sizes.sum() % load
+    reviewers = int(sizes.sum()) // load
+    weight = np.concatenate([np.sort(rng.integers(-2, 3, k) if seed % 2 else rng.normal(size=k)) for k in sizes])
+    rows = Rows(weight.astype(float), sizes, reviewers, load)
+    assert rows.sparse
+    assert rows.extremes[0].size < sizes.size / 2
+    np.testing.assert_allclose(least_totals(rows), sums._within_limits(rows, reviewers), atol=1e-9)
+    top, bottom = pinned_totals(rows)
+    mean = float(weight.sum()) / reviewers
+    for count in range(1, rows.most):
+        # where it says more than order and total do, it is the whole record's
+        for value, whole, level in (
+            (top[count], sums._pinned(rows, count), mean * count),
+            (-bottom[count], sums._pinned(rows.negated(), count), -mean * count),
+        ):
+            assert value <= whole + 1e-9
+            assert value == pytest.approx(whole) or whole <= level + 1e-9
 
 
 @given(cases(most_reviews=8, uniform=True))

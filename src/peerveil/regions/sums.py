@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from peerveil.record import Floats, Ints
 
@@ -54,9 +55,15 @@ class Rows:
     def running(self) -> Floats:
         """Sums of the smallest weights of all papers together, from none to all."""
         sums = np.empty(self.weight.size + 1)
-        sums[0] = 0.0
-        np.cumsum(np.sort(self.weight), out=sums[1:])
+        sums[0], sums[1:] = 0.0, self.weight
+        sums[1:].sort()  # in place: one array for both
+        np.cumsum(sums[1:], out=sums[1:])
         return sums
+
+    @cached_property
+    def cheapest(self) -> Floats:
+        """The smallest review of each paper, ascending."""
+        return np.sort(self.weight[self.start])
 
     @cached_property
     def most(self) -> int:
@@ -73,21 +80,25 @@ class Rows:
         return Rows(-self.weight[::-1], self.size[::-1], self.reviewers, self.load)
 
     @cached_property
-    def extremes(self) -> Rows:
-        """The few papers that matter where limits of papers bind: those with the smallest and the largest reviews.
+    def extremes(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """The few papers that matter where limits of papers bind: those of the smallest and of the largest reviews.
 
         `max k` reviewers hold `max k · l` reviews. If these are to be small, no other papers are needed than those
         whose smallest reviews are the smallest; `max k` more, as some may be full. Likewise for large ones.
         """
         count = self.most * (self.load + 1)
-        if 2 * count >= self.size.size:
-            return self
+        if count >= self.size.size:
+            return np.arange(self.size.size), np.arange(self.size.size)
         cheap = np.argpartition(self.weight[self.start], count - 1)[:count]
         dear = np.argpartition(self.weight[self.end - 1], -count)[-count:]
-        papers = np.union1d(cheap, dear)
-        ends = self.end[papers]
-        parts = [self.weight[end - k : end] for end, k in zip(ends, self.size[papers], strict=True)]
-        return Rows(np.concatenate(parts), self.size[papers], self.reviewers, self.load)
+        return cheap, dear
+
+    def select(self, papers: npt.NDArray[np.intp]) -> Rows:
+        """Only these papers."""
+        size = self.size[papers]
+        end = np.cumsum(size)
+        reviews = np.arange(end[-1]) + np.repeat(self.end[papers] - end, size)
+        return Rows(self.weight[reviews], size, self.reviewers, self.load)
 
 
 def least_totals(rows: Rows) -> Floats:
@@ -102,10 +113,11 @@ def least_totals(rows: Rows) -> Floats:
     if not rows.sparse:
         return _within_limits(rows, rows.reviewers)
     least = rows.running[:: rows.load].copy()
-    few, most = rows.extremes, rows.most
-    least[:most] = _within_limits(few, most - 1)
+    most = rows.most
+    cheap, dear = rows.extremes
+    least[:most] = _within_limits(rows.select(cheap), most - 1)
     # The last ones hold everything but what the first ones of the negated record hold.
-    least[rows.reviewers - most + 1 :] = least[-1] + _within_limits(few.negated(), most - 1)[::-1]
+    least[rows.reviewers - most + 1 :] = least[-1] + _within_limits(rows.select(dear).negated(), most - 1)[::-1]
     return least
 
 
@@ -205,14 +217,27 @@ def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
     least = total - running[::-1][: n + 1] + running[others][: n + 1]
     most = running[: n + 1] + total - running[::-1][others][: n + 1]
     if rows.sparse:
-        few, special = rows.extremes, range(1, rows.most)
+        few, special = rows.select(np.union1d(*rows.extremes)), range(1, rows.most)
     else:
         few, special = rows, range(1, n if n <= DENSE else 1)
-    negated = few.negated()
-    for count in special:
-        least[count] = max(least[count], _pinned(few, count))
-        most[count] = min(most[count], -_pinned(negated, count))
+    for side, part, whole in ((least, few, total), (most, few.negated(), -total)):
+        sign = 1.0 if side is least else -1.0
+        for count in special:
+            if _may_tell(part, count, sign * side[count], whole):
+                side[count] = sign * max(sign * side[count], _pinned(part, count))
     return least, most
+
+
+def _may_tell(rows: Rows, count: int, unlimited: float, total: float) -> bool:
+    """Whether the limits of papers can lift a bound above what order and total say of the largest anyway.
+
+    Of the `q l` smallest reviews of different papers at least `q (l - 1)` are of papers without pinned reviews.
+    """
+    if not rows.sparse or rows.load == 1:
+        return True
+    cheapest = rows.cheapest[: count * rows.load]
+    largest = unlimited - float(rows.running[count * (rows.load - 1)])
+    return largest + float(cheapest[count:].sum()) > count / rows.reviewers * total
 
 
 def _pinned(rows: Rows, count: int) -> float:
