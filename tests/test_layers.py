@@ -18,6 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors"],
     ["loads", "files", "tables"],
+    ["table_files"],
     ["record"],
     ["weights", "assignment", "public_files"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],

@@ -21,7 +21,7 @@ from peerveil.files import staged_folder
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
 from peerveil.record import Floats
-from peerveil.tables import file_to_read, read_text
+from peerveil.table_files import file_to_read, read_text
 
 SCHEMA_VERSION = 1
 

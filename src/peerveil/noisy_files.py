@@ -9,7 +9,8 @@ import numpy as np
 from peerveil.bundle import Release, parse_json
 from peerveil.errors import FileError
 from peerveil.record import Floats
-from peerveil.tables import LARGEST, NOISY_NAMES, read_table, read_text, to_number
+from peerveil.table_files import read_table, read_text
+from peerveil.tables import LARGEST, NOISY_NAMES, to_number
 
 
 def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:

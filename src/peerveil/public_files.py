@@ -9,7 +9,8 @@ import numpy as np
 
 from peerveil.loads import LoadsStatement, declare_loads
 from peerveil.record import PublicRecord
-from peerveil.tables import PAPER_NAMES, RATING_NAMES, Source, Table, is_missing, read_table
+from peerveil.table_files import Source, read_table
+from peerveil.tables import PAPER_NAMES, RATING_NAMES, Table, is_missing
 
 #: How a score that exists but is not public is written.
 HIDDEN = "?"

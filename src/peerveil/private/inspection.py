@@ -10,7 +10,8 @@ import numpy as np
 from peerveil.private.readers import read
 from peerveil.public_files import scores_by_paper
 from peerveil.record import check_scale
-from peerveil.tables import REVIEWER_NAMES, Source, Table, read_table
+from peerveil.table_files import Source, read_table
+from peerveil.tables import REVIEWER_NAMES, Table
 
 
 def inspect(

@@ -7,7 +7,7 @@ from typing import Protocol
 from peerveil.errors import InputError
 from peerveil.private.readers import table
 from peerveil.private.reviews import Reviews
-from peerveil.tables import FORMATS, Source
+from peerveil.table_files import FORMATS, Source
 
 __all__ = ["read"]
 

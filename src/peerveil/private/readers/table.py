@@ -6,7 +6,8 @@ import numpy as np
 
 from peerveil.private.reviews import Reviews
 from peerveil.record import Floats, check_scale
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Source, Table, read_table, shown
+from peerveil.table_files import Source, read_table
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table, shown
 
 
 def read(
