@@ -182,3 +182,35 @@ def test_a_large_offset_hides_nothing() -> None:
     truth = np.array([1e9, 1e9 + 2e-5, 1e9 + 4e-5])
     r = truth + np.array([1e-6, -1e-6, 1e-6])
     assert np.linalg.norm(pv.project(r, region).values - truth) <= np.linalg.norm(r - truth) + 1e-6
+
+
+@pytest.mark.parametrize("kind", ["envelope", "tight"])
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e5])
+def test_a_region_of_one_point_is_found_at_any_offset_and_noise(kind: str, offset: float) -> None:
+    """Loads of one: the sums meet from below and above, and nothing but the point is left."""
+    rng = np.random.default_rng(4)
+    for n in (4, 3000):
+        scores = offset + (rng.integers(1, 11, n) if n == 4 else rng.beta(2, 2, n))
+        region = pv.region(pv.PublicWeights.from_rows(scores.reshape(-1, 2).tolist(), load=1), kind)
+        truth = np.sort(scores)
+        assert region.contains(truth)
+        for size in (1e-9, 1e-7, 1e-3, 1.0, 100.0):
+            found = pv.project(truth + rng.laplace(scale=size, size=n), region)
+            np.testing.assert_allclose(found.values, truth, atol=1e-7 + 1e-11 * offset)
+
+
+def test_never_less_accurate_with_mixed_loads_and_little_noise() -> None:
+    rng = np.random.default_rng(43)
+    loads = np.repeat([1, 2, 3], 10)
+    for _ in range(12):
+        scores = rng.integers(1, 11, 60).astype(float)
+        paper = np.arange(60) // 3
+        weights = pv.PublicWeights.from_rows(scores.reshape(20, 3), loads={1: 10, 2: 10, 3: 10})
+        holder = deal(paper, loads, rng)
+        truth = np.sort(np.bincount(holder, weights=np.sort(scores.reshape(20, 3), axis=1).ravel()) / loads)
+        for kind in ("chain", "tight"):
+            region = pv.region(weights, kind)
+            for size in (1e-9, 1e-8, 1e-6):
+                r = truth + rng.laplace(scale=9 * size, size=30)
+                t = pv.project(r, region).values
+                assert np.linalg.norm(t - truth) <= np.linalg.norm(r - truth) * (1 + 1e-6) + 1e-13

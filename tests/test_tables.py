@@ -237,6 +237,13 @@ def test_public_records_come_with_a_row_a_paper_or_a_row_a_review(tmp_path: Path
     record = pv.read_public(partly, load=2, scale=(1, 10))
     assert (record.hidden, record.papers) == (3, ("a", "b"))
     assert record.score[2] == 6
+    mixed = write(tmp_path / "mixed.csv", "paper,ratings,reviews\nb,6;8,\na,,2\n")
+    assert pv.read_public(mixed, load=2, scale=(1, 10)).hidden == 2
+    for count in ("1e15", "2.5", "-2"):
+        with pytest.raises(pv.FileError, match="line 2, column 'reviews': the number of reviews must be a"):
+            pv.read_public(write(tmp_path / "c.csv", f"paper,ratings,reviews\na,,{count}\n"), load=1, scale=(1, 10))
+    with pytest.raises(pv.FileError, match="states 5 reviews but shows 2 scores"):
+        pv.read_public(write(tmp_path / "c.csv", "paper,ratings,reviews\na,?;4,5\n"), load=1, scale=(1, 10))
     for text, message in {
         "paper,ratings\na,3;x\n": "line 2, column 'ratings': text",
         "paper,ratings\na,3;\n": "an empty cell is not a number",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from peerveil.tables import LARGEST, NOISY_NAMES, to_number
 
 
 def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
-    """A noisy vector from a file, in order of rank; from a release.json of Peerveil, the whole release.
+    """A noisy vector from a file, in order of rank; from a release.json of Peerveil or its folder, the whole release.
 
     Otherwise the file is a JSON list of numbers, a table with a column ``noisy`` (or ``value``), or text with one
     number a line.
     """
+    if Path(path).is_dir():
+        return Release.load(path)
     name, text = read_text(path)
     if not text.strip():
         raise FileError("is empty", file=name)

@@ -92,32 +92,38 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
         return Projection(values=values + 0.0, gap=gap, violation=0.0)
     if (r[1:] >= r[:-1]).all() and region.violation(r) == 0:
         return Projection(values=r, gap=0.0, violation=0.0)
-    for values, gap in _attempts(r, region):
+    best: Projection | None = None
+    for values, gap, exact in _attempts(r, region):
         found = Projection(values=values + 0.0, gap=gap, violation=region.violation(values))
-        if _certified(found, r, region):
+        if _certified(found, r, region, exact=exact):
             return found
+        if _certified(found, r, region, exact=True) and (best is None or gap < best.gap):
+            best = found
+    if best is not None:
+        return best  # as good as round-off lets anyone tell
     raise ProjectionError(
         f"the projection missed its certificate (gap {found.gap:.3g}, violation {found.violation:.3g} at a "
         f"spread of {region.spread:.3g} and {r.size} entries); nothing is returned. Please report this record's sizes"
     )
 
 
-def _certified(found: Projection, r: Floats, region: Region) -> bool:
+def _certified(found: Projection, r: Floats, region: Region, *, exact: bool) -> bool:
     """Whether an answer lies in the region and is proved to be near the projection.
 
     A gap of at most half the squared distance moved proves that the answer is nowhere in the region further from the
-    truth than ``r`` is. We ask for that, and for nearness at any noise, up to what round-off can tell.
+    truth than ``r`` is. We ask for that, and for nearness at any noise. For noise so small that round-off of the gap
+    itself is larger, an answer that is ``exact`` but for round-off is taken as it is.
     """
     moved = np.abs(r - found.values)
     spread = region.slack(1.0)
     near = GAP_TOLERANCE * r.size * spread * max(spread, float(moved.max())) + region.slack(0.0) * float(moved.sum())
-    round_off = 1e-14 * r.size * spread**2
+    round_off = 1e-14 * r.size * spread**2 if exact else 0.0
     better = found.gap <= max(float(moved @ moved) / 2, round_off)
     return better and found.gap <= near and found.violation <= region.slack(VIOLATION_TOLERANCE)
 
 
-def _attempts(r: Floats, region: Region) -> Iterator[tuple[Floats, float]]:
-    """Answers with their gaps, the cheapest way first."""
+def _attempts(r: Floats, region: Region) -> Iterator[tuple[Floats, float, bool]]:
+    """Answers with their gaps, the cheapest way first, and whether they are exact but for round-off."""
     # Where the total leaves no room above the lower bounds, or below the upper ones, these are the only point. Any
     # point of the region exceeds the lower bounds by no more than the room in all, hence the gap.
     for bound, room, side in (
@@ -125,23 +131,27 @@ def _attempts(r: Floats, region: Region) -> Iterator[tuple[Floats, float]]:
         (region.upper, np.sum(region.upper) - region.total[0], -1.0),
     ):
         if room <= region.slack(1e-9):
-            yield bound, max(0.0, float(np.max(side * (r - bound)))) * max(0.0, float(room))
+            yield bound, max(0.0, float(np.max(side * (r - bound)))) * max(0.0, float(room)), True
     curves = Curves.of(region)
     if curves is not None:
         # Two passes project on a set that holds the region: what lies in the region is the projection there, too.
         t, gap = curves.project(r)
         t = np.maximum.accumulate(np.clip(t, region.lower[0], region.upper[-1]))
-        yield t, gap
+        yield t, gap, True
     # The answer is no further from r than any point of the region: each answer narrows down where the next is looked
     # for. Noise much larger than the region is pulled in: every point between the answer and r has the same projection.
     target, pulled = r, 1.0
     radius = max(float(region.upper[-1] - r.min()), float(r.max() - region.lower[0]))
-    for _ in range(8):
+    for _ in range(20):
         programme = Programme(target, region, radius)
         values, multipliers = programme.solve()
         gap = programme.gap(values, multipliers / pulled, r)
-        yield values, gap
+        if not np.isfinite(values).all():
+            return
+        yield values, gap, False
         distance = np.abs(r - values)
+        if not distance.any():
+            return
         pulled = min(1.0, region.spread / float(distance.max()))
         target = values + pulled * (r - values)
         radius = 2 * float(np.linalg.norm(target - values))

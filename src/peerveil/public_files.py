@@ -15,6 +15,9 @@ from peerveil.tables import PAPER_NAMES, RATING_NAMES, Table, is_missing
 #: How a score that exists but is not public is written.
 HIDDEN = "?"
 
+#: No paper has more reviews than this.
+MOST_REVIEWS = 100_000
+
 
 def read_public(
     source: Source,
@@ -68,11 +71,13 @@ def scores_by_paper(
     cells = table.columns[column]
     row_a_review = len(set(names)) < len(names)
     counted = table.matches(("reviews", "number of reviews"))
-    counts = [int(x) for x in table.numbers(counted[0])] if counted and not row_a_review else None
+    counts = counted[0] if counted and not row_a_review else None
     scores: dict[str, list[float]] = {}
     without = 0
     for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
-        parts = _parts(cell) or [HIDDEN] * (counts[row] if counts is not None else 0)
+        parts = _parts(cell)
+        if counts is not None:
+            parts = _as_counted(table, parts, row, counts)
         if row_a_review and len(parts) > 1:
             raise table.error(
                 "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review",
@@ -88,6 +93,25 @@ def scores_by_paper(
     if not scores:
         raise table.error("holds no scores", column=column)
     return scores, without
+
+
+def _as_counted(table: Table, parts: list[Any], row: int, column: str) -> list[Any]:
+    """The scores of a paper, hidden ones where it has none, checked against the number it states, if it does."""
+    cell = table.columns[column][row]
+    if is_missing(cell):
+        return parts
+    stated = table.number(cell, row=row, column=column)
+    if stated != int(stated) or not 0 <= stated <= MOST_REVIEWS:
+        raise table.error(
+            f"the number of reviews must be a whole number from 0 to {MOST_REVIEWS}", row=row, column=column
+        )
+    if parts and len(parts) != stated:
+        raise table.error(
+            f"the paper states {int(stated)} reviews but shows {len(parts)} scores; write hidden ones as '{HIDDEN}'",
+            row=row,
+            column=column,
+        )
+    return parts or [HIDDEN] * int(stated)
 
 
 def _score(table: Table, part: Any, row: int, column: str) -> float:

@@ -49,7 +49,8 @@ def l1_sensitivity(weights: PublicWeights, unit: Unit) -> float:
     if hidden and weights.quantity == "miscalibration":
         # A hidden score that changes also moves the other weights of its paper, by no more than itself in all.
         bound += 2 * exchanges * hidden / loads.smallest
-        moved = loads.reviewers
+        # Here weights are rounded anew, not only means.
+        moved = 4 * int(weights.sizes().max()) * loads.reviewers
     # A mean is one correctly rounded sum and one division: within 2**-52 of its size, before and after the move.
     round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
     return (bound + round_off) * (1 + 2.0**-50)

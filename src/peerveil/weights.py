@@ -202,7 +202,9 @@ def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:
             "reviews the weight zero (lone='zero'), leave these papers out of the file before loads are counted, or "
             "release another quantity"
         )
-    # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1); a single review gets 0 / 1.
-    total = np.bincount(paper, weights=score)
-    difference = size[paper] * score - total[paper]
+    # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1), and least if scores are measured from
+    # the paper's smallest; a single review gets 0 / 1.
+    above = score - score[(np.cumsum(size) - size)[paper]]
+    total = np.bincount(paper, weights=above)
+    difference = size[paper] * above - total[paper]
     return np.asarray(difference / np.maximum(size[paper] - 1, 1), dtype=np.float64)

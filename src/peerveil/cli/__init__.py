@@ -260,11 +260,12 @@ def demo(
     ] = "peerveil-demo",
     seed: Annotated[int, typer.Option(help="Which synthetic conference.", min=0)] = 1,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the two releases.")] = 1.0,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Make a synthetic conference and release its ratings and miscalibration, end to end."""
     from peerveil.cli.demo import run
 
-    run(Path(output), seed=seed, epsilon=epsilon, overwrite=output == "peerveil-demo")
+    run(Path(output), seed=seed, epsilon=epsilon, overwrite=overwrite or output == "peerveil-demo")
 
 
 def _report(made: Release, output: str, *, as_json: bool) -> None:

@@ -50,6 +50,7 @@ _PHRASES = {
     "loads={load: count, …}": "--loads 3:800,4:900",
     "loads=(low, high) or a set": "--loads 1-6 or --loads 3,4",
     "scale must be two": "--score-scale must be two",
+    "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
 }
 _NAMES = ("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,8 @@ class Region:
         if self.upper.size != n:
             raise InputError(f"upper must have n = {n} entries, got {self.upper.size}")
         for bounds in (self.lower, self.upper):
-            if not np.isfinite(bounds).all() or (np.diff(bounds) < 0).any():
+            # Ascending between finite ends is finite throughout, and a NaN does not ascend.
+            if not (np.isfinite(bounds[[0, -1]]).all() and (bounds[1:] >= bounds[:-1]).all()):
                 raise InputError("a region's per-entry bounds must be finite and ascending")
         for array in (self.lower, self.upper, *self.sums()):
             array.flags.writeable = False
@@ -89,17 +91,25 @@ class Region:
         if t.shape != self.lower.shape or not np.isfinite(t).all():
             raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
         n = t.size
-        worst = [np.max(self.lower - t), np.max(t - self.upper), np.max(t[:-1] - t[1:], initial=0.0)]
-        least, most, top_least, top_most = self.sums()
-        running, top = np.cumsum(t), None
-        worst += [(self.total[0] - running[-1]) / n, (running[-1] - self.total[1]) / n]
-        count = np.arange(1.0, n + 1)
-        if np.isfinite(top_least).any() or np.isfinite(top_most).any():
-            top = np.cumsum(t[::-1])
-        for bound, sums, sign in ((least, running, 1), (most, running, -1), (top_least, top, 1), (top_most, top, -1)):
-            if sums is not None and np.isfinite(bound[1:]).any():
-                worst.append(np.max(sign * (bound[1:] - sums) / count))
+        worst: list[float | np.float64] = [np.max(self.lower - t), np.max(t - self.upper)]
+        worst.append(np.max(t[:-1] - t[1:], initial=0.0))
+        # Sums are measured from those of equal entries: with a large offset, differences of plain sums would cancel.
+        level = float(np.mean(t))
+        running = np.cumsum(t - level)
+        total = float(running[-1])
+        worst += [(self.total[0] - n * level - total) / n, (total - (self.total[1] - n * level)) / n]
+        for bound, places, sign in zip(self.sums(), self._bounded, (1, -1, 1, -1), strict=True):
+            if places.size:
+                of_largest = bound is self.top_lower or bound is self.top_upper
+                # The sum of the i largest is the total minus the sum of the n - i smallest.
+                sums = total - running[n - 1 - places] if of_largest else running[places - 1]
+                worst.append(np.max(sign * (bound[places] - places * level - sums) / places))
         return max(0.0, *map(float, worst))
+
+    @cached_property
+    def _bounded(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """For each of the bounds on sums, how many entries the sums have that it bounds; the total has its own."""
+        return tuple(np.flatnonzero(np.isfinite(bound[1:-1])).astype(np.int64) + 1 for bound in self.sums())
 
     def contains(self, theta: npt.ArrayLike, *, tolerance: float = 1e-9) -> bool:
         """Whether a vector lies in the region, up to ``tolerance`` times the region's spread and round-off."""

@@ -27,40 +27,64 @@ def envelope(weights: PublicWeights) -> Region:
 
 def _uniform(weights: PublicWeights) -> Region:
     """One load for all: the lower curve is exact, and so is what it says of the largest with the total."""
-    low_end, high_end = weights.span
-    total = total_range(weights)
     n, load = weights.reviewers, weights.loads.smallest
-    low = Rows(weights.low, weights.sizes(), n, load)
-    high = low if weights.exact else Rows(weights.high, weights.sizes(), n, load)
+    total = total_range(weights)
+    low_end, high_end = weights.span
+    # Everything is measured from the middle of the range: with a large offset, differences of sums would cancel.
+    centre = (low_end + high_end) / 2
+    level = np.arange(n + 1) * centre
+    around = (total[0] - n * centre, total[1] - n * centre)
+    low = Rows(weights.low - centre, weights.sizes(), n, load)
+    high = low if weights.exact else Rows(weights.high - centre, weights.sizes(), n, load)
     least = least_totals(low) / load
-    least[-1] = total[0]
+    least[-1] = around[0]
     # The largest reviews must be held by someone, and so must the smallest.
     top_least, most = (side / load for side in pinned_totals(high))
-    most = _telling(np.minimum(total[1] - top_least[::-1], most), total[1])
+    most = np.minimum(around[1] - top_least[::-1], most)
+    most[0], most[-1] = 0.0, around[1]
+    telling = _telling(most, around[1])
+    lower, upper = np.broadcast_to(low_end, n), np.broadcast_to(high_end, n)
+    if weights.exact and np.isfinite(telling).any():
+        lower, upper = _between(least, most, low_end - centre, high_end - centre)
+        lower, upper = lower + centre, upper + centre
     top_least, top_most = np.empty(0), np.empty(0)
     if not weights.exact:
-        top_least = -_telling(-pinned_totals(low)[0] / load, -total[0])
-        top_most = -least_totals(high.negated()) / load
+        top_least = level - _telling(-pinned_totals(low)[0] / load, -around[0])
+        top_most = level - least_totals(high.negated()) / load
         top_most[-1] = total[1]
+    least += level
+    least[-1] = total[0]
     return Region(
         name="envelope",
-        lower=np.broadcast_to(low_end, weights.reviewers),
-        upper=np.broadcast_to(high_end, weights.reviewers),
+        lower=lower,
+        upper=upper,
         cumulative_lower=least,
-        cumulative_upper=most,
+        cumulative_upper=telling + level,
         top_lower=top_least,
         top_upper=top_most,
         total=total,
     )
 
 
+def _between(least: Floats, most: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Bounds on entries, from bounds on sums up to them and before them: where these meet, entries are known."""
+    lower = np.maximum.accumulate(np.maximum(least[1:] - most[:-1], low))
+    upper = np.minimum.accumulate(np.minimum(most[1:] - least[:-1], high)[::-1])[::-1]
+    crossed = lower > upper  # by round-off
+    middle = np.where(crossed, (lower + upper) / 2, 0.0)
+    lower, upper = np.where(crossed, middle, lower), np.where(crossed, middle, upper)
+    return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+
+
 def _any_loads(weights: PublicWeights) -> Region:
     """Different loads: the smallest weights meet the largest shares."""
     low_end, high_end = weights.span
     total = total_range(weights)
+    centre = (low_end + high_end) / 2
+    level = np.arange(weights.reviewers + 1) * centre
     share = shares(weights.loads)
-    least = _rearranged(np.sort(weights.low), share, weights.reviewers)
-    top_most = -_rearranged(-np.sort(weights.high)[::-1], share, weights.reviewers)
+    least = level + _rearranged(np.sort(weights.low) - centre, share, weights.reviewers)
+    top_most = level - _rearranged(centre - np.sort(weights.high)[::-1], share, weights.reviewers)
     least[-1], top_most[-1] = total
     return Region(
         name="envelope",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from peerveil.record import Floats, Ints
 
 #: Beyond this many reviewers, `pinned_totals` leaves out limits of papers if one has more than half as many reviews.
-DENSE = 2_000
+DENSE = 500
 
 
 @dataclass(frozen=True, eq=False)
