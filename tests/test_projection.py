@@ -214,3 +214,18 @@ def test_never_less_accurate_with_mixed_loads_and_little_noise() -> None:
                 r = truth + rng.laplace(scale=9 * size, size=30)
                 t = pv.project(r, region).values
                 assert np.linalg.norm(t - truth) <= np.linalg.norm(r - truth) * (1 + 1e-6) + 1e-13
+
+
+def test_a_single_absurd_entry_does_not_stop_a_release() -> None:
+    """Noise with the heaviest tails: round-off of the largest entry must not spoil the others."""
+    rng = np.random.default_rng(8)
+    loads = np.repeat([1, 2, 3], 30)
+    for _ in range(6):
+        scores = rng.random((60, 3))
+        region = pv.region(pv.PublicWeights.from_rows(scores, loads={1: 30, 2: 30, 3: 30}), "tight")
+        holder = deal(np.repeat(np.arange(60), 3), loads, rng)
+        truth = np.sort(np.bincount(holder, weights=np.sort(scores, axis=1).ravel()) / loads)
+        r = truth + rng.standard_cauchy(size=90) * 1e4
+        found = pv.project(r, region)
+        assert region.contains(found.values)
+        assert np.linalg.norm(found.values - truth) <= np.linalg.norm(r - truth)

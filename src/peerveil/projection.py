@@ -26,6 +26,10 @@ GAP_TOLERANCE = 1e-10
 VIOLATION_TOLERANCE = 1e-9
 
 
+#: Beyond this many times the spread, noise may make a single step's certificate impossible to compute.
+HUGE_NOISE = 1e4
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Projection:
     """The projection of a vector on a region, with its certificate.
@@ -33,7 +37,8 @@ class Projection:
     Attributes:
         values: the projection ``t``.
         gap: an upper bound on ``h(r - t) - (r - t)·t``, where ``h`` is the region's support function. ``t`` is the
-            projection exactly when this is 0, and its squared distance from the projection is at most the gap.
+            projection exactly when this is 0, and its squared distance from the projection is at most the gap. Noise
+            of more than ten thousand times the spread may need two steps, by way of a larger set: then the second's.
         violation: by how much ``t`` breaks the constraint it breaks most.
 
     >>> import peerveil as pv
@@ -101,6 +106,11 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
             best = found
     if best is not None:
         return best  # as good as round-off lets anyone tell
+    curves = Curves.of(region)
+    if curves is not None and float(np.max(np.abs(r - found.values))) > HUGE_NOISE * region.spread:
+        # Two certified steps instead of one that round-off spoils: on a larger set, then from there on the region.
+        # Neither can lead away from the truth.
+        return project(np.clip(curves.project(r)[0], region.lower[0], region.upper[-1]), region)
     raise ProjectionError(
         f"the projection missed its certificate (gap {found.gap:.3g}, violation {found.violation:.3g} at a "
         f"spread of {region.spread:.3g} and {r.size} entries); nothing is returned. Please report this record's sizes"
