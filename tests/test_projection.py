@@ -229,3 +229,23 @@ def test_a_single_absurd_entry_does_not_stop_a_release() -> None:
         found = pv.project(r, region)
         assert region.contains(found.values)
         assert np.linalg.norm(found.values - truth) <= np.linalg.norm(r - truth)
+
+
+def test_bounds_that_meet_up_to_round_off_are_no_contradiction() -> None:
+    """Three entries are fixed, sums touch their bounds, and the offset is large: the free entry must not run away."""
+    rows = [[1000000.8], [1000000.5, 1000000.8, 1000000.5], [1000000.5]]
+    region = pv.region(pv.PublicWeights.from_rows(rows, reviewers=4), "tight")
+    truth = np.array([1000000.5, 1000000.5, 1000000.65, 1000000.8])
+    r = truth + np.array([-3.9e-5, -2.2e-6, 1.1e-4, -1.4e-5])
+    assert np.linalg.norm(pv.project(r, region).values - truth) <= np.linalg.norm(r - truth)
+
+
+def test_multipliers_that_prove_nothing_are_no_certificate() -> None:
+    region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "baseline")
+    r = np.array([0.4, 0.9])
+    programme = Programme(r, region, 1.0)
+    values, multipliers = programme.solve()
+    assert programme.gap(values, multipliers, r) < 1e-9
+    wild = multipliers.copy()
+    wild[: programme.equalities] -= 1e6 * np.sign(programme.right[0] or 1.0)
+    assert programme.gap(values, wild, r) > 1.0

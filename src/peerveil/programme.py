@@ -73,6 +73,8 @@ class Programme:
             np.concatenate((side, np.concatenate(([0.0], np.cumsum(side)))[self.upto])) for side in (low, high)
         )
         support = (self.right - self.rows @ x) @ multipliers + np.sum(np.maximum(left * low, left * high))
+        if not support >= -1e-9 * k:
+            return np.inf  # less than at the values themselves: the multipliers prove nothing, or the solver failed
         return max(float(support), 0.0) * self.radius**2
 
     def _write(self) -> None:
@@ -123,7 +125,11 @@ class Programme:
         With a fixed total, bounds on the largest become bounds on the smallest.
         """
         region = self.region
-        least, most, top_least, top_most = (side.copy() for side in region.sums())
+        # A hair's breadth of room: sums that meet bounds exactly may miss them by round-off.
+        room = np.arange(region.reviewers + 1) * region.slack(1e-13)
+        least, most, top_least, top_most = (
+            side + sign * room for side, sign in zip(region.sums(), (-1, 1, -1, 1), strict=True)
+        )
         low, high = region.total
         if low == high:
             least, most = np.maximum(least, low - top_most[::-1]), np.minimum(most, low - top_least[::-1])

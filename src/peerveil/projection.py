@@ -26,8 +26,11 @@ GAP_TOLERANCE = 1e-10
 VIOLATION_TOLERANCE = 1e-9
 
 
+#: Noise of this share of the spread may be too small for a solver to improve on.
+TINY_NOISE = 1e-6
+
 #: Beyond this many times the spread, noise may make a single step's certificate impossible to compute.
-HUGE_NOISE = 1e4
+HUGE_NOISE = 100.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +41,7 @@ class Projection:
         values: the projection ``t``.
         gap: an upper bound on ``h(r - t) - (r - t)·t``, where ``h`` is the region's support function. ``t`` is the
             projection exactly when this is 0, and its squared distance from the projection is at most the gap. Noise
-            of more than ten thousand times the spread may need two steps, by way of a larger set: then the second's.
+            of more than a hundred times the spread may need two steps, by way of a larger set: then the second's.
         violation: by how much ``t`` breaks the constraint it breaks most.
 
     >>> import peerveil as pv
@@ -98,15 +101,19 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
     if (r[1:] >= r[:-1]).all() and region.violation(r) == 0:
         return Projection(values=r, gap=0.0, violation=0.0)
     best: Projection | None = None
+    rough: Projection | None = None
     for values, gap, exact in _attempts(r, region):
         found = Projection(values=values + 0.0, gap=gap, violation=region.violation(values))
         if _certified(found, r, region, exact=exact):
             return found
+        rough = found if exact and gap <= 1e-14 * r.size * region.slack(1.0) ** 2 else rough
         if _certified(found, r, region, exact=True) and (best is None or gap < best.gap):
             best = found
     if best is not None:
         return best  # as good as round-off lets anyone tell
     curves = Curves.of(region)
+    if curves is not None and rough is not None and rough.violation <= region.slack(TINY_NOISE):
+        return rough  # exact on a larger set, and outside of this one by no more than such noise
     if curves is not None and float(np.max(np.abs(r - found.values))) > HUGE_NOISE * region.spread:
         # Two certified steps instead of one that round-off spoils: on a larger set, then from there on the region.
         # Neither can lead away from the truth.
