@@ -249,3 +249,11 @@ def test_multipliers_that_prove_nothing_are_no_certificate() -> None:
     wild = multipliers.copy()
     wild[: programme.equalities] -= 1e6 * np.sign(programme.right[0] or 1.0)
     assert programme.gap(values, wild, r) > 1.0
+
+
+def test_a_solver_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "baseline")
+    monkeypatch.setattr(Curves, "of", lambda _: None)
+    monkeypatch.setattr(Programme, "solve", lambda programme: (np.full(2, np.nan), np.zeros(programme.right.size)))
+    with pytest.raises(pv.ProjectionError, match="the solver gave no answer"):
+        pv.project([3.0, -1.0], region)

@@ -100,27 +100,36 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
         return Projection(values=values + 0.0, gap=gap, violation=0.0)
     if (r[1:] >= r[:-1]).all() and region.violation(r) == 0:
         return Projection(values=r, gap=0.0, violation=0.0)
-    best: Projection | None = None
-    rough: Projection | None = None
+    tried: list[tuple[Projection, bool]] = []
     for values, gap, exact in _attempts(r, region):
         found = Projection(values=values + 0.0, gap=gap, violation=region.violation(values))
         if _certified(found, r, region, exact=exact):
             return found
-        rough = found if exact and gap <= 1e-14 * r.size * region.slack(1.0) ** 2 else rough
-        if _certified(found, r, region, exact=True) and (best is None or gap < best.gap):
-            best = found
-    if best is not None:
-        return best  # as good as round-off lets anyone tell
+        tried.append((found, exact))
+    return _rescued(r, region, tried)
+
+
+def _rescued(r: Floats, region: Region, tried: list[tuple[Projection, bool]]) -> Projection:
+    """What can still be promised where no answer was certified as it should be: never further from the truth."""
+    near = [found for found, _ in tried if _certified(found, r, region, exact=True)]
+    if near:
+        return min(near, key=lambda found: found.gap)  # as good as round-off lets anyone tell
     curves = Curves.of(region)
-    if curves is not None and rough is not None and rough.violation <= region.slack(TINY_NOISE):
-        return rough  # exact on a larger set, and outside of this one by no more than such noise
-    if curves is not None and float(np.max(np.abs(r - found.values))) > HUGE_NOISE * region.spread:
-        # Two certified steps instead of one that round-off spoils: on a larger set, then from there on the region.
-        # Neither can lead away from the truth.
-        return project(np.clip(curves.project(r)[0], region.lower[0], region.upper[-1]), region)
+    if curves is not None:
+        t, gap = curves.project(r)
+        t = np.clip(t, region.lower[0], region.upper[-1])
+        if region.violation(t) <= region.slack(TINY_NOISE):
+            # Exact on a larger set, and outside of this one by no more than such noise.
+            return Projection(values=np.maximum.accumulate(t), gap=gap, violation=region.violation(t))
+        if float(np.max(np.abs(r - t))) > HUGE_NOISE * region.spread:
+            # Two certified steps instead of one that round-off spoils: on a larger set, then from there on the region.
+            # Neither can lead away from the truth.
+            return project(t, region)
+    last = tried[-1][0] if tried else None
+    said = f"gap {last.gap:.3g}, violation {last.violation:.3g}" if last else "the solver gave no answer"
     raise ProjectionError(
-        f"the projection missed its certificate (gap {found.gap:.3g}, violation {found.violation:.3g} at a "
-        f"spread of {region.spread:.3g} and {r.size} entries); nothing is returned. Please report this record's sizes"
+        f"the projection missed its certificate ({said} at a spread of {region.spread:.3g} and {r.size} entries); "
+        "nothing is returned. Please report this record's sizes"
     )
 
 
