@@ -20,7 +20,7 @@ LAYERS = [
     ["loads", "files", "tables"],
     ["table_files"],
     ["record"],
-    ["weights", "assignment", "public_files"],
+    ["weights", "assignment", "public_files", "laws"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],
     ["regions.baseline"],
     ["regions.chain", "regions.envelope", "regions.hull"],
