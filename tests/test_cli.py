@@ -392,7 +392,7 @@ def test_bad_files_exit_with_2_say_where_and_write_nothing(run: Run, tmp_path: P
 
 
 def test_an_unwritable_place_is_found_before_noise_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "_laplace", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(noise.Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     assert run(*changed("-o", "noisy.txt/below")).code == 2
 
 
@@ -400,7 +400,7 @@ def test_failures_inside_never_show_what_they_hold(run: Run, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise RuntimeError("ann@secret.org gave 3.14159")
 
-    monkeypatch.setattr(noise, "_laplace", broken)
+    monkeypatch.setattr(noise.Prepared, "draw", broken)
     result = run(*RELEASE)
     assert result.code == 1
     assert "internal error (RuntimeError in test_cli.py" in result.err

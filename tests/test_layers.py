@@ -16,8 +16,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
-    ["errors"],
-    ["loads", "files", "tables"],
+    ["errors", "version"],
+    ["loads", "files", "tables", "accounting", "engine"],
     ["table_files"],
     ["record"],
     ["weights", "assignment", "public_files", "laws"],
@@ -28,7 +28,8 @@ LAYERS = [
     ["regions"],
     ["programme", "twopass"],
     ["projection", "guarantee"],
-    ["mechanisms", "sensitivity"],
+    ["sensitivity", "budget"],
+    ["mechanisms"],
     ["bundle", "simulate"],
     ["refinement", "noisy_files"],
 ]

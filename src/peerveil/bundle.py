@@ -121,6 +121,10 @@ class Release:
                 "kind": self.guarantee.kind,
                 "unit": self.guarantee.unit,
                 "epsilon": self.guarantee.epsilon,
+                "delta": self.guarantee.delta,
+                "rho": self.guarantee.rho,
+                "omega": self.guarantee.omega,
+                "float_safe": self.guarantee.float_safe,
                 "statement": self.guarantee.statement,
                 "promise": self.guarantee.promise,
                 "not_protected": NOT_PROTECTED,
@@ -192,7 +196,7 @@ class Release:
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
         if (np.diff(vectors["values"]) < -_slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
-        guarantee = Guarantee(**{key: claim[key] for key in ("kind", "unit", "epsilon", "statement")})
+        guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         return cls(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from peerveil.mechanisms import External, Mechanism
 from peerveil.projection import project
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
+from peerveil.version import software
 from peerveil.weights import PublicWeights
 
 ESTIMATORS = ("projection",)
@@ -117,7 +117,7 @@ def assemble(
         gap=projection.gap,
         notes=tuple(dict.fromkeys((*notes, *bounds.notes))),  # each once
         created=datetime.now(UTC).replace(microsecond=0),
-        software=f"peerveil {version('peerveil')}",
+        software=software(),
     )
 
 

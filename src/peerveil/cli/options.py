@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from peerveil import weights
 from peerveil.errors import InputError
 from peerveil.loads import LoadsStatement
+
+if TYPE_CHECKING:
+    from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
 Loads = Annotated[
@@ -27,6 +30,31 @@ Lone = Annotated[
 ]
 Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
 Estimator = Annotated[str, typer.Option(help="projection: never less accurate than the noisy vector.")]
+Unit = Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", help="laplace | gaussian | sinh-normal", rich_help_panel="Noise")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Privacy budget: smaller is more private.", rich_help_panel="Noise")
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="With concentrated noise: a small chance that epsilon does not hold, e.g. 1e-6."),
+]
+Rho = Annotated[
+    float | None, typer.Option(help="Budget of concentrated noise, instead of --epsilon.", rich_help_panel="Noise")
+]
+Omega = Annotated[float | None, typer.Option(help="With --rho: of sinh-normal noise.", rich_help_panel="Noise")]
+NoiseScale = Annotated[
+    float | None,
+    typer.Option(
+        help="The noise itself, instead of a budget: its scale (Laplace) or deviation.", rich_help_panel="Noise"
+    ),
+]
+NoiseBound = Annotated[
+    float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
+]
+Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
@@ -52,8 +80,15 @@ _PHRASES = {
     "scale must be two": "--score-scale must be two",
     "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
+    "bound must be a finite": "--noise-bound must be a finite",
+    "accept_float_noise=True": "--accept-float-noise",
+    "or scale= with bound=": "or --noise-scale with --noise-bound",
+    "or scale=, one of": "or --noise-scale, one of",
 }
-_NAMES = ("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon")
+_NAMES = (
+    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
+    *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers"),
+)
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
 
 
@@ -123,6 +158,35 @@ def parse_scale(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         raise InputError(f"--score-scale must look like '1,10', got {text!r}") from None
     return low, high
+
+
+def parse_mechanism(
+    name: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    omega: float | None = None,
+    scale: float | None = None,
+    bound: float | None = None,
+) -> Laplace | Gaussian | SinhNormal:
+    """The mechanism as written.
+
+    >>> parse_mechanism("gaussian", rho=0.1)
+    Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
+    """
+    from peerveil.mechanisms import OWN  # noqa: PLC0415
+
+    if name not in OWN:
+        raise InputError(f"--mechanism must be one of {', '.join(OWN)}, got {name!r}")
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega, "scale": scale, "bound": bound}
+    given = {argument: value for argument, value in given.items() if value is not None}
+    known = OWN[name].__dataclass_fields__
+    options = {"scale": "--noise-scale", "bound": "--noise-bound"}
+    for argument in given:
+        if argument not in known:
+            raise InputError(f"{options.get(argument, '--' + argument)} does not go with {name} noise")
+    return OWN[name](**given)
 
 
 def parse_lone(text: str) -> weights.Lone:

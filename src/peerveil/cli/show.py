@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -69,6 +71,16 @@ def facts_table(facts: dict[str, object]) -> Table:
     table.add_column()
     for name, value in facts.items():
         table.add_row(name, "; ".join(map(str, value)) or "none" if isinstance(value, list) else str(value))
+    return table
+
+
+def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """Columns with their names, a row each."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
