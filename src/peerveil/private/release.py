@@ -11,38 +11,40 @@ from peerveil.mechanisms import Laplace
 from peerveil.private.noise import perturb
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
+from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
 from peerveil.refinement import assemble, check_estimator
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import l1_sensitivity
-from peerveil.weights import Lone, weigh
-
-_PUBLIC_WORDS = {"all": "all scores, and load counts", "none": "no scores; load counts"}
+from peerveil.weights import weigh
 
 
 def release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None = None,
-    quantity: str = "ratings",
+    quantity: Quantity = "ratings",
     mechanism: Laplace,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str = "projection",
     lone: Lone = "refuse",
+    name: str | None = None,
 ) -> Release:
     """Release the sorted means of reviewers' weights, privately.
 
     Args:
         reviews: the private reviews.
         public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
-        quantity: ``"ratings"`` or ``"miscalibration"``.
+        quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
+            public record, as in :func:`peerveil.weigh`.
         mechanism: e.g. ``Laplace(epsilon=1.0)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
         estimator: how the noisy vector is refined.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
+        name: what to call a quantity given as a function; the function's name by default.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -66,18 +68,28 @@ def release(
     if reviews.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
-    weights = weigh(record, quantity, lone=lone)
+    weights = weigh(record, quantity, lone=lone, name=name)
     sensitivity = l1_sensitivity(weights, protected)
     guarantee = mechanism.guarantee(sensitivity, protected)
     bounds = make_region(weights, region)  # what can fail must fail before noise is drawn
-    noisy, scale = perturb(true_vector(reviews, quantity, lone=lone), mechanism, sensitivity)
+    noisy, scale = perturb(true_vector(reviews, quantity, record=record, lone=lone), mechanism, sensitivity)
     return assemble(
         noisy,
         weights,
         mechanism=replace(mechanism, epsilon=None, scale=scale) if scale else mechanism,
         guarantee=guarantee,
-        public=_PUBLIC_WORDS.get(str(public), "a public record: scores as far as it shows them, loads as declared"),
+        public=_public_words(public, record),
         bounds=bounds,
         estimator=estimator,
         notes=record.notes,
     )
+
+
+def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
+    """What was stated to be public."""
+    if public == "none":
+        return "no scores; load counts"
+    criteria = "" if record.criteria is None else f" and criteria ({', '.join(record.criteria_names)})"
+    if public == "all":
+        return f"all scores{criteria}, and load counts"
+    return f"a public record: scores{criteria} as far as it shows them, loads as declared"
