@@ -52,9 +52,10 @@ def quantity_name(quantity: Quantity, name: str | None = None) -> str:
         if name is not None:
             raise InputError(f"name is for a quantity given as a function, got name={name!r} for {quantity!r}")
         return quantity
-    if isinstance(quantity, str) or not (callable(quantity) and isinstance(quantity, Hashable)):
-        known = ", ".join(map(repr, QUANTITIES))
-        raise InputError(f"quantity must be one of {known}, or a function of a public record, got {quantity!r}")
+    if isinstance(quantity, str):
+        raise InputError(f"quantity must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
+    if not (callable(quantity) and isinstance(quantity, Hashable)):
+        raise InputError(f"quantity must be a name or a function of a public record, got {quantity!r}")
     called = getattr(quantity, "__name__", "") if name is None else name
     if not (isinstance(called, str) and called.isprintable() and called.strip("<>") == called.strip() != ""):
         raise InputError("a quantity given as a function needs a name that can be published (name=)")

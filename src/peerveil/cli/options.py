@@ -68,7 +68,6 @@ _PHRASES = {
     "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
     "missing_criteria='leave-out'": "--missing-criteria leave-out",
-    ", or a function of a public record, got": ", got",
 }
 _NAMES = (
     "paper",
