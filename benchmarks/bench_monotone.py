@@ -1,9 +1,9 @@
 """The monotone regression: time and memory, and that it is as good as a general solver's.
 
 One run. Times are the best of three; memory is the peak of Python's and NumPy's allocations beyond the input. Seeds are
-the numbers of reviews. Reviewers weigh criteria differently, grades of a paper agree more or less; "random" means scores
-that have nothing to do with criteria: the hardest cuts. "Neighbours" are the pairs of vectors with none in between.
-Losses are compared with a linear programme (HiGHS), where it can be solved in reasonable time.
+the numbers of reviews. Reviewers weigh criteria differently, grades of a paper agree more or less; "random" means
+scores that have nothing to do with criteria: the hardest cuts. "Neighbours" are the pairs of vectors with none in
+between. Losses are compared with a linear programme (HiGHS), where it can be solved in reasonable time.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ def release(
 
     Args:
         reviews: the private reviews.
-        public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
+        public: which scores (and criteria, where they are read) are public: ``"all"``, ``"none"``, or the public
+            record. There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
         mechanism: e.g. ``Laplace(epsilon=1.0)``.
