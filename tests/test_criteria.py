@@ -120,8 +120,10 @@ def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> N
     made = pv.release(reviews, public=record, quantity="normalized", mechanism=pv.Laplace(epsilon=1.0))
     assert note in made.notes
     # Where reviews are hidden, nobody knows which criteria are missing: it is no public ground.
-    with pytest.raises(pv.RecordError, match="no public ground where nothing of a review is public"):
-        reviews.public("none")
+    without = pv.read_public(pl.DataFrame({"paper": ["q", "r"], "ratings": ["4;4", "8;6"]}), loads={1: 2, 2: 1})
+    for visible in ("none", without):
+        with pytest.raises(pv.RecordError, match="no public ground where criteria are not public"):
+            reviews.public(visible)
     with pytest.raises(pv.RecordError, match="papers of the public record are not in the private one"):
         reviews.public(pv.read_public(public(), load=2, criteria=CRITERIA))
     with pytest.raises(pv.RecordError, match="nothing would be left"):
@@ -160,8 +162,13 @@ def test_criteria_that_are_none_are_refused() -> None:
     columns = (["p", "p"], ["a", "b"], [3, 4])
     with pytest.raises(pv.RecordError, match="criterion 'clarity' has 1 values for 2 reviews"):
         pv.Reviews.from_columns(*columns, criteria={"clarity": [1]})
-    with pytest.raises(pv.RecordError, match="criteria must be finite"):
-        pv.Reviews.from_columns(*columns, criteria={"clarity": [1, float("inf")]})
+    for missing in ("refuse", "leave-out"):
+        with pytest.raises(pv.RecordError, match="criteria must be finite"):
+            pv.Reviews.from_columns(
+                *columns,
+                criteria={"clarity": [1, float("inf")], "soundness": [1, -float("inf")]},
+                missing_criteria=missing,
+            )
     with pytest.raises(pv.RecordError, match="a criterion is not a number") as caught:
         pv.Reviews.from_columns(*columns, criteria={"clarity": [1, "ann"]})  # type: ignore[list-item]
     assert "ann" not in str(caught.value)

@@ -82,8 +82,8 @@ class Reviews:
     ) -> Reviews:
         """Reviews from parallel columns in any order.
 
-        A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out: that
-        whether it does is public is then part of what you state.
+        A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out;
+        criteria must then be public, for which ones are missing shows.
         """
         papers, reviewers = _names("papers", papers), _names("reviewers", reviewers)
         score = _numbers(scores)
@@ -92,7 +92,7 @@ class Reviews:
         criteria_names, matrix = arrange_criteria(criteria, score.size)
         gone: set[str] = set()
         if matrix is not None:
-            gone = papers_left_out(papers, np.isnan(matrix.sum(axis=1)), missing_criteria)
+            gone = papers_left_out(papers, np.logical_or.reduce(np.isnan(matrix), axis=1), missing_criteria)
             kept = [e for e, paper in enumerate(papers) if paper not in gone]
             papers, reviewers = [papers[e] for e in kept], [reviewers[e] for e in kept]
             score, matrix = score[kept], matrix[kept]
@@ -131,15 +131,12 @@ class Reviews:
                 these reviews paper by paper and then used as it is.
         """
         if isinstance(visible, PublicRecord):
+            self._check_left_out(criteria_are_public=visible.criteria is not None)
             self._check(visible)
             return visible
         if visible in ("all", "none"):
             shown = visible == "all"
-            if self.left_out and not shown:
-                raise RecordError(
-                    f"{self.left_out} papers were left out for a missing criterion, which is no public ground where "
-                    "nothing of a review is public; read the reviews without criteria (criteria=)"
-                )
+            self._check_left_out(criteria_are_public=shown)
             criteria = dict(zip(self.criteria_names, self._columns(), strict=True)) if shown else None
             return PublicRecord.from_reviews(
                 self.papers,
@@ -151,6 +148,14 @@ class Reviews:
                 criteria=criteria,
             )
         raise InputError(f"{EXPLAIN_PUBLIC}; got public={visible!r}")
+
+    def _check_left_out(self, *, criteria_are_public: bool) -> None:
+        """Refuse to have left out papers on grounds that are not public: their absence would tell of these."""
+        if self.left_out and not criteria_are_public:
+            raise RecordError(
+                f"{self.left_out} papers were left out for a missing criterion, which is no public ground where "
+                "criteria are not public; read the reviews without criteria (criteria=)"
+            )
 
     def _check(self, record: PublicRecord) -> None:
         """Refuse a public record that these reviews do not have, without telling more than it already says."""
