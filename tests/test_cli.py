@@ -48,6 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
+GRADED = "paper,reviewer,score,clarity\np,ann,3,1\np,bob,5,2\nq,bob,4,3\nq,cem,4,2\nr,cem,8,\nr,ann,6,5\n"
 
 
 RELEASE = ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
@@ -63,6 +64,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "reviews.csv").write_text(GOOD)
     (tmp_path / "public.csv").write_text(PUBLIC)
     (tmp_path / "noisy.txt").write_text("1.5\n9\n-3\n")
+    (tmp_path / "graded.csv").write_text(GRADED)
     return tmp_path
 
 
@@ -109,6 +111,20 @@ def test_release_with_hidden_scores(run: Run, tmp_path: Path) -> None:
     (first, second) = (pv.Release.load(tmp_path / name).values.tolist() for name in ("partly", "again"))
     assert first == second
     assert json.loads(run("inspect", "partly.csv", "--json").out)["hidden scores"] == 3
+
+
+def test_release_with_criteria(run: Run, tmp_path: Path) -> None:
+    options = ["--criteria", "clarity", "--missing-criteria", "leave-out"]
+    common = ["release", "graded.csv", "--epsilon", "1", "--quantity", "subjectivity", *options]
+    result = run(*common, "--public", "all", "-o", "out")
+    assert result.code == 0, result.err
+    assert "all scores and criteria (clarity), and load counts" in result.out
+    assert "1 paper was left out whole for a missing criterion" in result.out
+    (tmp_path / "open.csv").write_text("paper,ratings,clarity\np,3;5,1;2\nq,4;4,2;3\nr,8;6,;5\n")
+    result = run(*common, "--public", "open.csv", "--loads", "1:2,2:1", "-o", "open")
+    assert result.code == 0, result.err
+    facts = json.loads(run("inspect", "graded.csv", "--criteria", "clarity", "--json").out)
+    assert facts["problems"] == ["1 of 6 reviews lack the criterion 'clarity'"]
 
 
 def test_refine_reads_every_form_of_a_noisy_vector(run: Run, tmp_path: Path) -> None:
@@ -273,15 +289,20 @@ def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
     assert "1 to 10" in shown
 
 
-def test_demo_releases_two_quantities_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
+def test_demo_releases_every_quantity_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
     for _ in range(2):
         result = run("demo")
         assert result.code == 0, result.err
-    assert "ratings" in result.out
-    assert "miscalibration" in result.out
     assert "How public data helped" in result.out
-    for quantity in ("ratings", "miscalibration"):
-        assert pv.Release.load(tmp_path / "peerveil-demo" / quantity).reviewers == 300
+    for quantity in ("ratings", "miscalibration", "normalized", "subjectivity"):
+        assert f"{quantity}: reviewers by their released mean" in result.out
+        made = pv.Release.load(tmp_path / "peerveil-demo" / quantity)
+        assert made.reviewers == 300
+        assert made.quantity == quantity
+    public = ["--public", "peerveil-demo/public.csv", "--load", "4", "--criteria", "soundness,clarity,originality"]
+    again = run("refine", "peerveil-demo/subjectivity/release.json", *public, "-o", "again")
+    assert again.code == 0, again.err
+    assert pv.Release.load(tmp_path / "again").values.tolist() == made.values.tolist()
     assert run("demo", "-o", "peerveil-demo/ratings").code == 2  # only its own folder is replaced
 
 
@@ -312,6 +333,15 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--region", "cube"], "region must be one of"),
     ([*RELEASE, "--quantity", "mood"], "quantity must be one of"),
     ([*RELEASE, "--lone", "drop"], "--lone must be"),
+    ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
+    ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--criteria", "clarity"], "has no column 'clarity' for the criterion 'clarity'; its columns are"),
+    ([*RELEASE, "--criteria", "clarity,clarity"], "--criteria must be names of different columns"),
+    ([*RELEASE, "--missing-criteria", "drop"], "--missing-criteria must be 'refuse' or 'leave-out', got 'drop'"),
+    (
+        [*RELEASE[:1], "graded.csv", *RELEASE[2:], "--criteria", "clarity"],
+        "leave these papers out whole (--missing-criteria leave-out)",
+    ),
     ([*RELEASE, "--score-scale", "1-10"], "--score-scale must look like"),
     ([*RELEASE, "--score-scale", "10,1"], "--score-scale must be two finite numbers, the lower first"),
     ([*RELEASE, "--score-scale", "nan,nan"], "--score-scale must be two finite numbers, the lower first"),
@@ -454,6 +484,10 @@ LEAK_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--score", "email"], planted()),
     ([*RELEASE, "--score", "comment"], planted()),
     ([*RELEASE, "--score", MARK], planted()),
+    ([*RELEASE, "--criteria", "email"], planted()),
+    ([*RELEASE, "--criteria", "comment", "--quantity", "normalized"], planted()),
+    ([*RELEASE, "--criteria", "score", "--quantity", "subjectivity"], planted()),
+    (["inspect", "reviews.csv", "--criteria", "comment"], planted()),
     (RELEASE, planted(bad_score=PEOPLE[0])),
     (RELEASE, planted(bad_score=f"{MARK} Ann")),
     (RELEASE, planted().replace(f',"{MARK}', f',{PEOPLE[1]},"{MARK}', 1)),

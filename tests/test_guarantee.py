@@ -31,9 +31,10 @@ omegas = st.one_of(st.just(math.inf), st.floats(1.01, 1e4))
 
 def divergence(law: Law, shift: float, order: float) -> float:
     """The Rényi divergence of a law and the same law shifted, on a fine grid with a point at each of their middles."""
-    fine = max(1, math.ceil(abs(shift) / law.deviation * 1000))
+    fine = max(20, math.ceil(abs(shift) / law.deviation * 1000))
     step = shift / fine
-    x = step * np.arange(-math.ceil(40 * law.deviation / abs(step)), math.ceil(40 * law.deviation / abs(step)) + fine)
+    reach = math.ceil(40 * law.deviation / abs(step))
+    x: Floats = step * np.arange(-reach, reach + fine, dtype=np.float64)
     logs = order * law.log_density(x) + (1 - order) * law.log_density(x - shift)
     logs = np.where(np.isnan(logs), -np.inf, logs)
     top = logs.max()

@@ -17,10 +17,12 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version"],
-    ["loads", "files", "tables", "accounting", "engine"],
+    ["loads", "files", "tables", "accounting", "engine", "criteria"],
     ["table_files"],
     ["record"],
-    ["weights", "assignment", "public_files", "laws"],
+    ["monotone", "assignment", "public_files", "laws"],
+    ["quantities"],
+    ["weights"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],
     ["regions.baseline"],
     ["regions.chain", "regions.envelope", "regions.hull"],

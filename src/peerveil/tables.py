@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import FileError
+from peerveil.errors import FileError, InputError
 
 #: The names that columns usually go by, compared without case and punctuation.
 PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
@@ -87,14 +87,14 @@ class Table:
             cells.append(memo.setdefault(text, text))  # names repeat: keep one copy of each
         return cells
 
-    def numbers(self, column: str) -> npt.NDArray[np.float64]:
-        """The cells of a column as finite numbers; anything else is an error."""
+    def numbers(self, column: str, *, gaps: bool = False) -> npt.NDArray[np.float64]:
+        """The cells of a column as finite numbers; anything else is an error, but for empty cells where gaps may be."""
         memo: dict[tuple[type, Any], float] = {}  # the type as well: True is no 1
         values = np.empty(self.rows)
         for row, cell in enumerate(self.columns[column]):
             key = (type(cell), cell)
             if key not in memo:
-                memo[key] = self.number(cell, row=row, column=column)
+                memo[key] = math.nan if gaps and is_missing(cell) else self.number(cell, row=row, column=column)
             values[row] = memo[key]
         return values
 
@@ -147,6 +147,13 @@ class Table:
         """The columns whose names, without case and punctuation, are among the known ones."""
         wanted = {_plain(name) for name in known}
         return [name for name in self.columns if _plain(name) in wanted]
+
+
+def criteria_columns(table: Table, names: Sequence[str]) -> list[str]:
+    """The columns of criteria that were asked for by name, each once."""
+    if isinstance(names, str) or len(set(names)) < len(names):
+        raise InputError(f"criteria must name different columns, as a list, got {names!r}")
+    return [table.find(f"criterion {name!r}", (), name) for name in names]
 
 
 def is_missing(cell: object) -> bool:

@@ -96,6 +96,7 @@ def inspect(
     paper: opt.PaperColumn = None,
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
+    criteria: opt.CriteriaColumns = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Tell what is in a file: papers, reviewers, loads, scores, problems. No names, no means."""
@@ -104,7 +105,15 @@ def inspect(
 
     scale = opt.parse_scale(score_scale)
     with opt.spelling(ratings="--score"):
-        facts = look(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+        facts = look(
+            file,
+            scale=scale,
+            paper=paper,
+            reviewer=reviewer,
+            score=score,
+            criteria=opt.parse_criteria(criteria),
+            format=format,
+        )
     if as_json:
         _print_json(facts)
     else:
@@ -155,6 +164,8 @@ def release(
     paper: opt.PaperColumn = None,
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
+    criteria: opt.CriteriaColumns = None,
+    missing_criteria: opt.MissingCriteria = "refuse",
     public_paper: opt.PublicPaperColumn = None,
     public_ratings: opt.PublicRatingsColumn = None,
     overwrite: opt.Overwrite = False,
@@ -179,8 +190,18 @@ def release(
         mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
     )
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    graded, gaps = opt.parse_criteria(criteria), opt.parse_missing(missing_criteria)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading the reviews") as step:
-        reviews = read(file, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+        reviews = read(
+            file,
+            scale=scale,
+            paper=paper,
+            reviewer=reviewer,
+            score=score,
+            criteria=graded,
+            missing_criteria=gaps,
+            format=format,
+        )
         visible: str | PublicRecord = public
         if public in ("all", "none"):
             of_files = (load, stated, reviewers, public_paper, public_ratings)
@@ -199,6 +220,8 @@ def release(
                     scale=scale,
                     paper=public_paper,
                     ratings=public_ratings,
+                    criteria=graded,
+                    missing_criteria=gaps,
                 )
         step("Drawing noise, bounding the truth from public data, projecting")
         with _telling_warnings():
@@ -226,7 +249,10 @@ def refine(
     public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
     output: opt.Output,
     quantity: Annotated[
-        str | None, typer.Option(help="ratings (the default) | miscalibration; a release.json says it itself.")
+        str | None,
+        typer.Option(
+            help="ratings (the default) | miscalibration | normalized | subjectivity; a release.json says it itself."
+        ),
     ] = None,
     mechanism: opt.MechanismName = "laplace",
     noise_scale: Annotated[
@@ -243,6 +269,8 @@ def refine(
     score_scale: opt.ScoreScale = None,
     paper: opt.PaperColumn = None,
     ratings: opt.RatingsColumn = None,
+    criteria: opt.CriteriaColumns = None,
+    missing_criteria: opt.MissingCriteria = "refuse",
     overwrite: opt.Overwrite = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -263,6 +291,7 @@ def refine(
     elif words is not None:
         noise = External(words=words)
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    graded, gaps = opt.parse_criteria(criteria), opt.parse_missing(missing_criteria)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading") as step:
         source = read_noisy(noisy)
         if isinstance(source, Release):
@@ -270,7 +299,15 @@ def refine(
             if noise is not None:
                 raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
         record = read_public(
-            public, load=load, loads=stated, reviewers=reviewers, scale=scale, paper=paper, ratings=ratings
+            public,
+            load=load,
+            loads=stated,
+            reviewers=reviewers,
+            scale=scale,
+            paper=paper,
+            ratings=ratings,
+            criteria=graded,
+            missing_criteria=gaps,
         )
         step("Bounding the truth from public data, projecting")
         weights = weigh(record, quantity or "ratings", lone=opt.parse_lone(lone))
@@ -287,6 +324,7 @@ def _telling_warnings() -> Iterator[None]:
     from peerveil.cli.show import err
 
     with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         yield
     for warning in told:
         err.print(f"peerveil: warning: {opt.spell(str(warning.message))}", soft_wrap=True)
@@ -365,10 +403,10 @@ def demo(
         str, typer.Option("--output", "-o", help="Folder to write; the default one is replaced.")
     ] = "peerveil-demo",
     seed: Annotated[int, typer.Option(help="Which synthetic conference.", min=0)] = 1,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the two releases.")] = 1.0,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the four releases.")] = 1.0,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Make a synthetic conference and release its ratings and miscalibration, end to end."""
+    """Make a synthetic conference and release all four quantities of it, end to end."""
     from peerveil.cli.demo import run
 
     run(Path(output), seed=seed, epsilon=epsilon, overwrite=overwrite or output == "peerveil-demo")

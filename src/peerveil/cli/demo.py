@@ -18,28 +18,32 @@ from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.truth import true_vector
 from peerveil.projection import project
+from peerveil.public_files import write_public
+from peerveil.quantities import QUANTITIES
 from peerveil.record import Floats
 from peerveil.regions import region
 from peerveil.simulate import synthetic_conference
 from peerveil.weights import weigh
 
-QUANTITIES = ("ratings", "miscalibration")
+CRITERIA = ("soundness", "clarity", "originality")
 REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
-OWN = ("reviews.csv", *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
+OWN = ("reviews.csv", "public.csv", *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
 def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
-    """Make the conference, release its ratings and miscalibration, and show how public data helped."""
+    """Make the conference, release every quantity of it, and show how public data helped."""
     mechanism = Laplace(epsilon=epsilon)
     shown: list[RenderableType] = [Rule(Text("Peerveil demo", style="bold"))]
     with staged_folder(folder, own=OWN, overwrite=overwrite) as stage:
-        conference = synthetic_conference(rng=np.random.default_rng(seed))
+        conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
         conference.write_csv(stage / "reviews.csv")
-        reviews = read(stage / "reviews.csv", scale=conference.scale)
+        reviews = read(stage / "reviews.csv", scale=conference.scale, criteria=CRITERIA)
         record = reviews.public("all")
+        write_public(record, stage / "public.csv")
         shown.append(
             f"A synthetic conference: {len(record.papers)} papers, {record.score.size} reviews, {reviews.reviewers} "
-            "reviewers who differ in leniency. Everyone can see which scores each paper got; who gave them is secret.\n"
+            f"reviewers who differ in leniency and in how they weigh {', '.join(CRITERIA[:-1])} and {CRITERIA[-1]}. "
+            "Everyone can see which scores and grades each paper got; who gave them is secret.\n"
         )
         for quantity in QUANTITIES:
             with working(f"Releasing {quantity}"):
@@ -62,7 +66,8 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
         for part in shown:
             out.print(part)
         out.print(
-            f"Written to {folder}: reviews.csv, and a release.json and release.csv for each quantity.", soft_wrap=True
+            f"Written to {folder}: reviews.csv, public.csv, and a release.json and release.csv for each quantity.",
+            soft_wrap=True,
         )
         out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from peerveil import weights
+from peerveil.criteria import MissingCriteria as MissingChoice
 from peerveil.errors import InputError
 from peerveil.loads import LoadsStatement
+from peerveil.quantities import Lone as LoneChoice
 
 if TYPE_CHECKING:
     from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
@@ -24,7 +25,7 @@ Loads = Annotated[
 Reviewers = Annotated[
     int | None, typer.Option(help="Number of reviewers; needed with a range or a set.", rich_help_panel="Loads")
 ]
-Quantity = Annotated[str, typer.Option(help="ratings | miscalibration")]
+Quantity = Annotated[str, typer.Option(help="ratings | miscalibration | normalized | subjectivity")]
 Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]
@@ -66,6 +67,20 @@ PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_
 ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
 ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
 RatingsColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
+CriteriaColumns = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of criteria, e.g. 'soundness,clarity', for normalized and subjectivity; more is better.",
+        rich_help_panel="Columns",
+    ),
+]
+MissingCriteria = Annotated[
+    str,
+    typer.Option(
+        help="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper before loads are counted.",
+        rich_help_panel="Columns",
+    ),
+]
 PublicPaperColumn = Annotated[
     str | None, typer.Option(help="Column of papers in the file of public scores.", rich_help_panel="Columns")
 ]
@@ -84,10 +99,11 @@ _PHRASES = {
     "accept_float_noise=True": "--accept-float-noise",
     "or scale= with bound=": "or --noise-scale with --noise-bound",
     "or scale=, one of": "or --noise-scale, one of",
+    "missing_criteria='leave-out'": "--missing-criteria leave-out",
 }
 _NAMES = (
     *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
-    *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers"),
+    *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
 )
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
 
@@ -189,9 +205,29 @@ def parse_mechanism(
     return OWN[name](**given)
 
 
-def parse_lone(text: str) -> weights.Lone:
+def parse_lone(text: str) -> LoneChoice:
     """What to do with a paper's only review."""
-    for known in get_args(weights.Lone):
+    for known in get_args(LoneChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
     raise InputError(f"--lone must be 'refuse' or 'zero', got {text!r}")
+
+
+def parse_criteria(text: str | None) -> list[str]:
+    """Columns of criteria as written.
+
+    >>> parse_criteria("soundness, clarity")
+    ['soundness', 'clarity']
+    """
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(f"--criteria must be names of different columns, such as 'soundness,clarity', got {text!r}")
+    return names
+
+
+def parse_missing(text: str) -> MissingChoice:
+    """What to do where a criterion is missing."""
+    for known in get_args(MissingChoice):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    raise InputError(f"--missing-criteria must be 'refuse' or 'leave-out', got {text!r}")

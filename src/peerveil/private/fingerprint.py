@@ -30,15 +30,14 @@ def fingerprint(reviews: Reviews) -> Fingerprint | None:
     key = _key()
     if key is None:
         return None
+    columns = [reviews.paper, reviews.score, *(() if reviews.criteria is None else reviews.criteria.T)]
     order = np.lexsort((reviews.paper, reviews.reviewer))
+    table = np.column_stack([column[order] for column in columns]).astype("<f8") + 0.0  # minus zero is zero
     ends = np.cumsum(np.bincount(reviews.reviewer))[:-1]
-    rows = zip(np.split(reviews.paper[order], ends), np.split(reviews.score[order] + 0.0, ends), strict=True)
     whole = hmac.new(key, digestmod=hashlib.sha256)
-    for name in reviews.papers:
+    for name in (*reviews.papers, *reviews.criteria_names):
         whole.update(hashlib.sha256(name.encode()).digest())
-    for row in sorted(
-        hashlib.sha256(paper.astype("<i8").tobytes() + score.astype("<f8").tobytes()).digest() for paper, score in rows
-    ):
+    for row in sorted(hashlib.sha256(held.tobytes()).digest() for held in np.split(table, ends)):
         whole.update(row)
     return Fingerprint(key=hashlib.sha256(b"peerveil key " + key).hexdigest()[:16], digest=whole.hexdigest())
 

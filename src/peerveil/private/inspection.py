@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from peerveil.private.readers import read
-from peerveil.public_files import scores_by_paper
-from peerveil.record import check_scale
+from peerveil.public_files import reviews_by_paper
+from peerveil.record import Floats, check_scale
 from peerveil.table_files import Source, read_table
-from peerveil.tables import REVIEWER_NAMES, Table
+from peerveil.tables import REVIEWER_NAMES, Table, criteria_columns
 
 
 def inspect(
@@ -21,6 +21,7 @@ def inspect(
     paper: str | None = None,
     reviewer: str | None = None,
     score: str | None = None,
+    criteria: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> dict[str, Any]:
     """Counts, loads, the scores' range and problems of a private or public file; no identity, no mean.
@@ -30,7 +31,7 @@ def inspect(
     ['1 of 2 papers have a single review: their miscalibration is not defined']
     """
     table = read_table(source, format=format)
-    shown = table.header((paper, reviewer, score))
+    shown = table.header((paper, reviewer, score, *criteria))
     facts: dict[str, Any] = {"file": table.name, "format": table.kind, "columns": shown}
     if len(shown) < len(table.columns):
         facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
@@ -49,9 +50,11 @@ def inspect(
             )
         sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
         scores = reviews.score
+        grades = [table.numbers(name, gaps=True) for name in criteria_columns(table, criteria)]
     else:
-        by_paper, without = scores_by_paper(table, paper, score)
-        scores = np.array([x for row in by_paper.values() for x in row])
+        by_paper, without = reviews_by_paper(table, paper, score, criteria)
+        scores, *grades = np.array([review for reviews in by_paper.values() for review in reviews]).T
+        grades = [column[~np.isnan(scores)] for column in grades]
         check_scale(scores, scale)
         sizes = [len(row) for row in by_paper.values()]
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
@@ -67,8 +70,18 @@ def inspect(
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
     facts["declared scale"] = "none" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
+    _describe(criteria, grades, facts, problems)
     facts["problems"] = problems
     return facts
+
+
+def _describe(names: Sequence[str], grades: Sequence[Floats], facts: dict[str, Any], problems: list[str]) -> None:
+    """The range of each criterion; reviews that lack one are a problem."""
+    for name, column in zip(names, grades, strict=True):
+        known = column[~np.isnan(column)]
+        facts[f"criterion {name!r}"] = f"{known.min():g} to {known.max():g}" if known.size else "empty"
+        if known.size < column.size:
+            problems.append(f"{column.size - known.size} of {column.size} reviews lack the criterion {name!r}")
 
 
 def _twins(table: Table, column: str) -> int:

@@ -11,26 +11,26 @@ from peerveil.mechanisms import OWN, OwnMechanism, SinhNormal
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
+from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
 from peerveil.refinement import assemble, check_estimator
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
-from peerveil.weights import Lone, PublicWeights, weigh
-
-_PUBLIC_WORDS = {"all": "all scores, and load counts", "none": "no scores; load counts"}
+from peerveil.weights import PublicWeights, weigh
 
 
 def release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None = None,
-    quantity: str = "ratings",
+    quantity: Quantity = "ratings",
     mechanism: OwnMechanism,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str = "projection",
     lone: Lone = "refuse",
+    name: str | None = None,
     ledger: str | None = None,
     dataset: str | None = None,
     accept_float_noise: bool = False,
@@ -39,13 +39,16 @@ def release(
 
     Args:
         reviews: the private reviews.
-        public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
-        quantity: ``"ratings"`` or ``"miscalibration"``.
+        public: which scores (and criteria, where they are read) are public: ``"all"``, ``"none"``, or the public
+            record. There is no default.
+        quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
+            public record, as in :func:`peerveil.weigh`.
         mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
         estimator: how the noisy vector is refined.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
+        name: what to call a quantity given as a function; the function's name by default.
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
         dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
         accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
@@ -79,10 +82,10 @@ def release(
     if reviews.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
-    weights = weigh(record, quantity, lone=lone)
+    weights = weigh(record, quantity, lone=lone, name=name)
     bounds = make_region(weights, region)  # what can fail must fail before budget is spent and noise is drawn
     noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
-    truth = noise.checked(true_vector(reviews, quantity, lone=lone))
+    truth = noise.checked(true_vector(reviews, quantity, record=record, lone=lone))
     if ledger is not None:
         _charge(ledger, dataset, reviews, weights, noise)
     return assemble(
@@ -90,11 +93,21 @@ def release(
         weights,
         mechanism=noise.mechanism,
         guarantee=noise.guarantee,
-        public=_PUBLIC_WORDS.get(str(public), "a public record: scores as far as it shows them, loads as declared"),
+        public=_public_words(public, record),
         bounds=bounds,
         estimator=estimator,
         notes=record.notes,
     )
+
+
+def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
+    """What was stated to be public."""
+    if public == "none":
+        return "no scores; load counts"
+    criteria = "" if record.criteria is None else f" and criteria ({', '.join(record.criteria_names)})"
+    if public == "all":
+        return f"all scores{criteria}, and load counts"
+    return f"a public record: scores{criteria} as far as it shows them, loads as declared"
 
 
 class LedgerWarning(UserWarning):

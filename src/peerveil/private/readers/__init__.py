@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from peerveil.criteria import MissingCriteria
 from peerveil.errors import InputError
 from peerveil.private.readers import table
 from peerveil.private.reviews import Reviews
@@ -23,6 +25,8 @@ class Reader(Protocol):
         paper: str | None,
         reviewer: str | None,
         score: str | None,
+        criteria: Sequence[str],
+        missing_criteria: MissingCriteria,
         format: str | None,  # noqa: A002 - the name users know
     ) -> Reviews:
         """Read the reviews."""
@@ -39,6 +43,8 @@ def read(
     paper: str | None = None,
     reviewer: str | None = None,
     score: str | None = None,
+    criteria: Sequence[str] = (),
+    missing_criteria: MissingCriteria = "refuse",
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> Reviews:
     """Read private reviews: one row a review, with paper, reviewer and score.
@@ -51,6 +57,10 @@ def read(
         paper: the column of papers, where its name is not a usual one.
         reviewer: the column of reviewers, where its name is not a usual one.
         score: the column of scores, where its name is not a usual one.
+        criteria: the columns of criteria, such as ``["soundness", "clarity"]``, numbers of which more is better; the
+            quantities ``"normalized"`` and ``"subjectivity"`` need them.
+        missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper, before
+            loads are counted. Never a single review: what remained of a reviewer's load would depend on who wrote it.
         format: the file's format; found from its content by default.
 
     >>> import polars as pl
@@ -61,4 +71,13 @@ def read(
     if format is not None and format not in READERS:
         raise InputError(f"format must be one of {', '.join(READERS)}, got {format!r}")
     reader = READERS[format] if format else table.read
-    return reader(source, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
+    return reader(
+        source,
+        scale=scale,
+        paper=paper,
+        reviewer=reviewer,
+        score=score,
+        criteria=criteria,
+        missing_criteria=missing_criteria,
+        format=format,
+    )

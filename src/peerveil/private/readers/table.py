@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from peerveil.criteria import MissingCriteria
 from peerveil.private.reviews import Reviews
 from peerveil.record import Floats, check_scale
 from peerveil.table_files import Source, read_table
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table, shown
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table, criteria_columns, shown
 
 
 def read(
@@ -17,6 +20,8 @@ def read(
     paper: str | None,
     reviewer: str | None,
     score: str | None,
+    criteria: Sequence[str] = (),
+    missing_criteria: MissingCriteria = "refuse",
     format: str | None,  # noqa: A002 - the name users know
 ) -> Reviews:
     """Read a table with a row a review."""
@@ -28,7 +33,10 @@ def read(
     papers, reviewers, scores = table.text(paper), table.text(reviewer), table.numbers(score)
     _check_scale(table, scores, score, scale)
     _check_once(table, papers, reviewers, reviewer)
-    return Reviews.from_columns(papers, reviewers, scores, scale=scale)
+    grades = {name: table.numbers(name, gaps=True) for name in criteria_columns(table, criteria)}
+    return Reviews.from_columns(
+        papers, reviewers, scores, scale=scale, criteria=grades, missing_criteria=missing_criteria
+    )
 
 
 def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:
