@@ -8,6 +8,7 @@ Proofs are in docs/mathematics.md, "Accounting". Every bound is rounded up.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -39,6 +40,7 @@ def conversion_cost(order: float, delta: float) -> float:
     return math.log(excess / order) + (-math.log(delta) - math.log(order)) / excess
 
 
+@lru_cache(maxsize=1024)
 def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     """The epsilon that a (rho, omega)-concentrated loss has at a delta.
 
@@ -69,6 +71,7 @@ def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     return max(0.0, min(bound(grid[best]), float(found.fun))) * ROUND_UP
 
 
+@lru_cache(maxsize=1024)
 def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
     """The largest rho whose (rho, omega)-concentrated loss stays within an epsilon at a delta.
 

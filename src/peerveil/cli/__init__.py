@@ -352,8 +352,6 @@ def audit(
 
     Exit code 1 if the claim is contradicted.
     """
-    from dataclasses import asdict
-
     from peerveil.cli.show import facts_table, out
     from peerveil.cli.working import counting
     from peerveil.private.audit import audit as run_audit
@@ -374,7 +372,18 @@ def audit(
             progress=progress,
         )
     if as_json:
-        _print_json(asdict(found) | {"passed": found.passed})
+        _print_json(
+            {
+                "claim": found.guarantee.summary,
+                "draws": found.draws,
+                "confidence": found.confidence,
+                "delta": found.delta,
+                "claimed": found.claimed,
+                "epsilon": found.epsilon,
+                "delta_found": found.delta_found,
+                "passed": found.passed,
+            }
+        )
     else:
         at = f" at delta {found.delta:g}" if found.delta else ""
         facts: dict[str, object] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import beta
@@ -51,6 +51,12 @@ class Audit:
     claimed: float
     epsilon: float
     delta_found: float
+    _evidence: _Evidence = field(repr=False)
+
+    def at(self, confidence: float) -> Audit:
+        """The same releases, judged with another confidence."""
+        _check_confidence(confidence)
+        return _judged(self.guarantee, self._evidence, confidence)
 
     @property
     def passed(self) -> bool:
@@ -94,32 +100,45 @@ def audit(
     protected = check_unit(unit)
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 100:
         raise InputError(f"draws must be a whole number of at least 100, got {draws!r}")
-    if not 0.5 <= confidence < 1:
-        raise InputError(f"confidence must be at least 0.5 and less than 1, got {confidence}")
+    _check_confidence(confidence)
     if delta is not None:
         check_delta(delta)
     pair = worst_neighbours(protected, load, public)
     sizes = [_BLOCK] * (draws // _BLOCK) + ([draws % _BLOCK] if draws % _BLOCK else [])
     tasks = [_Task(reviews, mechanism, protected, public, size) for size in sizes for reviews in pair]
     blocks = engine.run(_release_often, tasks, workers=workers, executor=executor, progress=progress)
-    drawn = [np.concatenate([vectors for vectors, _ in blocks[side::2]]) for side in (0, 1)]
     guarantee, stated = blocks[0][1]
-    at = 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
-    claimed = guarantee.epsilon_at(at) if at else guarantee.epsilon or 0.0
     described = mechanism_from(stated)
     law = None if described is None else described.noise_law()
     if law is None:
         raise InputError("the release states no noise, so there is nothing to audit")
-    truths = [true_vector(reviews, "ratings") for reviews in pair]
-    epsilon, found = _bounds(law, truths, drawn, delta=at, claimed=claimed, risk=1 - confidence)
+    at = 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
+    evidence = _Evidence(
+        law=law,
+        truths=tuple(true_vector(reviews, "ratings") for reviews in pair),
+        drawn=tuple(np.concatenate([vectors for vectors, _ in blocks[side::2]]) for side in (0, 1)),
+        delta=at,
+        claimed=guarantee.epsilon_at(at) if at else guarantee.epsilon or 0.0,
+    )
+    return _judged(guarantee, evidence, confidence)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0.5 <= confidence < 1:
+        raise InputError(f"confidence must be at least 0.5 and less than 1, got {confidence}")
+
+
+def _judged(guarantee: Guarantee, evidence: _Evidence, confidence: float) -> Audit:
+    epsilon, found = evidence.bounds(1 - confidence)
     return Audit(
         guarantee=guarantee,
-        draws=draws,
+        draws=len(evidence.drawn[0]),
         confidence=confidence,
-        delta=at,
-        claimed=claimed,
+        delta=evidence.delta,
+        claimed=evidence.claimed,
         epsilon=epsilon,
         delta_found=found,
+        _evidence=evidence,
     )
 
 
@@ -128,7 +147,7 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
 
     For the unit reviewer with public scores, a reviewer of zeros exchanges all but one of them with reviewers of ones.
     For the unit review, two reviewers in the middle exchange a zero for a one and move apart. Where scores are hidden,
-    what is exchanged may change as well: zeros become ones.
+    what is exchanged may change as well: two reviewers of zeros exchange one, or all, and these become ones.
 
     >>> [true_vector(reviews, "ratings").tolist() for reviews in worst_neighbours("reviewer", 2, "all")]
     [[0.0, 1.0], [0.5, 0.5]]
@@ -138,18 +157,20 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     if public not in ("all", "none"):
         raise InputError(f"public must be 'all' or 'none', got {public!r}")
     hidden = public == "none"
-    if unit == "review":
-        holdings = [[0.0] * load, [0.0] * load] if hidden else [[0.0] + [1.0] * (load - 1), [1.0] + [0.0] * (load - 1)]
-        partners = [1]
-    elif hidden:
-        holdings, partners = [[0.0] * load for _ in range(load + 1)], list(range(1, load + 1))
+    # Which review of the first reviewer is exchanged with which other reviewer's which.
+    if hidden:
+        holdings = [[0.0] * load, [0.0] * load]
+        exchanges = [(i, 1, i) for i in range(1 if unit == "review" else load)]
+    elif unit == "review":
+        holdings, exchanges = [[0.0] + [1.0] * (load - 1), [1.0] + [0.0] * (load - 1)], [(0, 1, 0)]
     else:
-        holdings, partners = [[0.0] * load, *([1.0] * load for _ in range(load - 1))], list(range(1, load))
+        holdings = [[0.0] * load, *([1.0] * load for _ in range(load - 1))]
+        exchanges = [(i, i + 1, 0) for i in range(load - 1)]
     scores = [score for row in holdings for score in row]
     holders = [f"r{j}" for j, row in enumerate(holdings) for _ in row]
     after, changed = holders.copy(), scores.copy()
-    for mine, partner in enumerate(partners):
-        theirs = partner * load
+    for mine, partner, place in exchanges:
+        theirs = partner * load + place
         after[mine], after[theirs] = f"r{partner}", "r0"
         if hidden:
             changed[mine] = changed[theirs] = 1.0
@@ -177,18 +198,14 @@ def _release_often(task: _Task, _: np.random.SeedSequence) -> tuple[Floats, tupl
             public=task.public,
             mechanism=task.mechanism,
             unit=task.unit,
-            region="baseline",  # what follows the noise cannot make it less private; the audit sees the noise itself
+            # What follows the noise cannot make it less private, and the audit sees the noise itself.
+            region="baseline",
+            estimator="projection",
             accept_float_noise=True,
         )
         for _ in range(task.draws)
     ]
     return np.stack([one.noisy for one in made]), (made[0].guarantee, made[0].mechanism)
-
-
-def _likelihood_ratio(law: Law, truths: list[Floats], vectors: Floats) -> Floats:
-    """How much likelier vectors are under the second record than under the first: no test tells them apart better."""
-    first, second = truths
-    return np.asarray((law.log_density(vectors - second) - law.log_density(vectors - first)).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -209,37 +226,42 @@ class _Test:
         return least, most
 
 
-def _bounds(
-    law: Law, truths: list[Floats], drawn: list[Floats], *, delta: float, claimed: float, risk: float
-) -> tuple[float, float]:
-    """Lower bounds on epsilon at a delta, and on delta at the claimed epsilon.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Evidence:
+    """The releases of two records, and what they are to be judged by."""
 
-    Which test to use is chosen on simulated noise of the stated law, so every real draw counts, and the bound of that
-    one test is an honest one whatever the real noise is.
-    """
+    law: Law
+    truths: tuple[Floats, ...]
+    drawn: tuple[Floats, ...]
+    delta: float
+    claimed: float
 
-    def epsilon(rates: tuple[float, float]) -> float:
-        least, most = rates
-        return math.log((least - delta) / most) if least - delta > most else 0.0
+    def bounds(self, risk: float) -> tuple[float, float]:
+        """Lower bounds on epsilon at the delta, and on delta at the claimed epsilon.
 
-    def excess(rates: tuple[float, float]) -> float:
-        least, most = rates
-        return max(0.0, least - math.exp(min(claimed, 700.0)) * most)
+        Which test to use is chosen on simulated noise of the stated law, so every real draw counts, and the bound of
+        that one test is an honest one whatever the real noise is.
+        """
+        rng = np.random.default_rng(0)
+        size, shape = self.drawn[0].size, self.drawn[0].shape
+        simulated = self._ratios([truth + self.law.draw(rng, size).reshape(shape) for truth in self.truths])
+        real = self._ratios(self.drawn)
+        tests = [
+            _Test(sign, float(threshold))
+            for sign in (1.0, -1.0)
+            for threshold in np.quantile(sign * simulated[sign > 0], np.linspace(0, 0.999, 200))
+        ]
+        best = max(tests, key=lambda test: self._epsilon(*test.rates(simulated, risk)))
+        other = max(tests, key=lambda test: self._excess(*test.rates(simulated, risk)))
+        return self._epsilon(*best.rates(real, risk)), self._excess(*other.rates(real, risk))
 
-    def ratios(vectors: Sequence[Floats]) -> tuple[Floats, Floats]:
-        first, second = (_likelihood_ratio(law, truths, some) for some in vectors)
-        return first, second
+    def _ratios(self, vectors: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """How much likelier vectors are under the second record than the first: no test tells them apart better."""
+        logs = [[self.law.log_density(some - truth).sum(axis=1) for truth in self.truths] for some in vectors]
+        return logs[0][1] - logs[0][0], logs[1][1] - logs[1][0]
 
-    rng = np.random.default_rng(0)
-    simulated = ratios([truth + law.draw(rng, drawn[0].size).reshape(drawn[0].shape) for truth in truths])
-    real = ratios(drawn)
-    tests = [
-        _Test(sign, float(threshold))
-        for sign in (1.0, -1.0)
-        for threshold in np.quantile(sign * simulated[sign > 0], np.linspace(0, 0.999, 200))
-    ]
-    results = []
-    for measure in (epsilon, excess):
-        best = max(tests, key=lambda test: measure(test.rates(simulated, risk)))
-        results.append(measure(best.rates(real, risk)))
-    return results[0], results[1]
+    def _epsilon(self, least: float, most: float) -> float:
+        return math.log((least - self.delta) / most) if least - self.delta > most else 0.0
+
+    def _excess(self, least: float, most: float) -> float:
+        return max(0.0, least - math.exp(min(self.claimed, 700.0)) * most)
