@@ -323,7 +323,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*changed("--public", "public.csv"), "--loads", "x"], "--loads must look like"),
     ([*RELEASE, "--load", "2"], "go with a file of public scores"),
     (changed("--epsilon", None), "give a budget with --epsilon"),
-    ([*RELEASE, "--noise-scale", "1"], "give a budget with --epsilon"),
+    ([*RELEASE, "--noise-scale", "1"], "needs --epsilon or --noise-scale, one of the two"),
     (changed("--epsilon", "0"), "epsilon must be a finite number > 0, got 0.0"),
     (changed("--epsilon", "-1"), "epsilon must be a finite number > 0, got -1.0"),
     (changed("--epsilon", "nan"), "epsilon must be a finite number > 0, got nan"),

@@ -62,8 +62,9 @@ def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
 
     top = math.log(omega - 1) if math.isfinite(omega) else math.inf
     # Without a limit the best order is near 1 + sqrt(ln(1/delta)/rho); on either side the bound rises.
+    # (Orders nearer to 1 than floating point can tell are of no use, even for a rho beyond all measure.)
     middle = 0.5 * math.log(-math.log(delta) / rho)
-    low, high = min(middle, top) - 12, min(middle + 12, top)
+    low, high = max(min(middle, top) - 12, -30.0), max(min(middle + 12, top), -29.0)
     grid = np.linspace(low, high, 97)
     best = int(np.argmin([bound(x) for x in grid]))
     inside = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])

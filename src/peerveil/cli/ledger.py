@@ -68,7 +68,7 @@ def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = Fals
         _print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
     rows = [(e.charged, e.dataset, e.unit, _cost(e.spend), e.quantity, _noise(e.mechanism), e.release) for e in entries]
-    out.print(rows_table(("charged", "data set", "unit", "cost", "quantity", "noise", "release"), rows))
+    out.print(rows_table(("charged (UTC)", "data set", "unit", "cost", "quantity", "noise"), rows))
 
 
 def _cost(spend: Spend) -> str:
@@ -77,7 +77,7 @@ def _cost(spend: Spend) -> str:
 
 def _noise(described: dict[str, object]) -> str:
     parameters = ", ".join(f"{key} {value:g}" for key, value in described.items() if isinstance(value, float))
-    return f"{described['name']} ({parameters})"
+    return f"{described['name']}, {parameters}"
 
 
 def _show(accounts: list[Account], *, as_json: bool) -> None:

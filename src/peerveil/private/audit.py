@@ -29,6 +29,9 @@ from peerveil.record import Floats
 #: Releases in one task: long enough that starting a task costs nothing, short enough to show progress.
 _BLOCK = 250
 
+#: Simulated releases on which the test is chosen.
+_SIMULATED = 100_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
@@ -215,14 +218,18 @@ class _Test:
     sign: float
     threshold: float
 
-    def rates(self, ratios: tuple[Floats, Floats], risk: float) -> tuple[float, float]:
-        """At least how often it is right, at most how often it is wrong: exact limits (Clopper and Pearson)."""
+    def rates(self, ratios: tuple[Floats, Floats], risk: float, draws: int | None = None) -> tuple[float, float]:
+        """At least how often it is right, at most how often it is wrong: exact limits (Clopper and Pearson).
+
+        With ``draws``: the limits that so many draws would give, if the rates were as seen here.
+        """
         right, wrong = ratios if self.sign < 0 else ratios[::-1]
         # Where the ratio is the same for many vectors, round-off must not part them.
         cut = self.threshold - 1e-9 * (1 + abs(self.threshold))
-        hits, errors = (int(np.count_nonzero(self.sign * ratio >= cut)) for ratio in (right, wrong))
-        least = float(beta.ppf(risk / 2, hits, right.size - hits + 1)) if hits else 0.0
-        most = float(beta.ppf(1 - risk / 2, errors + 1, wrong.size - errors)) if errors < wrong.size else 1.0
+        size = draws or right.size
+        hits, errors = (float(np.mean(self.sign * ratio >= cut)) * size for ratio in (right, wrong))
+        least = float(beta.ppf(risk / 2, hits, size - hits + 1)) if hits else 0.0
+        most = float(beta.ppf(1 - risk / 2, errors + 1, size - errors)) if errors < size else 1.0
         return least, most
 
 
@@ -243,16 +250,17 @@ class _Evidence:
         that one test is an honest one whatever the real noise is.
         """
         rng = np.random.default_rng(0)
-        size, shape = self.drawn[0].size, self.drawn[0].shape
-        simulated = self._ratios([truth + self.law.draw(rng, size).reshape(shape) for truth in self.truths])
-        real = self._ratios(self.drawn)
+        draws, entries = self.drawn[0].shape
+        shape = (_SIMULATED, entries)
+        simulated = self._ratios([t + self.law.draw(rng, _SIMULATED * entries).reshape(shape) for t in self.truths])
         tests = [
             _Test(sign, float(threshold))
             for sign in (1.0, -1.0)
-            for threshold in np.quantile(sign * simulated[sign > 0], np.linspace(0, 0.999, 200))
+            for threshold in np.quantile(sign * simulated[sign > 0], np.linspace(0, 0.99, 100))
         ]
-        best = max(tests, key=lambda test: self._epsilon(*test.rates(simulated, risk)))
-        other = max(tests, key=lambda test: self._excess(*test.rates(simulated, risk)))
+        best = max(tests, key=lambda test: self._epsilon(*test.rates(simulated, risk, draws)))
+        other = max(tests, key=lambda test: self._excess(*test.rates(simulated, risk, draws)))
+        real = self._ratios(self.drawn)
         return self._epsilon(*best.rates(real, risk)), self._excess(*other.rates(real, risk))
 
     def _ratios(self, vectors: Sequence[Floats]) -> tuple[Floats, Floats]:
