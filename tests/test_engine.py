@@ -207,7 +207,7 @@ def dask_cluster(marks: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     quiet["env"] = {**os.environ, "PYTHONPATH": paths}
     dask = [sys.executable, "-m", "dask"]
@@ -218,9 +218,8 @@ def dask_cluster(marks: Path) -> Iterator[str]:
         yield address
     finally:
         for process in started:
-            process.terminate()
-        for process in started:
-            process.wait(30)
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that a worker's nanny keeps
+            process.wait()
 
 
 def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(dask_cluster: str, marks: Path) -> None:
