@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import reduce
 from typing import Any
@@ -313,3 +314,36 @@ def test_budgets_refuse_claims_of_another_kind() -> None:
         with pytest.raises(pv.BudgetError, match=message):
             budget.total([spend])
     assert Budget.of(rho=1.0, omega=4.0).total([truncated, smooth]) == pytest.approx(0.2)
+
+
+def test_a_small_loss_is_not_said_to_be_none() -> None:
+    """At a large delta a small rho comes to epsilon 0; the release depends on the assignment all the same."""
+    claim = Guarantee(kind="zcdp", unit="review", rho=1e-4, delta=0.05)
+    assert claim.epsilon == 0
+    assert "rises from p to at most e^0 p + 0.05, where e^0 = 1." in claim.promise
+
+
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.int64(1), 1])
+def test_numbers_of_other_libraries_are_numbers(number: float) -> None:
+    bound = Sensitivity(l1=1.0, l2=1.0, linf=1.0)
+    for mechanism in (pv.Laplace(epsilon=number), pv.Gaussian(epsilon=number, delta=0.01), pv.Gaussian(rho=number)):
+        claim = mechanism.guarantee(bound, "review")
+        assert "np." not in claim.promise + claim.summary
+        assert type(claim.epsilon) is float
+        json.dumps(mechanism.describe())
+
+
+@pytest.mark.parametrize("number", [True, "1", [1.0], None])
+def test_what_is_no_number_is_refused(number: Any) -> None:
+    with pytest.raises(pv.InputError, match=r"must be a number|one of the two"):
+        pv.Laplace(epsilon=number)
+
+
+def test_extremes_are_no_crash() -> None:
+    assert epsilon_at(1e-6, 1e26) >= 1e26
+    assert epsilon_at(1e-6, 1e-320) >= 0
+    assert pv.Gaussian(scale=1e-13).guarantee(Sensitivity(l1=1.0, l2=1.0, linf=1.0), "review").rho is not None
+    with pytest.raises(pv.InputError, match="of a sensible size"):
+        rho_for(1e308, 1e-6)
+    with pytest.raises(pv.InputError, match="not by a hair"):
+        epsilon_at(1e-6, 0.1, 1 + 1e-12)

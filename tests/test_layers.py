@@ -17,7 +17,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version"],
-    ["loads", "files", "tables", "accounting", "engine", "criteria"],
+    ["loads", "files", "tables", "checks", "engine", "criteria"],
+    ["accounting"],
     ["table_files"],
     ["record"],
     ["monotone", "assignment", "public_files", "laws"],

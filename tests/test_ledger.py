@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -264,6 +265,9 @@ def test_nothing_private_is_in_the_ledger(tmp_path: Path) -> None:
         ("mysql://user:hunter2@host/db", "begins with sqlite:/// or postgresql://"),
         ("://", "begins with"),
         ("postgresql://user:hunter2@localhost:99999x/db", "begins with"),
+        ("host=localhost password=hunter2", "an address such as"),
+        ("sqlite+other:///hunter2.db", "begins with"),
+        ("sqlite:///x.db?password=hunter2", "begins with"),
     ],
 )
 def test_addresses_that_are_none_are_refused_without_their_password(text: str, message: str) -> None:
@@ -284,15 +288,69 @@ def test_a_ledger_that_is_not_there_or_is_none(tmp_path: Path) -> None:
         Ledger(str(tmp_path / "empty.db"))
     with pytest.raises(pv.LedgerError, match="cannot be used"):
         Ledger.create(str(tmp_path / "no" / "folder" / "ledger.db"))
-    with pytest.raises(pv.LedgerError, match="cannot be used") as error:
-        Ledger("postgresql://me:hunter2@127.0.0.1:9/none?connect_timeout=2")
-    assert "hunter2" not in str(error.value)
+    for address in (
+        "postgresql://me:hunter2@127.0.0.1:9/none?connect_timeout=2",
+        "postgres://me@127.0.0.1:9/none?connect_timeout=2&password=hunter2",
+    ):
+        with pytest.raises(pv.LedgerError, match="cannot be used") as error:
+            Ledger(address)
+        assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
 def test_names_of_data_sets_are_checked(tmp_path: Path, name: str) -> None:
     with pytest.raises(pv.InputError, match="dataset must be a name"):
         Ledger.create(str(tmp_path / "ledger.db")).open(name, epsilon=1.0)
+
+
+def test_spaces_around_a_name_do_not_make_another_data_set(tmp_path: Path) -> None:
+    ledger = Ledger.create(str(tmp_path / "ledger.db"))
+    ledger.open(" conf ", epsilon=1.0)
+    with pytest.raises(pv.BudgetError, match="already"):
+        ledger.open("conf", epsilon=1.0)
+    assert ledger.dataset("conf ") == "conf"
+
+
+def test_a_budget_that_would_not_count_what_is_out_is_not_opened(place: str) -> None:
+    ledger = Ledger.create(place)
+    ledger.open("conf", "reviewer", epsilon=1.0)
+    charge(ledger, pure(0.5))
+    with pytest.raises(pv.BudgetError, match="has releases already"):
+        ledger.open("conf", "review", epsilon=1.0)
+
+
+def test_claims_are_charged_to_budgets_of_their_unit_only(place: str) -> None:
+    ledger = Ledger.create(place)
+    ledger.open("conf", "review", epsilon=1.0)
+    with pytest.raises(pv.BudgetError, match="a claim for a reviewer cannot be charged"):
+        charge(ledger, pure(0.5))
+
+
+def test_the_same_reviews_under_two_names_are_told(tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    for name in ("one", "two"):
+        Ledger.create(place).open(name, epsilon=1.0)
+    pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.5), ledger=place, dataset="one")
+    with pytest.warns(pv.LedgerWarning, match="the same reviews were released as 'one' before"):
+        pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.5), ledger=place, dataset="two")
+
+
+@pytest.mark.parametrize("words", ["", "\nline", "disk I/O error"])
+def test_a_commit_that_fails_without_words_is_an_error_too(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place).open("conf", epsilon=1.0)
+    monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
+
+    def lost(_: object) -> None:
+        raise sqlite3.OperationalError(words)
+
+    from sqlalchemy.engine.default import DefaultDialect
+
+    monkeypatch.setattr(DefaultDialect, "do_commit", lambda self, connection: lost(connection))
+    with pytest.raises(pv.LedgerError, match="cannot be used"):
+        pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.5), ledger=place)
 
 
 SPENDER = """
@@ -314,7 +372,14 @@ SPENDER = """
 """
 
 
-def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place: str) -> None:
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
+def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place: str, isolation: str) -> None:
+    if place.startswith("postgresql"):
+        with psycopg.connect(place, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
+    elif isolation != "read committed":
+        return  # SQLite has one way only
     ledger = Ledger.create(place)
     ledger.open("conf", epsilon=0.5)
     command = [sys.executable, "-c", textwrap.dedent(SPENDER), place, "12"]
@@ -456,6 +521,9 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert "epsilon 0.7" in history
     assert "rho 0.01" in history
     assert run("ledger", "show", "none.db").code == 1
+    assert run("ledger", "show", "l.db", "--dataset", "nope").code == 2
+    assert "--rho must be a finite number > 0" in run("ledger", "open", "x.db", "--dataset", "x", "--rho", "0").err
+    assert not (tmp_path / "x.db").exists()
     unknown = run(*release, "--epsilon", "0.1", "--dataset", "conf25", "-o", "o4")
     assert unknown.code == 2
     assert "has budgets for: 'conf26'" in unknown.err

@@ -40,6 +40,13 @@ def conversion_cost(order: float, delta: float) -> float:
     return math.log(excess / order) + (-math.log(delta) - math.log(order)) / excess
 
 
+def _highest(omega: float) -> float:
+    """The logarithm of the greatest order minus one."""
+    if not omega - 1 >= 1e-9:
+        raise InputError(f"omega must be a number above 1, and not by a hair, got {omega}")
+    return math.log(omega - 1) if math.isfinite(omega) else math.inf
+
+
 @lru_cache(maxsize=1024)
 def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     """The epsilon that a (rho, omega)-concentrated loss has at a delta.
@@ -55,16 +62,17 @@ def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     check_delta(delta)
     if rho == 0:
         return 0.0
+    top = _highest(omega)
+    rho = max(rho, 1e-200)  # what is less makes no difference but to round-off
 
     def bound(logarithm: float) -> float:
         order = 1 + math.exp(logarithm)
         return order * rho + conversion_cost(order, delta)
 
-    top = math.log(omega - 1) if math.isfinite(omega) else math.inf
     # Without a limit the best order is near 1 + sqrt(ln(1/delta)/rho); on either side the bound rises.
     # (Orders nearer to 1 than floating point can tell are of no use, even for a rho beyond all measure.)
     middle = 0.5 * math.log(-math.log(delta) / rho)
-    low, high = max(min(middle, top) - 12, -30.0), max(min(middle + 12, top), -29.0)
+    low, high = max(min(middle, top) - 12, -30.0), min(max(middle + 12, -29.0), top)
     grid = np.linspace(low, high, 97)
     best = int(np.argmin([bound(x) for x in grid]))
     inside = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
@@ -81,8 +89,8 @@ def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
     True
     """
     check_delta(delta)
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise InputError(f"epsilon must be a finite number > 0, got {epsilon}")
+    if not 0 < epsilon <= 1e100:
+        raise InputError(f"epsilon must be a number > 0 and of a sensible size, got {epsilon}")
 
     def excess(logarithm: float) -> float:
         return epsilon_at(delta, math.exp(logarithm), omega) - epsilon
@@ -112,7 +120,7 @@ def best_order(epsilon: float, delta: float, omega: float = math.inf) -> float:
     """
     rho = rho_for(epsilon, delta, omega)
     middle = 0.5 * math.log(-math.log(delta) / rho)
-    top = math.log(omega - 1) + math.log1p(-1e-9) if math.isfinite(omega) else math.inf  # below omega, not at it
+    top = _highest(omega) + math.log1p(-1e-9)  # below omega, not at it
     low, high = min(middle, top) - 12, min(middle + 12, top)
 
     def admitted(logarithm: float) -> float:
@@ -134,7 +142,7 @@ def delta_at(epsilon: float, rho: float, omega: float = math.inf) -> float:
     """
     if rho == 0:
         return 0.0
-    top = math.log(omega - 1) if math.isfinite(omega) else math.inf
+    top = _highest(omega)
     middle = math.log(max((epsilon / rho - 1) / 2, 1.0))
     grid = np.linspace(min(0.0, top) - 12, min(middle + 6, top), 4001)
     order = 1 + np.exp(grid)

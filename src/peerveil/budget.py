@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from peerveil.accounting import best_order, check_delta, conversion_cost, epsilon_at
+from peerveil.checks import real
 from peerveil.errors import BudgetError, InputError
 from peerveil.guarantee import DELTA, Guarantee
 
@@ -79,6 +80,10 @@ class Budget:
             raise InputError(
                 "a budget needs epsilon= (with delta= to admit concentrated releases) or rho=, one of the two"
             )
+        epsilon, delta, rho, omega = (
+            None if value is None else real(name, value)
+            for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("omega", omega))
+        )
         for name, value in (("epsilon", epsilon), ("rho", rho)):
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InputError(f"{name} must be a finite number > 0, got {value}")

@@ -176,7 +176,8 @@ def _in_processes(
         if not broken:
             return
     raise PeerveilError(
-        f"worker processes died {1 + _RESTARTS} times; is there enough memory? Fewer workers= need less of it"
+        f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer workers= need less)? Does the "
+        "script that calls this do so under `if __name__ == '__main__':`, as processes need it?"
     )
 
 

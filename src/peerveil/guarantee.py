@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal, get_args
 
 from peerveil.accounting import check_delta, delta_at, epsilon_at
+from peerveil.checks import real
 from peerveil.errors import InputError
 
 #: What one protected thing is: all of a reviewer's reviews, or a single review.
@@ -79,6 +80,9 @@ class Guarantee:
                 raise InputError("a stated guarantee carries words and no numbers of its own")
             return
         check_unit(self.unit)
+        for name in ("epsilon", "delta", "rho", "omega"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, real(name, value))
         if self.statement:
             raise InputError("only a stated guarantee carries words of its own")
         if self.kind in ("pure", "approximate"):
@@ -135,7 +139,8 @@ class Guarantee:
             )
         assert self.unit is not None  # noqa: S101 - checked at construction
         assert self.epsilon is not None  # noqa: S101 - checked at construction
-        if self.epsilon == 0 and self.kind != "approximate":
+        # A concentrated loss may come to epsilon 0 at a large delta, and be one all the same.
+        if (self.epsilon if self.kind == "pure" else self.rho) == 0:
             return (
                 "The public record alone determines what is released: it is the same for every assignment, so the "
                 "release says nothing about who wrote which review."
@@ -248,9 +253,11 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     concentrated = [part.as_concentrated() for part in parts]
     rho = _total(part.rho for part in concentrated)
     orders = [part.omega for part in concentrated if part.omega is not None]
+    stated = {part.delta for part in parts if part.kind != "pure"}
+    at = stated.pop() if len(stated) == 1 else None  # the one at which all of them are put in words
     if orders:
-        return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), float_safe=safe)
-    return Guarantee(kind="zcdp", unit=unit, rho=rho, float_safe=safe)
+        return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), delta=at, float_safe=safe)
+    return Guarantee(kind="zcdp", unit=unit, rho=rho, delta=at, float_safe=safe)
 
 
 def check_unit(unit: str | None) -> Unit:
@@ -286,13 +293,33 @@ def _exact(number: float | None) -> str:
     return f"{number!r}".removesuffix(".0")
 
 
+def upward(number: float, digits: int = 6) -> str:
+    """A number rounded up to some digits: a cost must not look smaller than it is.
+
+    >>> upward(1.00000049, 4), upward(0.7)
+    ('1.001', '0.7')
+    """
+    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_CEILING)):g}"
+
+
+def downward(number: float, digits: int = 6) -> str:
+    """A number rounded down to some digits: what is said to be left must be there.
+
+    >>> downward(0.33333366), downward(0.0)
+    ('0.333333', '0')
+    """
+    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_FLOOR)):g}"
+
+
 def _upward(number: float | None) -> str:
-    """Four digits, rounded up for the same reason: of what was computed, more would mean nothing."""
-    return f"{Decimal(repr(_number(number))).normalize(Context(prec=4, rounding=ROUND_CEILING)):g}"
+    """Four digits: of what was computed, more would mean nothing."""
+    return upward(_number(number), 4)
 
 
 def _factor(epsilon: float) -> str:
     """The factor to three digits, rounded up."""
+    if epsilon == 0:
+        return "1"
     if epsilon > 700:
         return "practically without limit"
     digits = Context(prec=3, rounding=ROUND_CEILING)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 from peerveil.accounting import check_delta, rho_for
+from peerveil.checks import real
 from peerveil.errors import InputError
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
@@ -68,7 +69,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.scale is None):
-            raise InputError("Laplace needs epsilon= or scale=, one of the two")
+            raise InputError("Laplace noise needs epsilon= or scale=, one of the two")
         _check_positive(self, "epsilon", "scale")
 
     def noise_law(self) -> Law | None:
@@ -119,10 +120,11 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.rho, self.epsilon, self.scale)) != 1:
-            raise InputError("Gaussian needs rho=, epsilon= with delta=, or scale=, one of the three")
+            raise InputError("Gaussian noise needs rho=, epsilon= with delta=, or scale=, one of the three")
         if self.epsilon is not None and self.delta is None:
-            raise InputError("Gaussian needs delta= along with epsilon=, e.g. delta=1e-6")
+            raise InputError("Gaussian noise needs delta= along with epsilon=, e.g. delta=1e-6")
         _check_positive(self, "rho", "epsilon", "scale")
+        _as_real(self, "delta")
         if self.delta is not None:
             check_delta(self.delta)
 
@@ -189,8 +191,9 @@ class SinhNormal:
     def __post_init__(self) -> None:
         budget, noise = (self.rho, self.omega), (self.scale, self.bound)
         if not (None not in budget and noise == (None, None)) and not (None not in noise and budget == (None, None)):
-            raise InputError("SinhNormal needs rho= with omega=, or scale= with bound=, one of the two")
+            raise InputError("sinh-normal noise needs rho= with omega=, or scale= with bound=, one of the two")
         _check_positive(self, "rho", "scale", "bound")
+        _as_real(self, "omega", "delta")
         if self.omega is not None and not (math.isfinite(self.omega) and self.omega > 1):
             raise InputError(f"omega must be a finite number > 1, got {self.omega}")
         if self.delta is not None:
@@ -216,7 +219,11 @@ class SinhNormal:
             raise InputError(
                 f"sinh-normal noise of scale {scale:g} and bound {bound:g} is outside its theorem, which needs "
                 f"{sensitivity.linf:g} < sqrt(2) * scale <= bound; ask for "
-                + ("a larger scale" if sensitivity.linf >= math.sqrt(2) * scale else "a larger bound or omega")
+                + (
+                    "a larger scale, that is a smaller rho"
+                    if sensitivity.linf >= math.sqrt(2) * scale
+                    else "a larger bound, that is a larger omega, or for a larger rho"
+                )
             )
         if not bound > 8 * sensitivity.linf:
             raise InputError(
@@ -308,7 +315,15 @@ def mechanism_from(described: Mapping[str, Any]) -> Mechanism | None:
         return None
 
 
+def _as_real(mechanism: object, *arguments: str) -> None:
+    """Make parameters plain numbers, whichever library they come from."""
+    for argument in arguments:
+        if (given := getattr(mechanism, argument)) is not None:
+            object.__setattr__(mechanism, argument, real(argument, given))
+
+
 def _check_positive(mechanism: object, *arguments: str) -> None:
+    _as_real(mechanism, *arguments)
     for argument in arguments:
         value = getattr(mechanism, argument)
         if value is not None and not (math.isfinite(value) and value > 0):

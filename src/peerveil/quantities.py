@@ -177,6 +177,7 @@ def _miscalibration_between(paper: Ints, low: Floats, high: Floats, lone: Lone) 
     _miscalibration(paper, low, lone)  # refuses lone reviews if asked to
     others = np.maximum(np.bincount(paper)[paper] - 1, 1)
     alone = np.bincount(paper)[paper] == 1
+    low, high = low - low.min(), high - low.min()  # differences alone count: a large offset would swallow them
     lows, highs = (np.bincount(paper, weights=end)[paper] - end for end in (low, high))
     return np.where(alone, 0.0, low - highs / others), np.where(alone, 0.0, high - lows / others)
 

@@ -185,7 +185,9 @@ def release(
     if not public:
         raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
     if epsilon is rho is noise_scale is None:
-        raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
+        raise InputError(
+            "give a budget with --epsilon (1 is a common choice) or --rho, or the noise itself with --noise-scale"
+        )
     noise = opt.parse_mechanism(
         mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
     )

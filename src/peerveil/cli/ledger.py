@@ -34,7 +34,9 @@ def open_budget(
     dataset: Annotated[str, typer.Option(help="Name of the data set; releases are charged under it.")],
     unit: opt.Unit = "reviewer",
     epsilon: Annotated[float | None, typer.Option(help="What releases may spend together.")] = None,
-    delta: opt.Delta = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: admit every mechanism, with this delta, e.g. 1e-6.")
+    ] = None,
     rho: Annotated[float | None, typer.Option(help="The budget as rho, instead of --epsilon.")] = None,
     omega: Annotated[float | None, typer.Option(help="Admit sinh-normal releases down to this omega.")] = None,
     as_json: opt.AsJson = False,
@@ -43,8 +45,10 @@ def open_budget(
 
     With --epsilon alone only Laplace releases can be charged; with --delta or --rho others can, too.
     """
+    from peerveil.budget import Budget
     from peerveil.private.ledger import Ledger
 
+    Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuses what makes none before a file is made
     account = Ledger.create(place).open(dataset, unit, epsilon=epsilon, delta=delta, rho=rho, omega=omega)
     _show([account], as_json=as_json)
 
@@ -54,7 +58,8 @@ def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) 
     """Show every budget, what has been spent of it and what is left."""
     from peerveil.private.ledger import Ledger
 
-    _show(Ledger(place).accounts(dataset), as_json=as_json)
+    ledger = Ledger(place)
+    _show(ledger.accounts(dataset and ledger.dataset(dataset)), as_json=as_json)
 
 
 @app.command(epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
@@ -63,7 +68,8 @@ def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = Fals
     from peerveil.cli.show import out, rows_table
     from peerveil.private.ledger import Ledger
 
-    entries = Ledger(place).history(dataset)
+    ledger = Ledger(place)
+    entries = ledger.history(dataset and ledger.dataset(dataset))
     if as_json:
         _print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
@@ -72,7 +78,9 @@ def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = Fals
 
 
 def _cost(spend: Spend) -> str:
-    return f"rho {spend.rho:.6g}" if spend.epsilon is None else f"epsilon {spend.epsilon:.6g}"
+    from peerveil.guarantee import upward
+
+    return f"rho {upward(spend.rho)}" if spend.epsilon is None else f"epsilon {upward(spend.epsilon)}"
 
 
 def _noise(described: dict[str, object]) -> str:
@@ -82,6 +90,7 @@ def _noise(described: dict[str, object]) -> str:
 
 def _show(accounts: list[Account], *, as_json: bool) -> None:
     from peerveil.cli.show import out, rows_table
+    from peerveil.guarantee import downward, upward
 
     if as_json:
         _print_json([_account_facts(account) for account in accounts])
@@ -95,10 +104,10 @@ def _show(accounts: list[Account], *, as_json: bool) -> None:
                 account.dataset,
                 account.unit,
                 f"{budget.currency} {budget.limit:.6g}",
-                f"{account.spent:.6g}",
-                f"{account.left:.6g}",
+                upward(account.spent),
+                downward(account.left),
                 str(len(spends)),
-                f"epsilon {budget.spent_epsilon(spends):.4g} of {budget.epsilon:.4g}{at}",
+                f"epsilon {upward(budget.spent_epsilon(spends), 4)} of {downward(budget.epsilon, 4)}{at}",
             )
         )
     out.print(rows_table(("data set", "unit", "budget", "spent", "left", "releases", "which comes to"), rows))

@@ -105,6 +105,7 @@ _NAMES = (
     *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
 )
+_SUBJECT = re.compile(r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger) must be")
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
 
 
@@ -119,6 +120,8 @@ def spell(message: str, names: dict[str, str] | None = None) -> str:
     for phrase, words in _PHRASES.items():
         if words not in message:  # said already, where a message passes here twice
             message = message.replace(phrase, words)
+
+    message = _SUBJECT.sub(r"--\1 must be", message)
 
     def option(match: re.Match[str]) -> str:
         name = (names or {}).get(match[1], f"--{match[1]}")

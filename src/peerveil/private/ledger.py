@@ -12,7 +12,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from peerveil.budget import TOLERANCE, Budget, Spend
 from peerveil.errors import BudgetError, InputError, LedgerError
-from peerveil.guarantee import Guarantee, Unit, check_unit
+from peerveil.guarantee import Guarantee, Unit, check_unit, downward
 from peerveil.mechanisms import Mechanism
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.version import software
@@ -88,7 +88,8 @@ class Account:
     @property
     def left(self) -> float:
         """What is left, in epsilon or in rho."""
-        return max(0.0, self.budget.limit - self.spent)
+        left = self.budget.limit - self.spent
+        return left if left > self.budget.limit * TOLERANCE else 0.0  # less is round-off
 
     def check(self, spend: Spend) -> None:
         """Refuse a release that the budget does not admit or cannot pay."""
@@ -101,7 +102,7 @@ class Account:
         if not after <= limit * (1 + TOLERANCE):
             raise BudgetError(
                 f"the release costs {currency} {after - self.spent:.6g}, and of the budget of {self.dataset!r} "
-                f"({self.unit}) {_down(self.left)} of {limit:.6g} is left; nothing was released"
+                f"({self.unit}) {downward(self.left)} of {limit:.6g} is left; nothing was released"
             )
 
 
@@ -118,6 +119,16 @@ class Entry:
     released_unit: str
     mechanism: dict[str, Any]
     software: str
+
+
+#: What addresses may begin with, and the driver it means.
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
 
 
 class Ledger:
@@ -144,7 +155,7 @@ class Ledger:
 
     def __init__(self, place: str) -> None:
         url = ledger_url(place)
-        self.name = url.render_as_string(hide_password=True).removeprefix("sqlite:///")
+        self.name = _shown(url)
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
             raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
         self._engine = _engine(url)
@@ -160,8 +171,7 @@ class Ledger:
         """The ledger at a place, made if there is none."""
         url = ledger_url(place)
         engine = _engine(url)
-        name = url.render_as_string(hide_password=True).removeprefix("sqlite:///")
-        with _translated(name), _transaction(engine, write=True) as connection:
+        with _translated(_shown(url)), _transaction(engine, write=True) as connection:
             _lock_all(connection)
             if not sa.inspect(connection).has_table(_ABOUT.name):
                 _METADATA.create_all(connection)
@@ -181,11 +191,11 @@ class Ledger:
         """Open a budget for a data set: ``epsilon`` (pure), ``epsilon`` with ``delta``, or ``rho``.
 
         ``omega`` admits truncated concentrated releases down to that order. A budget, once opened, cannot be changed:
-        what was promised stays promised.
+        what was promised stays promised. One for a second unit must be opened before the first release, or it would
+        not count what is already out.
         """
-        if not dataset.strip() or not dataset.isprintable() or len(dataset) > 200:
-            raise InputError(f"dataset must be a name of 1 to 200 printable characters, got {dataset!r}")
         budget = Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)
+        dataset = check_dataset(dataset)
         row = asdict(budget) | {"dataset": dataset, "unit": check_unit(unit), "omega": _finite(budget.omega)}
         with self._using(write=True) as connection:
             _lock_all(connection)
@@ -194,6 +204,11 @@ class Ledger:
                 raise BudgetError(
                     f"{dataset!r} has a budget for the unit {unit} already; a budget cannot be changed, as that would "
                     "change what was promised"
+                )
+            if any(account.spends for _, account in _accounts(connection, dataset)):
+                raise BudgetError(
+                    f"{dataset!r} has releases already, which a new budget would not count; open the budgets of both "
+                    "units before the first release"
                 )
             connection.execute(_BUDGETS.insert().values(**row, opened=_now()))
         return next(account for account in self.accounts(dataset) if account.unit == unit)
@@ -204,7 +219,7 @@ class Ledger:
             return [account for _, account in _accounts(connection, dataset)]
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Every charge, the oldest first."""
+        """Every charge, the oldest first, of one data set or of all."""
         query = sa.select(_CHARGES, _BUDGETS.c.dataset, _BUDGETS.c.unit.label("owner")).join_from(
             _CHARGES, _BUDGETS, _CHARGES.c.budget == _BUDGETS.c.id
         )
@@ -230,6 +245,7 @@ class Ledger:
     def dataset(self, name: str | None) -> str:
         """The data set to charge: the one named, or the only one there is."""
         known = sorted({account.dataset for account in self.accounts()})
+        name = None if name is None else check_dataset(name)
         if name is None and len(known) == 1:
             return known[0]
         if name is None or name not in known:
@@ -266,9 +282,14 @@ class Ledger:
             found = _accounts(connection, dataset, lock=True)
             if not found:
                 raise InputError(f"{dataset!r} has no budget in the ledger at {self.name}")
-            changed = fingerprint is not None and _changed(connection, [key for key, _ in found], fingerprint)
+            keys = [key for key, _ in found]
+            changed = fingerprint is not None and _changed(connection, keys, fingerprint)
+            others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
             for key, account in found:
-                spend = Spend.of(claim_for(account.unit))
+                claim = claim_for(account.unit)
+                if claim.unit != account.unit:
+                    raise BudgetError(f"a claim for a {claim.unit} cannot be charged to a budget for a {account.unit}")
+                spend = Spend.of(claim)
                 account.check(spend)
                 connection.execute(
                     _CHARGES.insert().values(
@@ -286,7 +307,7 @@ class Ledger:
                         digest=fingerprint.digest if fingerprint else None,
                     )
                 )
-        return Charge(release=release, dataset=dataset, data_changed=changed)
+        return Charge(release=release, dataset=dataset, data_changed=changed, also_as=others)
 
     @contextmanager
     def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
@@ -303,11 +324,13 @@ class Charge:
         release: the number under which the history has it.
         dataset: the data set that was charged.
         data_changed: whether the private data differs from that of the last release under this name.
+        also_as: other names under which the same data was released.
     """
 
     release: str
     dataset: str
     data_changed: bool
+    also_as: tuple[str, ...] = ()
 
 
 def ledger_url(place: str) -> sa.URL:
@@ -321,15 +344,22 @@ def ledger_url(place: str) -> sa.URL:
     if not place.strip():
         raise InputError("ledger must be a file or the address of a database, got nothing")
     if "://" not in place:
-        return sa.URL.create("sqlite", database=place)
-    problem = False
-    try:
+        if "password=" in place or "host=" in place:
+            raise InputError("ledger must be a file or an address such as postgresql://user@host/name")
+        return sa.URL.create("sqlite", database=str(Path(place).expanduser()))
+    url = None
+    with suppress(SQLAlchemyError, ValueError):  # the error would hold a password
         url = sa.make_url(place)
-    except (SQLAlchemyError, ValueError):
-        problem = True  # the error would hold a password
-    if problem or url.get_backend_name() not in ("sqlite", "postgresql"):
+    if url is None or url.drivername not in _DRIVERS or (url.query and url.drivername.startswith("sqlite")):
         raise InputError("ledger must be a file, or an address that begins with sqlite:/// or postgresql://")
-    return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
+    return url.set(drivername=_DRIVERS[url.drivername])
+
+
+def _shown(url: sa.URL) -> str:
+    """A ledger's place for messages, without user, password and options."""
+    if url.get_backend_name() == "sqlite":
+        return url.database or "a passing SQLite database"
+    return f"postgresql://{url.host or ''}/{url.database or ''}"
 
 
 def _engine(url: sa.URL) -> sa.Engine:
@@ -340,7 +370,8 @@ def _engine(url: sa.URL) -> sa.Engine:
             sa.event.listen(engine, "connect", _sqlite_connected)
             sa.event.listen(engine, "begin", _sqlite_begun)
             return engine
-        return sa.create_engine(url, poolclass=sa.pool.NullPool)
+        # Reading after the lock must see what others committed before it, whatever the server's default is.
+        return sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="READ COMMITTED")
     except ModuleNotFoundError:
         problem = "PostgreSQL needs the package psycopg: pip install 'peerveil[postgres]'"
     raise LedgerError(problem)
@@ -374,14 +405,14 @@ def _lock_all(connection: sa.Connection) -> None:
 
 @contextmanager
 def _translated(name: str) -> Iterator[None]:
-    problem = ""
+    problem = None
     try:
         yield
     except DBAPIError as error:
-        problem = next(iter(str(error.orig).splitlines()), "")
+        problem = next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
     except SQLAlchemyError as error:
         problem = type(error).__name__
-    if problem:
+    if problem is not None:
         raise LedgerError(f"the ledger at {name} cannot be used ({problem}); nothing was released")
 
 
@@ -392,9 +423,7 @@ def _accounts(connection: sa.Connection, dataset: str | None, *, lock: bool = Fa
     budgets = connection.execute(query.with_for_update() if lock else query).all()
     keys = [budget.id for budget in budgets]
     spends: dict[int, list[Spend]] = {key: [] for key in keys}
-    charges = sa.select(_CHARGES).order_by(_CHARGES.c.id)
-    if dataset is not None:
-        charges = charges.where(_CHARGES.c.budget.in_(keys))
+    charges = sa.select(_CHARGES).where(_CHARGES.c.budget.in_(keys)).order_by(_CHARGES.c.id)
     for charge in connection.execute(charges):
         spends[charge.budget].append(_spend(charge))
     return [
@@ -436,12 +465,25 @@ def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bo
     return last is not None and last != new.digest
 
 
-def _down(number: float) -> str:
-    """Six digits, rounded down: what is said to be left must be there."""
-    if number <= 0:
-        return "0"
-    digits = 5 - math.floor(math.log10(number))
-    return f"{math.floor(number * 10.0**digits + 1e-6) / 10.0**digits:.6g}"
+def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[str, ...]:
+    """Other data sets' names under which the same data was charged, with the same key."""
+    query = (
+        sa.select(_BUDGETS.c.dataset)
+        .join_from(_CHARGES, _BUDGETS, _CHARGES.c.budget == _BUDGETS.c.id)
+        .where(_CHARGES.c.digest == new.digest, _CHARGES.c.key == new.key, _CHARGES.c.budget.not_in(keys))
+    )
+    return tuple(sorted(set(connection.execute(query).scalars())))
+
+
+def check_dataset(name: str) -> str:
+    """The name of a data set, without spaces around it.
+
+    >>> check_dataset(" conf2026 ")
+    'conf2026'
+    """
+    if not name.strip() or not name.strip().isprintable() or len(name) > 200:
+        raise InputError(f"dataset must be a name of 1 to 200 printable characters, got {name!r}")
+    return name.strip()
 
 
 def _now() -> str:

@@ -141,3 +141,10 @@ def _charge(ledger: str, dataset: str | None, reviews: Reviews, weights: PublicW
             LedgerWarning,
             stacklevel=3,
         )
+    if charge.also_as:
+        warnings.warn(
+            f"the same reviews were released as {', '.join(map(repr, charge.also_as))} before; both budgets are spent "
+            "on the same reviewers, and neither counts the other's",
+            LedgerWarning,
+            stacklevel=3,
+        )
