@@ -65,6 +65,10 @@ class Curves:
         t = _second_pass(ascending, self.steps(total))[0]
         return t + self.centre, max(self._gap(noisy - t, t), 0.0)
 
+    def reach(self, d: Floats, t: Floats) -> float:
+        """The greatest value of ``d · (theta - t)`` over the set: how much further than ``t`` it goes."""
+        return self._gap(d, t - self.centre)
+
     def _gap(self, d: Floats, t: Floats) -> float:
         """The gap of ``t`` with residual ``d``: the greatest value of `d·(theta - t)` over the set.
 

@@ -121,7 +121,7 @@ def release(
     quantity: opt.Quantity = "ratings",
     unit: Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")] = "reviewer",
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -175,7 +175,7 @@ def release(
                     paper=public_paper,
                     ratings=public_ratings,
                 )
-        step("Drawing noise, bounding the truth from public data, projecting")
+        step("Drawing noise, bounding the truth from public data, estimating")
         made = make(
             reviews,
             public=visible,
@@ -183,7 +183,7 @@ def release(
             mechanism=mechanism,
             unit=unit,
             region=region,
-            estimator=estimator,
+            estimator=estimator or "safe",
             lone=opt.parse_lone(lone),
         )
         made.write_into(stage)
@@ -202,7 +202,7 @@ def refine(
     noise_scale: Annotated[float | None, typer.Option(help="Scale of its Laplace noise, where known.")] = None,
     words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -239,7 +239,7 @@ def refine(
         record = read_public(
             public, load=load, loads=stated, reviewers=reviewers, scale=scale, paper=paper, ratings=ratings
         )
-        step("Bounding the truth from public data, projecting")
+        step("Bounding the truth from public data, estimating")
         weights = weigh(record, quantity or "ratings", lone=opt.parse_lone(lone))
         made = sharpen(source, weights, mechanism=mechanism, region=region, estimator=estimator)
         made.write_into(stage)
@@ -279,6 +279,8 @@ def _report(made: Release, output: str, *, as_json: bool) -> None:
                     "quantity": made.quantity,
                     "reviewers": made.reviewers,
                     "guarantee": made.guarantee.summary,
+                    "estimator": made.estimator,
+                    "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
                     "notes": list(made.notes),
                 }
             )

@@ -26,7 +26,13 @@ Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]
 Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
-Estimator = Annotated[str, typer.Option(help="projection: never less accurate than the noisy vector.")]
+Estimator = Annotated[
+    str | None,
+    typer.Option(
+        help="safe (the default where the noise is known) | projection | bayes (best on average, without the promise "
+        "never to be less accurate than the noisy vector)."
+    ),
+]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
+from peerveil.estimation import check_estimator
 from peerveil.guarantee import check_unit
 from peerveil.mechanisms import Laplace
 from peerveil.private.noise import perturb
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
 from peerveil.record import PublicRecord
-from peerveil.refinement import assemble, check_estimator
+from peerveil.refinement import assemble
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import l1_sensitivity
@@ -29,7 +30,7 @@ def release(
     mechanism: Laplace,
     unit: str = "reviewer",
     region: str = "tight",
-    estimator: str = "projection",
+    estimator: str = "safe",
     lone: Lone = "refuse",
 ) -> Release:
     """Release the sorted means of reviewers' weights, privately.
@@ -41,7 +42,7 @@ def release(
         mechanism: e.g. ``Laplace(epsilon=1.0)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
-        estimator: how the noisy vector is refined.
+        estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
 
     >>> import peerveil as pv
