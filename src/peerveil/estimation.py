@@ -67,7 +67,7 @@ def estimate(
     evidence: Evidence | None,
     *,
     estimator: str = "safe",
-    family: Family | None = None,
+    model: Posterior | None = None,
 ) -> Estimate:
     """Estimate the sorted vector.
 
@@ -77,7 +77,7 @@ def estimate(
         region: a region of theirs.
         evidence: what the noise says, from its law; ``None`` where that is not known.
         estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
-        family: what the public record makes likely, if it is at hand; otherwise it is computed from the weights.
+        model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
 
     >>> import peerveil as pv
     >>> from peerveil.laws import LaplaceLaw
@@ -93,10 +93,7 @@ def estimate(
     projected = project(r, region)
     if evidence is None:
         return Estimate(values=projected.values, gap=projected.gap)
-    try:
-        model = (Family.of(weights) if family is None else family).given(evidence)
-    except RecordError:
-        model = None  # no assignment was found to draw from
+    model = _posterior(weights, evidence) if model is None else model
     if model is None:
         note = "No expected error could be computed; the values are the projection."
         return Estimate(values=projected.values, gap=projected.gap, notes=(note,))
@@ -105,6 +102,13 @@ def estimate(
         guess = _guess(model, projected, region, evidence, r)
         found = guess if estimator == "bayes" else nearest_safe(guess, projected, region, r)
     return Estimate(values=found.values, gap=found.gap, outlook=_outlook(found.values, model, region))
+
+
+def _posterior(weights: PublicWeights, evidence: Evidence) -> Posterior | None:
+    try:
+        return Family.of(weights).given(evidence)
+    except RecordError:
+        return None  # no assignment was found to draw from
 
 
 def _outlook(values: Floats, model: Posterior, region: Region) -> Outlook:
@@ -150,7 +154,8 @@ def _trust(mean: Floats, model: Posterior, p: Floats, region: Region, *, deviati
 def degrees_of_freedom(t: Floats, region: Region) -> int:
     """In how many directions a projection on a region moves with the vector that is projected.
 
-    Runs of equal entries move as one. Each bound that is attained takes one direction away.
+    Runs of equal entries move as one, unless a bound holds them. A sum that is at its bound takes one direction away
+    from the runs since the last such sum.
 
     >>> import peerveil as pv
     >>> region = pv.region(pv.PublicWeights.from_rows([[0, 4], [0, 4], [0, 4]], load=2), "baseline")
@@ -167,10 +172,12 @@ def degrees_of_freedom(t: Floats, region: Region) -> int:
     for bound, of_largest in zip(region.sums(), (False, False, True, True), strict=True):
         count = n - ends if of_largest else ends
         sums = running[-1] - running[ends] if of_largest else running[ends]
-        known = np.isfinite(bound[count])
+        known = np.isfinite(bound[count]) & (count > 0)
         tied[known] |= np.abs(sums + count * t[0] - bound[count])[known] <= slack * n
-    tied[-1] = tied[-1] or region.total[0] == region.total[1]
-    return max(0, int(np.count_nonzero(free)) - int(np.count_nonzero(tied & free)))
+    total = running[-1] + n * t[0]
+    tied[-1] = tied[-1] or min(total - region.total[0], region.total[1] - total) <= slack * n
+    upto = np.concatenate(([0], np.cumsum(free)[tied]))
+    return int(np.sum(np.maximum(np.diff(upto) - 1, 0)) + np.count_nonzero(free) - upto[-1])
 
 
 def nearest_safe(guess: Projection, projected: Projection, region: Region, r: Floats) -> Projection:

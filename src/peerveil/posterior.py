@@ -75,7 +75,7 @@ class EntryNoise:
     @cached_property
     def reach(self) -> float:
         """The noise's deviation."""
-        return self.law.deviation
+        return np.float64(self.law.deviation)  # which overflows to infinity, not to an exception
 
     def expected(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
         """The expected log likelihood, its gradient, and minus its second derivatives."""
@@ -161,9 +161,10 @@ class Normals:
         for _ in range(_STEPS):
             tried = found.moved(step)
             gain = (tried.bound - found.bound)[:, None]
-            if not (gain > 1e-3).any() and not (gain < -1e-3).any():
-                break
+            matters = found.bound > found.bound.max() - 20  # the others are out of the question
             found = found.replaced(tried, gain > 0)
+            if not (np.abs(gain[matters]) > 0.01).any():
+                break
             step = np.where(gain > 0, np.minimum(1.0, 1.5 * step), step / 3)
         return found.bound, found.mean, found.variance
 
@@ -180,7 +181,7 @@ class _Fit:
     @classmethod
     def start(cls, laws: Normals, evidence: Evidence) -> _Fit:
         """As if the noise were normal."""
-        precision = np.full(laws.rest.shape, evidence.reach**-2)
+        precision = np.full(laws.rest.shape, np.float64(evidence.reach) ** -2)
         return cls(laws, evidence, precision, precision * (evidence.centre - laws.mean))
 
     def moved(self, step: Floats) -> _Fit:
@@ -212,16 +213,15 @@ class _Fit:
         damped = 1 + self.precision * laws.rest
         seen = self.precision / damped
         M = scale[:, :, None] * ((Bt * laws.gather(seen)[:, None, :]) @ B) * scale[:, None, :]
-        size, axes = np.linalg.eigh(M)
-        size = np.maximum(size, 0.0)
+        M[:, range(B.shape[2]), range(B.shape[2])] += 1.0
+        inverse = scale[:, :, None] * np.linalg.inv(M) * scale[:, None, :]
         pull = self.pull / damped
-        inner = np.einsum("jk,jkl->jl", scale * onto(pull), axes) / (1 + size)
-        dual = pull - seen * out_of(scale * np.einsum("jl,jkl->jk", inner, axes))
+        dual = pull - seen * out_of(np.einsum("jk,jkl->jl", onto(pull), inverse))
         moved = laws.rest * dual + out_of(scale**2 * onto(dual))
-        shared = (B @ (scale[:, :, None] * axes / np.sqrt(1 + size)[:, None, :])) ** 2
-        variance = laws.rest / damped + laws.spread(shared.sum(axis=2)) / damped**2
+        shared = np.maximum(np.sum((B @ inverse) * B, axis=2), 0.0)
+        variance = laws.rest / damped + laws.spread(shared) / damped**2
         far = np.sum(moved * dual - self.precision * variance + np.log(damped), axis=1)
-        return laws.mean + moved, variance, 0.5 * (far + np.sum(np.log1p(size), axis=1))
+        return laws.mean + moved, variance, 0.5 * (far + np.linalg.slogdet(M)[1])
 
     @property
     def mean(self) -> Floats:

@@ -25,8 +25,8 @@ from peerveil.record import Floats, Ints
 from peerveil.weights import PublicWeights
 
 #: Numbers drawn for each leniency, at most; the number of draws follows from it.
-_NUMBERS = 400_000
-_MOST_DRAWS, _FEWEST_DRAWS = 200, 4
+_NUMBERS = 300_000
+_MOST_DRAWS, _FEWEST_DRAWS = 120, 4
 
 #: How often clashes are swapped away at once before a draw is dealt paper by paper instead.
 _ROUNDS = 20
@@ -55,8 +55,12 @@ class Ensemble:
     def modes(self, most: int) -> tuple[Floats, Floats]:
         """The covariance as a few columns ``B`` and what is left, entry by entry: ``B B' + diag(rest)``."""
         centred = (self.vectors - self.mean) / np.sqrt(max(len(self.vectors) - 1, 1))
-        _, axes = np.linalg.eigh(centred @ centred.T)
-        modes = centred.T @ axes[:, ::-1][:, : min(most, centred.shape[1])]
+        draws, n = centred.shape
+        if draws < n:
+            modes = centred.T @ np.linalg.eigh(centred @ centred.T)[1][:, ::-1][:, :most]
+        else:
+            size, axes = np.linalg.eigh(centred.T @ centred)
+            modes = (axes * np.sqrt(np.maximum(size, 0.0)))[:, ::-1][:, :most]
         rest = np.sum(centred**2, axis=0) - np.sum(modes**2, axis=1)
         return modes, np.maximum(rest, 0.0)
 
