@@ -73,6 +73,28 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", "peerveil", *arguments], text=True, **options)
 
 
+def test_estimators_are_chosen_and_the_error_to_expect_is_shown(run: Run) -> None:
+    refine = ["refine", "noisy.txt", "--public", "public.csv", "--load", "2"]
+    for number, (options, estimator) in enumerate(
+        (
+            (["--noise-scale", "2"], "safe"),
+            (["--noise-scale", "2", "--estimator", "bayes"], "bayes"),
+            (["--noise-scale", "2", "--estimator", "projection"], "projection"),
+            ([], "projection"),
+        )
+    ):
+        said = json.loads(run(*refine, *options, "--json", "-o", f"out{number}").out)
+        assert said["estimator"] == estimator
+        assert (said["expected_rmse"] is None) == (not options)
+        assert pv.Release.load(f"out{number}").estimator == estimator
+    shown = run(*refine, "--noise-scale", "2", "-o", "shown").out
+    assert "expected error" in shown
+    assert "90 % bands" in shown
+    failed = run(*refine, "--estimator", "safe", "-o", "failed")
+    assert failed.code == 2
+    assert "state it with --noise-scale" in failed.err
+
+
 def everything_under(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 

@@ -106,6 +106,8 @@ def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) ->
     )
     assert made.guarantee.epsilon == 0.7
     assert made.guarantee.unit == unit
+    assert made.estimator == "safe"
+    assert made.outlook is not None
     assert made.values.sum() == pytest.approx(15 if quantity == "ratings" else 0, abs=1e-8)
     made.save(tmp_path / "out")
     again = pv.Release.load(tmp_path / "out")
@@ -114,7 +116,7 @@ def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) ->
     assert lines[0] == ",".join(COLUMNS)
     assert [float(cell) for cell in lines[1].split(",")] == [
         1,
-        *(v[0] for v in (made.values, made.noisy, made.lower, made.upper)),
+        *(v[0] for v in (made.values, made.noisy, made.lower, made.upper, made.outlook.lower, made.outlook.upper)),
     ]
 
 

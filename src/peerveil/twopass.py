@@ -51,8 +51,17 @@ class Curves:
             return None
         low, high = region.lower[0], region.upper[-1]
         t = np.maximum.accumulate(t.clip(low - centre, high - centre))
-        gap = blocks.gap(t, pushed, self.total) + self._first_gap(noisy, blocks, t, pushed)
+        reached = np.cumsum(t * blocks.size)
+        gap = blocks.reach(pushed, reached, self.total) + self._first_gap(noisy, blocks, t, pushed)
         return np.repeat((t + centre).clip(low, high), blocks.size), max(gap, 0.0)
+
+    def reach(self, direction: Floats, t: Floats) -> float:
+        """The greatest value of ``direction · (theta - t)`` over the set: how much further than ``t`` it goes."""
+        blocks = self._blocks(direction)
+        centred = t - self.centre
+        reached = np.cumsum(centred)[blocks.ends[1:] - 1]
+        rest = (np.repeat(blocks.value, blocks.size) - direction) @ centred
+        return blocks.reach(blocks.value, reached, self.total) + float(rest)
 
     def _first_gap(self, noisy: Floats, blocks: Blocks, t: Floats, pushed: Floats) -> float:
         """A bound on the product of what the first pass left over with `theta - t`, over the set.
@@ -135,21 +144,21 @@ class Blocks:
             return high
         return float(brentq(slope, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=200))
 
-    def gap(self, t: Floats, pushed: Floats, between: tuple[float, float]) -> float:
-        """The greatest value of `pushed·(theta - t)` over the set.
+    def reach(self, direction: Floats, reached: Floats, between: tuple[float, float]) -> float:
+        """The greatest value of `D·(theta - t)` over the set, with `D` ascending, a value a block.
 
-        At a total `S` it is `D_n S - sum (D_{i+1} - D_i) max(P_i, S - R_{n-i})` with `D` what was pushed: concave and
-        piecewise linear in `S`. It is measured from `t`, so that nothing cancels.
+        At a total `S` it is `D_n S - sum (D_{i+1} - D_i) max(P_i, S - R_{n-i})`: concave and piecewise linear in `S`.
+        It is measured from the running sums `reached` of `t` after each block, so that nothing cancels.
         """
-        jumps, reached = pushed[1:] - pushed[:-1], np.cumsum(t * self.size)
+        jumps = direction[1:] - direction[:-1]
         inner, mirrored = self.least[1:-1], self.top_most[1:-1]
         low, high = between
         best = low
         if low < high:
             turns = np.clip(inner + mirrored, low, high)
             order = np.argsort(turns)
-            slope = pushed[-1] - np.cumsum(jumps[order])
+            slope = direction[-1] - np.cumsum(jumps[order])
             place = int(np.argmax(slope <= 0)) if (slope <= 0).any() else -1
-            best = low if pushed[-1] <= 0 else high if place < 0 else float(turns[order][place])
+            best = low if direction[-1] <= 0 else high if place < 0 else float(turns[order][place])
         above = reached[:-1] - np.maximum(inner, best - mirrored)
-        return float(pushed[-1] * (best - reached[-1]) + jumps @ above)
+        return float(direction[-1] * (best - reached[-1]) + jumps @ above)

@@ -154,7 +154,7 @@ def release(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="Which data set's budget to charge.")] = None,
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -225,7 +225,7 @@ def release(
                     criteria=graded,
                     missing_criteria=gaps,
                 )
-        step("Drawing noise, bounding the truth from public data, projecting")
+        step("Drawing noise, bounding the truth from public data, estimating")
         with _telling_warnings():
             made = make(
                 reviews,
@@ -234,7 +234,7 @@ def release(
                 mechanism=noise,
                 unit=unit,
                 region=region,
-                estimator=estimator,
+                estimator=estimator or "safe",
                 lone=opt.parse_lone(lone),
                 ledger=ledger,
                 dataset=dataset,
@@ -263,7 +263,7 @@ def refine(
     noise_bound: opt.NoiseBound = None,
     words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -311,7 +311,7 @@ def refine(
             criteria=graded,
             missing_criteria=gaps,
         )
-        step("Bounding the truth from public data, projecting")
+        step("Bounding the truth from public data, estimating")
         weights = weigh(record, quantity or "ratings", lone=opt.parse_lone(lone))
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage)
@@ -434,6 +434,8 @@ def _report(made: Release, output: str, *, as_json: bool) -> None:
                     "quantity": made.quantity,
                     "reviewers": made.reviewers,
                     "guarantee": made.guarantee.summary,
+                    "estimator": made.estimator,
+                    "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
                     "notes": list(made.notes),
                 }
             )

@@ -54,6 +54,7 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
                 for kind, words in REGIONS:
                     values = project(made.noisy, region(weights, kind)).values
                     errors[f"projected on {words}"] = _rmse(values, truth)
+                errors[f"released: {made.estimator}"] = _rmse(made.values, truth)
             (stage / quantity).mkdir()
             made.write_into(stage / quantity)
             shown += [

@@ -30,7 +30,13 @@ Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]
 Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
-Estimator = Annotated[str, typer.Option(help="projection: never less accurate than the noisy vector.")]
+Estimator = Annotated[
+    str | None,
+    typer.Option(
+        help="safe (the default where the noise is known) | projection | bayes (best on average, without the promise "
+        "never to be less accurate than the noisy vector)."
+    ),
+]
 Unit = Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")]
 MechanismName = Annotated[
     str, typer.Option("--mechanism", help="laplace | gaussian | sinh-normal", rich_help_panel="Noise")
@@ -100,6 +106,7 @@ _PHRASES = {
     "or scale= with bound=": "or --noise-scale with --noise-bound",
     "or scale=, one of": "or --noise-scale, one of",
     "missing_criteria='leave-out'": "--missing-criteria leave-out",
+    "state it with the mechanism": "state it with --noise-scale",
 }
 _NAMES = (
     *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),

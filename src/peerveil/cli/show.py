@@ -58,6 +58,9 @@ def release_panel(release: Release) -> Panel:
     facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
     facts.add_row("promise", release.guarantee.promise)
     facts.add_row("limits", NOT_PROTECTED)
+    if release.outlook is not None:
+        facts.add_row("expected error", release.outlook.summary)
+        facts.add_row("assuming", release.outlook.assumption)
     for note in release.notes:
         facts.add_row("note", note)
     title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")

@@ -6,6 +6,7 @@ import warnings
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
+from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
 from peerveil.mechanisms import OWN, OwnMechanism, SinhNormal
 from peerveil.private.noise import Prepared, prepare
@@ -13,7 +14,7 @@ from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
-from peerveil.refinement import assemble, check_estimator
+from peerveil.refinement import assemble
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
@@ -28,7 +29,7 @@ def release(
     mechanism: OwnMechanism,
     unit: str = "reviewer",
     region: str = "tight",
-    estimator: str = "projection",
+    estimator: str = "safe",
     lone: Lone = "refuse",
     name: str | None = None,
     ledger: str | None = None,
@@ -46,7 +47,7 @@ def release(
         mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
-        estimator: how the noisy vector is refined.
+        estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
         name: what to call a quantity given as a function; the function's name by default.
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
