@@ -36,7 +36,9 @@ LAYERS = [
     ["sensitivity", "budget", "estimation"],
     ["mechanisms"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files"],
+    ["refinement", "noisy_files", "experiments"],
+    ["charts"],
+    ["sweep_files"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")
