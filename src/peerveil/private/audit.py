@@ -21,7 +21,7 @@ from peerveil.errors import InputError
 from peerveil.guarantee import DELTA, Guarantee, Unit, check_unit
 from peerveil.laws import Law
 from peerveil.mechanisms import OwnMechanism, mechanism_from
-from peerveil.private.release import release
+from peerveil.private.release import perturb
 from peerveil.private.reviews import Reviews
 from peerveil.private.truth import true_vector
 from peerveil.record import Floats
@@ -197,21 +197,23 @@ class _Task:
 
 
 def _release_often(task: _Task, _: np.random.SeedSequence) -> tuple[Floats, tuple[Guarantee, dict[str, object]]]:
-    """Release a record many times; the noisy vectors, the claim and the mechanism. Seeds are no use: noise is real."""
+    """Release a record many times, by the path of every release up to the noise, which refining cannot undo.
+
+    Returns the noisy vectors, the claim and the mechanism. Seeds are of no use: noise is real.
+    """
     made = [
-        release(
+        perturb(
             task.reviews,
             public=task.public,
+            quantity="ratings",
             mechanism=task.mechanism,
             unit=task.unit,
-            # What follows the noise cannot make it less private, and the audit sees the noise itself.
-            region="baseline",
-            estimator="projection",
+            region="baseline",  # it has no part in the noise
             accept_float_noise=True,
         )
         for _ in range(task.draws)
     ]
-    return np.stack([one.noisy for one in made]), (made[0].guarantee, made[0].mechanism)
+    return np.stack([one.noisy for one in made]), (made[0].guarantee, made[0].mechanism.describe())
 
 
 @dataclass(frozen=True)

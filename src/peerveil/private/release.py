@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
@@ -13,9 +14,9 @@ from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
 from peerveil.quantities import Lone, Quantity
-from peerveil.record import PublicRecord
+from peerveil.record import Floats, PublicRecord
 from peerveil.refinement import assemble
-from peerveil.regions import check_region
+from peerveil.regions import Region, check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
 from peerveil.weights import PublicWeights, weigh
@@ -63,6 +64,65 @@ def release(
     >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
     True
     """
+    made = perturb(
+        reviews,
+        public=public,
+        quantity=quantity,
+        mechanism=mechanism,
+        unit=unit,
+        region=region,
+        lone=lone,
+        name=name,
+        ledger=ledger,
+        dataset=dataset,
+        accept_float_noise=accept_float_noise,
+        estimator=estimator,
+    )
+    return made.refined(estimator)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Perturbed:
+    """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private."""
+
+    noisy: Floats
+    weights: PublicWeights
+    bounds: Region
+    mechanism: OwnMechanism
+    guarantee: Guarantee
+    public: str
+    notes: tuple[str, ...]
+
+    def refined(self, estimator: str) -> Release:
+        """What is published of it."""
+        return assemble(
+            self.noisy,
+            self.weights,
+            mechanism=self.mechanism,
+            guarantee=self.guarantee,
+            public=self.public,
+            bounds=self.bounds,
+            estimator=estimator,
+            notes=self.notes,
+        )
+
+
+def perturb(
+    reviews: Reviews,
+    *,
+    public: str | PublicRecord | None,
+    quantity: Quantity,
+    mechanism: OwnMechanism,
+    unit: str,
+    region: str,
+    lone: Lone = "refuse",
+    name: str | None = None,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    accept_float_noise: bool = False,
+    estimator: str = "safe",
+) -> Perturbed:
+    """The private part of a release: check everything, charge the ledger, draw the noise. Arguments as in a release."""
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
     if not isinstance(mechanism, tuple(OWN.values())):
@@ -89,14 +149,13 @@ def release(
     truth = noise.checked(true_vector(reviews, quantity, record=record, lone=lone))
     if ledger is not None:
         _charge(ledger, dataset, reviews, weights, noise)
-    return assemble(
-        noise.draw(truth),
-        weights,
+    return Perturbed(
+        noisy=noise.draw(truth),
+        weights=weights,
+        bounds=bounds,
         mechanism=noise.mechanism,
         guarantee=noise.guarantee,
         public=_public_words(public, record),
-        bounds=bounds,
-        estimator=estimator,
         notes=record.notes,
     )
 
@@ -140,12 +199,12 @@ def _charge(ledger: str, dataset: str | None, reviews: Reviews, weights: PublicW
             f"the reviews differ from those last released as {charge.dataset!r}; if they are of another conference, "
             "they were charged to the wrong budget",
             LedgerWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if charge.also_as:
         warnings.warn(
             f"the same reviews were released as {', '.join(map(repr, charge.also_as))} before; both budgets are spent "
             "on the same reviewers, and neither counts the other's",
             LedgerWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
