@@ -17,9 +17,10 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors"],
-    ["loads", "files", "tables"],
+    ["loads", "files", "tables", "unpacking"],
+    ["scores", "json_files"],
     ["table_files"],
-    ["record"],
+    ["record", "looking"],
     ["weights", "assignment", "public_files", "laws"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],
     ["regions.baseline"],
@@ -30,7 +31,7 @@ LAYERS = [
     ["projection", "guarantee"],
     ["mechanisms", "sensitivity"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files"],
+    ["refinement", "noisy_files", "exports"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

@@ -21,6 +21,25 @@ EXPLAIN_PUBLIC = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What reading a file showed, in counts that name nobody. For the chair's eyes: it is never published.
+
+    Attributes:
+        format: the format the file was read as.
+        why: what showed that it has this format.
+        left_out: what was left out, and why.
+        shows: what the file shows about which scores are public; it decides nothing.
+        problems: what the chair should look at.
+    """
+
+    format: str = ""
+    why: str = ""
+    left_out: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reviews:
     """All reviews of a conference, with reviewers as bare numbers: names are forgotten on reading.
@@ -40,6 +59,7 @@ class Reviews:
     score: Floats
     scale: tuple[float, float] | None = None
     notes: tuple[str, ...] = field(default=())
+    report: Report = field(default=Report())
 
     def __post_init__(self) -> None:
         for name in ("paper", "reviewer", "score"):
@@ -47,11 +67,11 @@ class Reviews:
         if not np.isfinite(self.score).all():
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
-        order = np.lexsort((self.reviewer, self.score, self.paper))
-        if not np.array_equal(order, np.arange(order.size)):
+        if not _ascend(self.paper, self.score, self.reviewer):
             raise RecordError("reviews must be sorted by paper, score and reviewer")
         pairs = self.paper * (int(self.reviewer.max(initial=0)) + 1) + self.reviewer
-        if np.unique(pairs).size < pairs.size:
+        pairs.sort()
+        if (pairs[1:] == pairs[:-1]).any():
             raise RecordError("a reviewer has two reviews of one paper; keep one of them")
 
     @classmethod
@@ -63,6 +83,7 @@ class Reviews:
         *,
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
+        report: Report = Report(),  # noqa: B008 - it cannot change
     ) -> Reviews:
         """Reviews from parallel columns in any order."""
         papers, reviewers = _names("papers", papers), _names("reviewers", reviewers)
@@ -80,6 +101,7 @@ class Reviews:
             score=score[order],
             scale=scale,
             notes=notes,
+            report=report,
         )
 
     @property
@@ -174,6 +196,16 @@ class Reviews:
         )
 
 
+def _ascend(*keys: Ints | Floats) -> bool:
+    """Whether rows ascend by the first key, then by the next, and so on."""
+    tied = np.ones(max(0, keys[0].size - 1), dtype=bool)
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
+
+
 def _shown(paper: str) -> str:
     """A paper's name for a message; a name with an @ may be a person's, in a column taken for papers by mistake."""
     return "(name not shown)" if "@" in paper else repr(paper)
@@ -181,6 +213,8 @@ def _shown(paper: str) -> str:
 
 def _names(column: str, values: Sequence[object]) -> list[str]:
     """Names as text; what is no name is pointed at, never shown."""
+    if set(map(type, values)) <= {str}:
+        return list(map(str, values))
     for place, value in enumerate(values, 1):
         if not isinstance(value, str | Real) or value != value:  # noqa: PLR0124 - only not-a-number differs from itself
             raise RecordError(f"entry {place} of {column} is neither text nor a number")
@@ -188,6 +222,8 @@ def _names(column: str, values: Sequence[object]) -> list[str]:
 
 
 def _numbers(values: Sequence[float] | Floats) -> Floats:
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
+        return values
     numbers = [_number(value) for value in values]
     for place, number in enumerate(numbers, 1):
         if number is None:
@@ -204,4 +240,4 @@ def _number(value: Any) -> float | None:
 
 def _codes(values: Sequence[str], names: Sequence[str]) -> Ints:
     code = {name: i for i, name in enumerate(names)}
-    return np.fromiter((code[value] for value in values), dtype=np.int64, count=len(values))
+    return np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))

@@ -1,0 +1,421 @@
+"""Platforms' exports: what is written is read back, what is not a review is left out, what is no export is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import peerveil as pv
+from peerveil.exports import KINDS, PRIVATE, Cast, Style, export
+from peerveil.private.readers import openreview_live, read
+from peerveil.private.readers.protocol import Choices
+from peerveil.simulate import Conference, synthetic_conference
+
+EASYCHAIR = tuple(kind for kind in PRIVATE if kind.startswith("easychair"))
+LEFT_OUT = {
+    "table": (),
+    "openreview": ("1 metareviews", "1 reviews that were deleted"),
+    "openreview-v1": ("1 metareviews", "1 reviews that were deleted"),
+    "hotcrp": ("1 reviews without a score",),
+    "hotcrp-scores": (),
+    "hotcrp-batch": ("1 reviews that were not submitted",),
+    "hotcrp-json": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
+    "hotcrp-rqc": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
+    **dict.fromkeys(EASYCHAIR, ("1 older versions of reviews",)),
+    "cmt": ("1 reviews without a score",),
+}
+
+# Anything a name may hold, but for what no XML can: control characters, half characters.
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), include_characters="\n\"',;\t"),
+    min_size=1,
+    max_size=12,
+).filter(lambda name: name.strip())
+STYLES = st.builds(
+    Style,
+    separator=st.sampled_from(",;\t|"),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    mark=st.booleans(),
+    packed=st.booleans(),
+    comma=st.booleans(),
+)
+
+
+@st.composite
+def conferences(draw: st.DrawFn) -> Conference:
+    """Any assignment of up to five papers to up to six reviewers, with whole or half points."""
+    papers, reviewers = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    pairs = [(p, a) for p in range(papers) for a in range(reviewers)]
+    chosen = set(draw(st.lists(st.sampled_from(pairs)))) | {(p, p % reviewers) for p in range(papers)}
+    chosen |= {(a % papers, a) for a in range(reviewers)}
+    points = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, 1.5, 2.5])
+    rows = [(p, a, draw(points)) for p, a in draw(st.permutations(sorted(chosen)))]
+    paper, reviewer, score = zip(*rows, strict=True)
+    return Conference(paper=np.array(paper), reviewer=np.array(reviewer), score=np.array(score), scale=(1, 5))
+
+
+@st.composite
+def casts(draw: st.DrawFn, conference: Conference) -> Cast:
+    count = int(conference.reviewer.max()) + 1
+    names = draw(
+        st.lists(NAMES, min_size=count, max_size=count, unique_by=lambda name: " ".join(name.casefold().split()))
+    )
+    parts = st.from_regex(r"[a-zA-Z0-9.é+]{1,6}", fullmatch=True)
+    local = draw(st.lists(parts, min_size=count, max_size=count, unique_by=str.casefold))
+    emails = [f"{part}@ex.org" for part in local]
+    return replace(Cast.invent(conference), names=names, emails=emails)
+
+
+def holdings(reviews: pv.Reviews) -> Counter[frozenset[tuple[int, float]]]:
+    """What each reviewer holds, whatever they are called: papers by their number."""
+    number = [int(re.sub(r"\D", "", name)) for name in reviews.papers]
+    held: dict[int, set[tuple[int, float]]] = {}
+    for p, a, x in zip(reviews.paper.tolist(), reviews.reviewer.tolist(), reviews.score.tolist(), strict=True):
+        held.setdefault(a, set()).add((number[p], x))
+    return Counter(map(frozenset, held.values()))
+
+
+def expected(conference: Conference, owner: Any = None) -> Counter[frozenset[tuple[int, float]]]:
+    held: dict[int, set[tuple[int, float]]] = {}
+    for p, a, x in zip(conference.paper.tolist(), conference.reviewer.tolist(), conference.score.tolist(), strict=True):
+        held.setdefault(a if owner is None else owner[a], set()).add((p + 1, x))
+    return Counter(map(frozenset, held.values()))
+
+
+def written(folder: str | Path, conference: Conference, kind: str, **how: Any) -> Path:
+    name, data = export(conference, kind, **how)
+    path = Path(folder) / name
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
+    conference = data.draw(conferences())
+    cast, style = data.draw(casts(conference)), data.draw(STYLES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, conference, kind, cast=cast, style=style)
+        person = "subreviewer" if kind in EASYCHAIR else None
+        reviews = read(path, person=person, scale=(1, 5))
+        assert holdings(reviews) == expected(conference)
+        assert reviews.report.left_out == LEFT_OUT[kind]
+        assert reviews.report.format == ("csv" if kind == "table" else kind.partition("-")[0])
+        if kind in EASYCHAIR:
+            assert holdings(read(path, person="member")) == expected(conference, cast.members)
+            if len(set(cast.members)) < len(cast.members):
+                with pytest.raises(pv.FileError, match=r"person='member'.*person='subreviewer'"):
+                    read(path)
+            else:
+                assert holdings(read(path)) == expected(conference)
+
+
+@pytest.fixture(scope="module")
+def conference() -> Conference:
+    return synthetic_conference(reviewers=20, load=3, reviews_per_paper=3, rng=np.random.default_rng(3))
+
+
+def test_every_export_has_a_name_of_its_own() -> None:
+    assert len({name for name, _ in KINDS.values()}) == len(KINDS)
+    with pytest.raises(pv.InputError, match="export must be one of table, openreview"):
+        export(synthetic_conference(reviewers=4, rng=np.random.default_rng(0)), "word")
+
+
+ANONYMOUS = {
+    "OpenReview's": [f"Ex.org/2026/Conference/Submission{p}/Reviewer_Ab{c}d" for p in range(6) for c in "XY"],
+    "bare": [f"Reviewer_{p}b{c}d" for p in range(6) for c in "XY"],
+    "numbers": [f"{i}" for _ in range(6) for i in (1, 2)],
+    "numbered": [f"Reviewer #{i}" for _ in range(6) for i in (1, 2)],
+    "letters": [c for _ in range(6) for c in "AB"],
+    "by paper": [f"{p}{c}" for p in range(6) for c in "AB"],
+    "opaque": [f"{p:08x}{c}" for p in range(700, 706) for c in "AB"],
+    "old": [f"AnonReviewer{i}" for _ in range(6) for i in (1, 2)],
+}
+
+
+@pytest.mark.parametrize("kind", ANONYMOUS)
+def test_ids_given_anew_on_every_paper_are_refused(kind: str) -> None:
+    frame = pl.DataFrame({"paper": [p for p in range(6) for _ in "AB"], "reviewer": ANONYMOUS[kind], "score": [3] * 12})
+    with pytest.raises(pv.FileError, match=r"column 'reviewer': .*people=.*ids='people'") as caught:
+        read(frame)
+    assert not any(name in str(caught.value) for name in ANONYMOUS[kind] if len(name) > 1)
+    assert read(frame, ids="people").score.size == 12
+    with pytest.raises(pv.InputError, match="ids must be 'people'"):
+        read(frame, ids="robots")
+
+
+def test_few_numbers_on_many_papers_are_refused_even_with_gaps() -> None:
+    papers = [p for p in range(30) for _ in range(2)]
+    frame = pl.DataFrame({"paper": papers, "reviewer": [1, 2, 1, 3] * 15, "score": [3] * 60})
+    with pytest.raises(pv.FileError, match="numbered on each paper"):
+        read(frame)
+
+
+@pytest.mark.parametrize(
+    "reviewers", [["a@x.org", "b@x.org"] * 6, [f"p{i}@x.org" for i in range(12)], list("xyz") * 4, [7, 9, 13, 22] * 3]
+)
+def test_ids_of_people_are_taken(reviewers: list[Any]) -> None:
+    papers = [p for p in range(6) for _ in "AB"]
+    assert read(pl.DataFrame({"paper": papers, "reviewer": reviewers, "score": [3] * 12})).score.size == 12
+
+
+def test_letters_need_a_declared_order(tmp_path: Path) -> None:
+    rows = "".join(
+        f'{p},T,{p}A,N,{n}@x.org,"{s}"\n'
+        for p, n, s in [(1, "a", "A"), (1, "b", "C. Weak"), (2, "a", "B"), (2, "b", "")]
+    )
+    path = tmp_path / "h.csv"
+    path.write_text("paper,title,review,reviewername,email,Overall merit\n" + rows)
+    with pytest.raises(pv.FileError, match=r"line 2, column 'Overall merit': text .*symbols='D<C<B<A'"):
+        read(path)
+    with pytest.raises(pv.FileError, match=r"line 3, column 'Overall merit': text .* none of the declared symbols"):
+        read(path, symbols="B<A")
+    for symbols in ("D<C<B<A", ["D", "C", "B", "A"], {"A": 4, "B": 3, "C": 2, "D": 1}, "A=4, B=3, C=2, D=1"):
+        reviews = read(path, symbols=symbols)
+        assert (reviews.score.tolist(), reviews.scale) == ([2, 4, 3], (1, 4))
+        assert reviews.report.left_out == ("1 reviews without a score",)
+    for wrong in ("A", "A<A", "A=1,A=2", "A=x,B=1", {"A": 1, "B": 1}, 5, [1, 2]):
+        with pytest.raises(pv.InputError, match="symbols must be"):
+            read(path, symbols=wrong)  # type: ignore[arg-type]
+
+
+def test_reversed_numbers_can_be_declared_too() -> None:
+    frame = pl.DataFrame({"paper": [1, 1, 2], "reviewer": ["a", "b", "a"], "score": ["1: best", "3", "2.0"]})
+    assert read(frame, symbols="3<2<1").score.tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize("cell", ["7,5", " 7,5 ", "7.5", "7,5: good", "7.5 good", "7,50"])
+def test_decimal_commas(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"paper;reviewer;score\np;ann;{cell}\np;bob;3\n")
+    assert read(path).score.tolist() == [3, 7.5]
+
+
+def test_addresses_differ_by_more_than_case(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("pid,review,email,Overall merit\n1,1A,Ann@X.org,3\n2,2A,ann@x.org,4\n2,2B,bob@x.org,4\n")
+    assert read(path).reviewers == 2
+
+
+def test_openreview_needs_to_know_who_is_behind_a_signature(tmp_path: Path, conference: Conference) -> None:
+    dump = json.loads(export(conference, "openreview")[1])
+    notes, groups = tmp_path / "notes.json", tmp_path / "groups.json"
+    notes.write_text(json.dumps(dump["notes"]))
+    groups.write_text(json.dumps({"groups": dump["groups"]}))
+    with pytest.raises(pv.FileError, match=r"60 of 60 reviews have anonymous signatures.*groups.*people=") as caught:
+        read(notes)
+    assert "Reviewer_" not in str(caught.value)
+    assert holdings(read(notes, people=groups)) == expected(conference)
+    pairs = [(group["id"], group["members"][0]) for group in dump["groups"] if group["members"]]
+    table = pl.DataFrame(pairs, schema=["signature", "profile"], orient="row")
+    assert holdings(read(notes, people=table)) == expected(conference)
+    groups.write_text(json.dumps(dict(pairs)))
+    assert holdings(read(notes, people=groups)) == expected(conference)
+    lines = tmp_path / "notes.jsonl"
+    lines.write_text("\n".join(map(json.dumps, dump["notes"])))
+    assert holdings(read(lines, people=table)) == expected(conference)
+    flat = tmp_path / "flat.json"
+    flat.write_text(json.dumps([reply for note in dump["notes"] for reply in note["details"]["replies"]]))
+    assert holdings(read(flat, people=table)) == expected(conference)
+
+
+def test_openreview_profiles_make_people_one(tmp_path: Path, conference: Conference) -> None:
+    dump = json.loads(export(conference, "openreview")[1])
+    for i, group in enumerate(dump["groups"][1:]):
+        if i % 2:
+            group["members"] = [f"~{group['members'][0].partition('@')[0]}1"]
+    names = {f"reviewer-{j:04d}" for j in range(1, 21)}
+    path = tmp_path / "notes.json"
+    path.write_text(json.dumps(dump))
+    split = read(path)
+    assert split.reviewers > 20
+    assert "some reviewers go by a profile" in split.report.problems[0]
+    dump["profiles"] = [
+        {"id": f"~{n}1", "content": {"names": [{"username": f"~{n}2"}], "emails": [f"{n.upper()}@example.org"]}}
+        for n in names
+    ]
+    path.write_text(json.dumps(dump))
+    assert holdings(read(path)) == expected(conference)
+
+
+def test_openreview_shows_who_can_read_what(tmp_path: Path, conference: Conference) -> None:
+    dump = json.loads(export(conference, "openreview")[1])
+    replies = [reply for note in dump["notes"] for reply in note["details"]["replies"] if "rating" in reply["content"]]
+    replies[1]["readers"] = ["Ex.org/Program_Chairs"]
+    replies[5]["content"]["rating"]["readers"] = ["Ex.org/Program_Chairs"]
+    path = tmp_path / "notes.json"
+    path.write_text(json.dumps(dump))
+    shows = read(path).report.shows
+    assert "everyone can read the score of 58 of 60 reviews" in shows[0]
+    assert "'?'" in shows[1]
+    for reply in replies:
+        del reply["readers"]
+    path.write_text(json.dumps(dump))
+    assert "do not say who can read them" in read(path).report.shows[0]
+
+
+def test_openreview_venues_name_their_reviews(tmp_path: Path, conference: Conference) -> None:
+    text = export(conference, "openreview")[1].decode()
+    text = text.replace('/-/Official_Review"', '/-/Judgement"').replace('"rating"', '"verdict"')
+    path = tmp_path / "notes.json"
+    path.write_text(text)
+    with pytest.raises(pv.FileError, match=r"holds no review with a score: .* other replies"):
+        read(path)
+    assert holdings(read(path, review_name="Judgement")) == expected(conference)
+    path.write_text(text.replace('"Official_Review"', '"Judgement"'))
+    assert holdings(read(path)) == expected(conference)
+    dump = json.loads(path.read_text())
+    path.write_text(json.dumps({"notes": dump["notes"], "groups": dump["groups"]}))
+    assert holdings(read(path, review_name="Judgement", score="verdict")) == expected(conference)
+
+
+@dataclass
+class Thing:
+    """A note, group or profile as openreview-py gives it."""
+
+    id: str
+    content: dict[str, Any]
+    members: list[str] = field(default_factory=list)
+    forum: str | None = None
+    replyto: str | None = None
+    invitations: list[str] | None = None
+    signatures: list[str] | None = None
+    readers: list[str] | None = None
+    ddate: int | None = None
+    details: dict[str, Any] | None = None
+
+
+class Client:
+    """Stands in for openreview-py's client, and answers from a dump."""
+
+    def __init__(self, dump: dict[str, Any]) -> None:
+        self.groups = [Thing(**group) for group in dump["groups"]]
+        self.notes = [Thing(**{key: note[key] for key in note if key != "tcdate"}) for note in dump["notes"]]
+        self.asked: list[Any] = []
+
+    def get_group(self, id: str) -> Thing:  # noqa: A002 - openreview-py's name
+        for group in self.groups:
+            if group.id == id:
+                return group
+        raise ValueError("~Ann_Smith1 may not see it")
+
+    def get_all_groups(self, *, prefix: str, domain: str) -> list[Thing]:
+        assert prefix == f"{domain}/Submission"
+        return [group for group in self.groups if group.id.startswith(prefix)]
+
+    def get_all_notes(self, *, invitation: str, details: str) -> list[Thing]:
+        self.asked.append((invitation, details))
+        return self.notes
+
+    def search_profiles(self, *, ids: list[str] | None = None, confirmedEmails: list[str] | None = None) -> Any:
+        if ids is not None:
+            return [Thing(id=name, content={"names": [{"username": name}]}) for name in ids]
+        return {email: Thing(id=f"~{email.partition('@')[0]}1", content={}) for email in confirmedEmails or []}
+
+
+def test_openreview_live(conference: Conference) -> None:
+    dump = json.loads(export(conference, "openreview")[1])
+    for i, group in enumerate(dump["groups"][1:]):
+        if i % 2:
+            group["members"] = [f"~{group['members'][0].partition('@')[0]}1"]
+    client = Client(dump)
+    from peerveil.private.readers.finish import finish
+
+    extract = openreview_live.extract("Example.org/2026/Conference", Choices(), client)
+    reviews = finish(extract, Choices(), format="openreview", why="")
+    assert holdings(reviews) == expected(conference)
+    assert client.asked == [("Example.org/2026/Conference/-/Submission", "replies")]
+    with pytest.raises(
+        openreview_live.VenueError, match=r"openreview:Nowhere could not be read \(ValueError\)"
+    ) as caught:
+        openreview_live.extract("Nowhere", Choices(), client)
+    assert caught.value.__context__ is None
+    assert "Smith" not in str(caught.value)
+
+
+def test_openreview_live_needs_its_extra_and_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "openreview.api", None)
+    with pytest.raises(pv.InputError, match=r"pip install 'peerveil\[openreview\]'"):
+        read("openreview:Ex.org/2026")
+
+
+def test_cmt_needs_addresses_and_one_question(tmp_path: Path, conference: Conference) -> None:
+    text = export(conference, "cmt")[1].decode()
+    path = tmp_path / "cmt.xls"
+    path.write_text(text.replace("Reviewer Email", "Reviewer Mail"))
+    with pytest.raises(pv.FileError, match="line 6: has no column 'Reviewer Email'"):
+        read(path)
+    path.write_text(text.replace("(Confidence", "(Score of confidence"))
+    with pytest.raises(pv.FileError, match=r"line 6: several questions could be the score; .* of Q2, Q3, with score="):
+        read(path)
+    assert holdings(read(path, score="Q2")) == expected(conference)
+    assert set(read(path, score="q3").score.tolist()) == {4}
+    with pytest.raises(pv.FileError, match=r"no question is called 'Q9'; .* of Q1, Q2, Q3"):
+        read(path, score="Q9")
+
+
+ENTITIES = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("?>", f"?>{ENTITIES}"), "line 1: has a document type or entities"),
+        (("?>", '?><!DOCTYPE w SYSTEM "file:///etc/passwd">'), "has a document type"),
+        (("</Table>", ""), "is not well-formed XML: mismatched tag"),
+        (("Paper ID", "Paper"), "has no sheet with a header 'Paper ID'"),
+        (("<Row>", '<Row ss:Index="99999999">'), "at a place where none can be"),
+        (("<Cell>", '<Cell ss:Index="0">'), "at a place where none can be"),
+        (("<Cell>", '<Cell ss:Index="20000">'), "at a place where none can be"),
+        (('"1.0"?', '"1.0" encoding="martian"?'), "unknown encoding"),
+    ],
+)
+def test_spreadsheets_that_are_none(
+    change: tuple[str, str], message: str, tmp_path: Path, conference: Conference
+) -> None:
+    path = tmp_path / "cmt.xls"
+    path.write_text(export(conference, "cmt")[1].decode().replace(*change))
+    with pytest.raises(pv.FileError, match=message):
+        read(path)
+
+
+def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("paper,title,review,Overall merit\n1,T,1A,3\n")
+    with pytest.raises(pv.FileError, match=r"has no addresses of reviewers, .* download it as an administrator"):
+        read(path)
+    path = tmp_path / "h.json"
+    path.write_text('[{"pid": 1, "rid": 3,\n"rtype": 2, "OveMer": 3}]')
+    with pytest.raises(pv.FileError, match="line 1, column 'reviewer_email': a review has no addresses"):
+        read(path)
+
+
+def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
+    people = "reviewer first name,reviewer last name,reviewer email,reviewer person #"
+    header = f"#,submission #,member #,member name,number,version,text,scores,{people}"
+    rows = [
+        "1,1,1,Ann Lee,1,1,t,Overall evaluation: 2,,,,",
+        "2,2,2,Bob Ray,2,1,t,Overall evaluation: 1, ANN ,Lee,ann@x.org,77",
+        "3,1,2,Bob Ray,3,1,t,Overall evaluation: 0,,,,",
+    ]
+    path = tmp_path / "review.csv"
+    path.write_text("\n".join([header, *rows]))
+    reviews = read(path, person="subreviewer")
+    assert reviews.reviewers == 2
+    assert reviews.report.problems == ("1 subreviewers have the name of a PC member and are taken for the same people",)
+    with pytest.raises(pv.InputError, match="person must be 'member' or 'subreviewer', got 'cat'"):
+        read(path, person="cat")
