@@ -21,6 +21,7 @@ LAYERS = [
     ["scores", "json_files"],
     ["table_files"],
     ["record", "looking"],
+    ["public_forms"],
     ["weights", "assignment", "public_files", "laws"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],
     ["regions.baseline"],

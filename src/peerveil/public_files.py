@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from peerveil.loads import LoadsStatement, declare_loads
+from peerveil.public_forms import public_table
 from peerveil.record import PublicRecord
-from peerveil.table_files import Source, read_table
+from peerveil.scores import to_score
+from peerveil.table_files import Source
 from peerveil.tables import PAPER_NAMES, RATING_NAMES, Table, is_missing
 
 #: How a score that exists but is not public is written.
 HIDDEN = "?"
 
 #: No paper has more reviews than this.
-MOST_REVIEWS = 100_000
+MOST_REVIEWS = 1_000
 
 
 def read_public(
@@ -30,13 +33,14 @@ def read_public(
     ratings: str | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> PublicRecord:
-    """Read a public record from a file or frame: a row a paper (``6;8;5``) or a row a review.
+    """Read a public record from a file or frame: a row a paper or a row a review.
 
-    A score that exists but is not public is written ``?``, or a paper without scores says how many it has in a column
-    ``reviews``; ``scale`` is then needed.
+    The scores of a paper are written ``6;8;5`` or ``[6, 8, 5]``, or stand in columns ``0``, ``1`` and so on. JSON of
+    paperlists and of PeerRead is read as well. A score that exists but is not public is written ``?``, or a paper
+    without scores says how many it has in a column ``reviews``; ``scale`` is then needed.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON lines file, or a polars or pandas frame.
+        source: a CSV, TSV, Parquet or JSON file, a folder of PeerRead's files, or a polars or pandas frame.
         load: every reviewer's load.
         loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
         reviewers: number of reviewers; needed with a range or a set.
@@ -50,11 +54,14 @@ def read_public(
     >>> read_public(frame, loads={1: 1, 2: 2})
     PublicRecord(2 papers, 5 reviews, 3 reviewers: 1 reviewer with 1 review, 2 reviewers with 2 reviews)
     """
-    by_paper, without = scores_by_paper(read_table(source, format=format), paper, ratings)
+    found = public_table(source, format)
+    by_paper, without = scores_by_paper(found.table, paper, ratings)
     papers = list(by_paper)
     score = np.array([x for scores in by_paper.values() for x in scores])
     index = np.repeat(np.arange(len(papers), dtype=np.int64), [len(scores) for scores in by_paper.values()])
-    notes = (f"{without} papers without a score were left out",) if without else ()
+    notes = tuple(f"{count} {reason} were left out" for reason, count in found.left_out.items())
+    if without:
+        notes = (*notes, f"{without} papers without a score were left out")
     declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(papers))
     return PublicRecord.from_reviews(papers, index, score, declared, scale=scale, notes=notes)
 
@@ -66,16 +73,30 @@ def scores_by_paper(
 
     A hidden score is written ``?``. A paper without scores may say in a column ``reviews`` how many hidden ones it has.
     """
-    names = table.text(table.find("paper", PAPER_NAMES, paper))
-    column = table.find("ratings", RATING_NAMES, ratings)
-    cells = table.columns[column]
+    named = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
+    names = table.text(table.find("paper", named, paper))
+    numbered = [name for name in table.columns if name.isdecimal()]
+    if ratings is None and numbered and not table.matches(RATING_NAMES):
+        column = numbered[0]  # a column a review, called 0, 1 and so on
+        cells: list[Any] = [
+            tuple(cell for cell in row if not is_missing(cell))
+            for row in zip(*(table.columns[name] for name in numbered), strict=True)
+        ]
+    else:
+        column = table.find("ratings", RATING_NAMES, ratings)
+        cells = table.columns[column]
     row_a_review = len(set(names)) < len(names)
     counted = table.matches(("reviews", "number of reviews"))
     counts = counted[0] if counted and not row_a_review else None
     scores: dict[str, list[float]] = {}
+    memo: dict[Any, float] = {}  # scores repeat: keep one copy of each
     without = 0
     for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
         parts = _parts(cell)
+        if not row_a_review and isinstance(cell, str) and _COMMAS.fullmatch(cell.strip()):
+            raise table.error(
+                "a comma could part two scores or be a decimal comma; part scores by ';'", row=row, column=column
+            )
         if counts is not None:
             parts = _as_counted(table, parts, row, counts)
         if row_a_review and len(parts) > 1:
@@ -85,7 +106,9 @@ def scores_by_paper(
                 column=column,
             )
         if parts:
-            scores.setdefault(name, []).extend(_score(table, part, row, column) for part in parts)
+            scores.setdefault(name, []).extend(
+                memo.setdefault(x, x) for x in (_score(table, part, row, column) for part in parts)
+            )
         elif row_a_review:
             raise table.error("the score is missing", row=row, column=column)
         else:
@@ -117,10 +140,26 @@ def _as_counted(table: Table, parts: list[Any], row: int, column: str) -> list[A
 def _score(table: Table, part: Any, row: int, column: str) -> float:
     if isinstance(part, str) and part.strip() == HIDDEN:
         return math.nan
-    return table.number(part, row=row, column=column)
+    return table.number(part, row=row, column=column, value=to_score)
 
 
 def _parts(cell: Any) -> list[Any]:
+    """The scores that a cell holds: parted by semicolons, or in brackets and parted by commas."""
     if is_missing(cell):
         return []
-    return cell.split(";") if isinstance(cell, str) else [cell]
+    if isinstance(cell, tuple):
+        return list(cell)
+    if not isinstance(cell, str):
+        return [cell]
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return cell.split(";")
+    if not text[1:-1].strip():
+        return []
+    return [part[0] or part[1] or part[2].strip() for part in _LISTED.findall(text[1:-1] + ",")]
+
+
+_COMMAS = re.compile(r"[\d.\s]+(?:,[\d.\s]+)+")
+
+# A part of a Python list: text in quotes, or anything up to the next comma.
+_LISTED = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)"|([^,]*))\s*,""")

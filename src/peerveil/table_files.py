@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,10 @@ class _Memo(dict[str, str]):
         return cell
 
 
+# Few enough records that the garbage collector does not look at them one generation after the other.
+_CHUNK = 500
+
+
 class _Records:
     """The records of a delimited file that are not blank, each with the line it starts on."""
 
@@ -180,16 +185,17 @@ class _Records:
         """The other records, many at a time; each must have as many cells as the first."""
         while True:
             line = self._reader.line_num + 1
-            chunk = self._some(4096)
+            chunk = self._some(_CHUNK)
             if not chunk:
                 return
             lines: Sequence[int] = range(line, line + len(chunk))
             if self._reader.line_num + 1 - line != len(chunk):  # some records have newlines in their cells
                 lines = np.cumsum([line, *map(_height, chunk[:-1])]).tolist()
-            if any(_blank(record) for record in chunk):
+            usual = set(map(len, chunk)) == {width}
+            if not usual or not all(map(str.strip, map(itemgetter(0), chunk))):  # some may be blank
                 lines = [line for line, record in zip(lines, chunk, strict=True) if not _blank(record)]
                 chunk = [record for record in chunk if not _blank(record)]
-            if any(len(record) != width for record in chunk):
+            if not usual and any(len(record) != width for record in chunk):
                 place = next(i for i, record in enumerate(chunk) if len(record) != width)
                 raise FileError(
                     f"has {len(chunk[place])} cells where the header has {width}; quote cells that hold "
@@ -200,10 +206,10 @@ class _Records:
             yield lines, chunk
 
     def _some(self, count: int) -> list[list[str]]:
-        line, chunk, problem = self._reader.line_num + 1, [], ""
+        line, problem = self._reader.line_num + 1, ""
+        chunk: list[list[str]] = []
         try:
-            for record in islice(self._reader, count):
-                chunk.append(record)  # noqa: PERF402 - an error must leave those before it
+            chunk.extend(islice(self._reader, count))  # an error leaves those before it
         except csv.Error as error:
             problem = f"is not well-formed: {error}"
         if problem:

@@ -183,7 +183,7 @@ class Table:
 
 def _name(cell: object) -> str | None:
     """A cell as a name; ``None`` if it is empty, or has half a character in it, which no file can be written with."""
-    text = "" if is_missing(cell) else str(cell).strip()
+    text = cell.strip() if isinstance(cell, str) else "" if is_missing(cell) else str(cell).strip()
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         return None
     return text or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, get_args
@@ -33,7 +34,37 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable s
 ScoreScale = Annotated[
     str | None, typer.Option(help="Lowest and highest possible score, e.g. '1,10'; others are refused.")
 ]
-Format = Annotated[str | None, typer.Option(help="csv | tsv | parquet | jsonl; found from the content by default.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="openreview | hotcrp | easychair | cmt | csv | tsv | parquet | json; found from the content by default."
+    ),
+]
+Symbols = Annotated[
+    str | None,
+    typer.Option(help="Scores that are letters, the lowest first: 'D<C<B<A', or 'A=4,B=3'.", rich_help_panel="Reading"),
+]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        help="Whom a subreviewer's review counts to: 'member' or 'subreviewer'. Needed where there are any.",
+        rich_help_panel="Reading",
+    ),
+]
+Ids = Annotated[
+    str | None,
+    typer.Option(help="'people' if reviewers' ids stand for people across papers.", rich_help_panel="Reading"),
+]
+People = Annotated[
+    str | None,
+    typer.Option(help="File that tells who is behind which OpenReview signature.", rich_help_panel="Reading"),
+]
+ReviewName = Annotated[
+    str | None, typer.Option(help="What the venue calls reviews on OpenReview.", rich_help_panel="Reading")
+]
+Mapping = Annotated[
+    str | None, typer.Option(help="TOML file that says how to read; options come first.", rich_help_panel="Reading")
+]
 PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_help_panel="Columns")]
 ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
 ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
@@ -53,8 +84,11 @@ _PHRASES = {
     "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
 }
-_NAMES = ("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon")
-_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
+_NAMES = (
+    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon"),
+    *("symbols", "person", "ids", "people", "review_name"),
+)
+_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
 def spell(message: str, names: dict[str, str] | None = None) -> str:
@@ -70,8 +104,8 @@ def spell(message: str, names: dict[str, str] | None = None) -> str:
             message = message.replace(phrase, words)
 
     def option(match: re.Match[str]) -> str:
-        name = (names or {}).get(match[1], f"--{match[1]}")
-        return f"{name} {match[2] or ''}" if match[2] or match[3] else name
+        name = (names or {}).get(match[1], f"--{match[1].replace('_', '-')}")
+        return f"{name} {shlex.quote(match[2]) if match[2] else ''}" if match[2] or match[3] else name
 
     return _ARGUMENT.sub(option, message)
 

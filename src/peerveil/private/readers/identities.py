@@ -7,7 +7,6 @@ protected as if it were all they wrote, and the promise of the release would be 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from peerveil.private.readers.protocol import Choices
@@ -67,16 +66,16 @@ def _starts_with(name: str, paper: str) -> bool:
 
 def _numbered(papers: Sequence[str], reviewers: Sequence[str], ids: set[str]) -> bool:
     """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
-    most = max(Counter(papers).values())
     number: dict[str, int] = {}
     for name in ids:
         match = _ORDINAL.fullmatch(name)
-        if match is None or len(number) > most + 2:
+        if match is None:
             return False
         number[name] = int(match[1]) if match[1].isdigit() else ord(match[1]) - 64
     of: dict[str, set[int]] = {}
     for paper, name in zip(papers, reviewers, strict=True):
         of.setdefault(paper, set()).add(number[name])
+    most = max(map(len, of.values()))
     if len(of) >= MANY and max(number.values()) <= most + 2:
         return True
     return all(found == set(range(1, len(found) + 1)) for found in of.values())

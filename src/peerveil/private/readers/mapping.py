@@ -62,6 +62,11 @@ def _scale(value: Any, name: str) -> tuple[float, float]:
     return float(value[0]), float(value[1])
 
 
+def _toml(value: Any) -> str:
+    """Texts, numbers and lists as TOML writes them: like JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def write_mapping(
     path: str | os.PathLike[str], known: dict[str, Any], *, comments: dict[str, str] | None = None
 ) -> None:
@@ -69,8 +74,7 @@ def write_mapping(
     lines = ["# How to read an export; see docs/formats.md. Options on the command line come before it.", ""]
     for key, usual in KEYS.items():
         value, words = known.get(key), (comments or {}).get(key, usual)
-        # JSON's texts, numbers and lists are TOML's as well.
-        lines.append(f"{key} = {json.dumps(value)}  # {words}" if value is not None else f"# {key} =   # {words}")
+        lines.append(f"{key} = {_toml(value)}  # {words}" if value is not None else f"# {key} =   # {words}")
     problem = ""
     try:
         with Path(path).open("x", encoding="utf-8") as handle:

@@ -25,10 +25,10 @@ _COPIES = "second copies of a note"
 
 def recognise(look: Look) -> str:
     """By the members of its notes."""
-    if look.kind == "json" and "signatures" in look.first:
-        for name in ("invitations", "invitation"):
-            if name in look.first:
-                return f"its objects have OpenReview's signatures and {name}"
+    if look.kind == "json":
+        for names in (("signatures", "invitations"), ("signatures", "invitation"), ("groups", "members")):
+            if set(names) <= set(look.first):
+                return f"its objects have OpenReview's {' and '.join(names)}"
     return ""
 
 
