@@ -377,7 +377,7 @@ ENTITIES = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;
         (("?>", f"?>{ENTITIES}"), "line 1: has a document type or entities"),
         (("?>", '?><!DOCTYPE w SYSTEM "file:///etc/passwd">'), "has a document type"),
         (("</Table>", ""), "is not well-formed XML: mismatched tag"),
-        (("Paper ID", "Paper"), "has no sheet with a header 'Paper ID'"),
+        (("Paper ID", "Paper"), "sheet 1 has no header 'Paper ID'"),
         (("<Row>", '<Row ss:Index="99999999">'), "at a place where none can be"),
         (("<Cell>", '<Cell ss:Index="0">'), "at a place where none can be"),
         (("<Cell>", '<Cell ss:Index="20000">'), "at a place where none can be"),

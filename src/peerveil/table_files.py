@@ -89,6 +89,8 @@ def is_path(source: Source) -> bool:
 
 def file_to_read(source: str | os.PathLike[str]) -> Path:
     """The path of a file that can be read, more than once if need be; whether it is there shows when it is opened."""
+    if not is_path(source):
+        raise FileError("is no file, which this format needs", file="the frame")
     text = os.fspath(source)
     if not text or "\0" in text:
         raise FileError("is no name of a file", file=repr(text))

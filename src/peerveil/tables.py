@@ -46,7 +46,7 @@ _OTHER_NAMES = (
 #: No score is larger; sums and squares of such numbers stay finite.
 LARGEST = 1e100
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
 
 

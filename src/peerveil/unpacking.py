@@ -6,6 +6,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from gzip import GzipFile
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO
@@ -40,11 +41,30 @@ def open_bytes(path: Path, name: str) -> BinaryIO:
         path: the file.
         name: what messages call it.
     """
-    kind = packing(path)
-    if not kind:
+    if not packing(path):
         return path.open("rb")
-    inner: IO[bytes] | GzipFile = GzipFile(path) if kind == "gzip" else _member(path, name)
-    return io.BufferedReader(_Measured(inner, name, path.stat().st_size))
+    state = path.stat()
+    _check_growth(path, name, state.st_size, state.st_mtime_ns)
+    return _unpacked(path, name)
+
+
+def _unpacked(path: Path, name: str) -> BinaryIO:
+    inner: IO[bytes] | GzipFile = GzipFile(path) if packing(path) == "gzip" else _member(path, name)
+    return io.BufferedReader(_Guarded(inner, name))
+
+
+@lru_cache(maxsize=8)
+def _check_growth(path: Path, name: str, size: int, _: int) -> None:
+    """Refuse a bomb before anything is kept of it. Files are opened more than once, but measured once."""
+    left = _FREE + MOST_GROWTH * size
+    with _unpacked(path, name) as handle:
+        while piece := handle.read(2**16):
+            left -= len(piece)
+            if left < 0:
+                problem = (
+                    f"grows more than {MOST_GROWTH} times when it is unpacked; unpack it yourself if it is no bomb"
+                )
+                raise FileError(problem, file=name)
 
 
 def open_text(path: Path, name: str) -> TextIO:
@@ -54,27 +74,23 @@ def open_text(path: Path, name: str) -> TextIO:
     return io.TextIOWrapper(open_bytes(path, name), encoding=encoding, newline="")
 
 
-class _Measured(io.RawIOBase):
-    """What comes out of a packed file, as long as it does not swell beyond measure."""
+class _Guarded(io.RawIOBase):
+    """What comes out of a packed file; damage is an error that names it."""
 
-    def __init__(self, inner: IO[bytes] | GzipFile, name: str, packed: int) -> None:
-        self._inner, self._name, self._left = inner, name, _FREE + MOST_GROWTH * packed
+    def __init__(self, inner: IO[bytes] | GzipFile, name: str) -> None:
+        self._inner, self._name = inner, name
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        problem = ""
-        data = b""
+        data, damaged = b"", False
         try:
             data = self._inner.read(len(buffer))
         except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile):
-            problem = _DAMAGED
-        self._left -= len(data)
-        if self._left < 0:
-            problem = f"grows more than {MOST_GROWTH} times when it is unpacked; unpack it yourself if it is no bomb"
-        if problem:
-            raise FileError(problem, file=self._name)
+            damaged = True
+        if damaged:
+            raise FileError(_DAMAGED, file=self._name)
         buffer[: len(data)] = data
         return len(data)
 

@@ -16,6 +16,11 @@ from peerveil.tables import is_missing, plain
 _QUESTION = re.compile(r"\s*(Q\d{1,3})\s*\((.*?)(\s+-\s+Value)?\s*\)\s*", re.DOTALL | re.IGNORECASE)
 _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNORECASE)
 _SHOWS = "the file does not show which scores are public; CMT shows them to the committee and authors"
+_NO_HEADER = "has no header 'Paper ID' with reviews below it"
+
+# The conference's name and a blank row stand above the header.
+_MOST_ABOVE = 3
+
 _NO_PEOPLE = (
     "has no column 'Reviewer Email', and CMT's reviewer numbers are given anew on every paper; export it with "
     "reviewers' addresses"
@@ -33,25 +38,29 @@ def extract(source: Source, choices: Choices) -> Extract:
     """The reviews of all sheets, by address."""
     path = file_to_read(source)
     gathering = Gathering(str(path), "xml", (), choices)
-    sheet = 0
+    sheet = above = 0
     header: dict[str, int] = {}
     question = ""
     for row in rows(path, gathering.name):
         if row.sheet != sheet:
-            sheet, header = row.sheet, {}
+            sheet, above, header = row.sheet, 0, {}
         if not header:
+            above += 1
             if _is_header(row, choices):
                 header = {_one_line(cell): place for place, cell in row.cells.items()}
                 question = _question(header, row, gathering.name, choices)
+            elif above > _MOST_ABOVE:
+                raise FileError(f"sheet {sheet} {_NO_HEADER}", file=gathering.name, line=row.line)
             continue
         cells = {name: row.cells.get(place) for name, place in header.items()}
         paper = _cell(cells, choices.paper or "paper id")
         person = _cell(cells, choices.reviewer or "reviewer email")
         if is_missing(paper) and is_missing(person):
+            gathering.drop("rows without a paper and a reviewer")
             continue
         gathering.add(row.line, paper, address(person), {"score": cells[question]})
-    if not sheet or not gathering.rows:
-        raise FileError("has no sheet with a header 'Paper ID' and reviews below it", file=gathering.name)
+    if not gathering.rows:
+        raise FileError(_NO_HEADER, file=gathering.name)
     return gathering.extract(shows=(_SHOWS,))
 
 

@@ -24,7 +24,6 @@ _SHORT = tuple(name for name in COLUMNS if name != "total score")
 _NEEDED = ("submission #", "member #", "scores")
 
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
-_LABELLED = re.compile(r"\s*(.{1,200}?)\s*:\s*(\S.*?)\s*")
 _SHOWS = "the file does not show which scores are public; EasyChair shows them to the committee and authors"
 _OLDER = "older versions of reviews"
 
@@ -85,8 +84,8 @@ def extract(source: Source, choices: Choices) -> Extract:
 
 def _scores(cell: Any) -> dict[str, str]:
     """The lines ``Label: n`` of a cell, by label."""
-    lines = (_LABELLED.fullmatch(line) for line in str(cell or "").splitlines()[:100])
-    return {match[1]: match[2] for match in lines if match}
+    lines = (line.rpartition(":") for line in str(cell or "").splitlines()[:100])
+    return {label.strip(): value.strip() for label, _, value in lines if label.strip()}
 
 
 def _latest(table: Table, column: dict[str, str]) -> set[int]:

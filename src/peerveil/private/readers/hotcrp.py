@@ -79,7 +79,7 @@ def _submitted(table: Table) -> tuple[list[int], dict[str, int]]:
         reason = ""
         if statuses:
             reason = _reason(table.columns[statuses[0]][row])
-        elif times and is_missing(table.columns[times[0]][row]):
+        elif times and str(table.columns[times[0]][row] or "").strip() in ("", "0"):
             reason = NOT_SUBMITTED
         if reason:
             left_out[reason] += 1
@@ -118,11 +118,11 @@ def _from_json(source: Source, choices: Choices) -> Extract:
 
 def _reviews(path: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The reviews of a download, with its form's fields beside the other members; in rqc.json they hang on papers."""
-    for line, _, found in elements(path, name, under=("reviews", "papers")):
+    for line, key, found in elements(path, name, under=("reviews", "papers")):
         if not isinstance(found, dict):
             raise FileError("is not a JSON object; HotCRP writes an object a review", file=name, line=line)
-        listed = found.get("reviews")
-        for review in listed if isinstance(listed, list) else [] if "title" in found or "error" in found else [found]:
+        listed = found.get("reviews", [] if key == "papers" else [found])
+        for review in listed if isinstance(listed, list) else [listed]:
             if not isinstance(review, dict):
                 raise FileError("a review is not a JSON object", file=name, line=line)
             fields = review.get("fields")

@@ -18,7 +18,7 @@ from peerveil.tables import SCORE_NAMES
 SCORES = (*SCORE_NAMES, "overall recommendation", "overall assessment", "evaluation")
 ARRAYS = ("groups", "profiles", "notes")
 
-_ANONYMOUS = re.compile(r".*/(?:Submission|Paper)\d+/.+|.*/(?:Anon)?Reviewer_?\w+", re.IGNORECASE)
+_ANONYMOUS = re.compile(r".*/(?:Submission|Paper)\d+/.+|.*/(?:Anon)?Reviewer_?\w+\s*", re.IGNORECASE | re.DOTALL)
 _OTHER_REPLIES = "other replies, such as comments and decisions"
 _COPIES = "second copies of a note"
 
