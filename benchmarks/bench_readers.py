@@ -34,10 +34,10 @@ def whole(reviewers: int) -> Conference:
 
 def spoilt(count: int) -> list[str]:
     each = -(-count // len(FORMATS))
-    jobs = [(kind, min(BATCH, each - done), done) for kind in FORMATS for done in range(0, each, BATCH)]
+    jobs = [((kind,), min(BATCH, each - done), done) for kind in FORMATS for done in range(0, each, BATCH)]
     start = time.perf_counter()
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda job: fuzz_apart(*job), jobs))
+        results = [result for found in pool.map(lambda job: fuzz_apart(*job), jobs) for result in found]
     print(f"\n{each * len(FORMATS)} spoilt files in {time.perf_counter() - start:.0f} s")
     print(f"{'format':<16}{'read':>8}{'refused':>9}{'failed':>8}{'slowest, s':>12}{'memory / size':>15}")
     failures: list[str] = []

@@ -18,7 +18,7 @@ import time
 import tracemalloc
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -304,7 +304,6 @@ def fuzz(kind: str, count: int, seed: int) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     failures: list[str] = []
     memory = seconds = 0.0
-    tracemalloc.start()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         for number in range(count):
@@ -317,15 +316,18 @@ def fuzz(kind: str, count: int, seed: int) -> dict[str, Any]:
     return {"kind": kind, "outcomes": dict(outcomes), "failures": failures, "memory": memory, "seconds": seconds}
 
 
-def fuzz_apart(kind: str, count: int, seed: int) -> dict[str, Any]:
-    """The same in a process of its own; if it dies, that is a failure."""
-    command = [sys.executable, __file__, kind, str(count), str(seed)]
+def fuzz_apart(kinds: Sequence[str], count: int, seed: int) -> list[dict[str, Any]]:
+    """The same for each of some kinds, in a process of its own; if it dies, that is a failure."""
+    command = [sys.executable, __file__, ",".join(kinds), str(count), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ourselves
-    if done.returncode or not done.stdout:
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for kind in kinds[len(found) :]:
         dead = f"{kind} {seed}: died with {done.returncode}: {done.stderr[-500:]}"
-        return {"kind": kind, "outcomes": {"failed": 1}, "failures": [dead], "memory": 0.0, "seconds": 0.0}
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+        found.append({"kind": kind, "outcomes": {"failed": 1}, "failures": [dead], "memory": 0.0, "seconds": 0.0})
+    return found
 
 
 if __name__ == "__main__":
-    print(json.dumps(fuzz(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    tracemalloc.start()
+    for kind in sys.argv[1].split(","):
+        print(json.dumps(fuzz(kind, int(sys.argv[2]), int(sys.argv[3]))), flush=True)

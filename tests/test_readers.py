@@ -419,3 +419,61 @@ def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
     assert reviews.report.problems == ("1 subreviewers have the name of a PC member and are taken for the same people",)
     with pytest.raises(pv.InputError, match="person must be 'member' or 'subreviewer', got 'cat'"):
         read(path, person="cat")
+
+
+def test_mappings_say_how_to_read(tmp_path: Path) -> None:
+    path, mapping = tmp_path / "a.csv", tmp_path / "m.toml"
+    path.write_text("nr,who,mark\n1,ann,A\n1,bob,B\n2,ann,C\n")
+    (tmp_path / "people.csv").write_text("signature,profile\n")
+    mapping.write_text('paper = "nr"\nreviewer = "who"\nscore = "mark"\nsymbols = ["C", "B", "A"]\nscale = [1, 5]\n')
+    reviews = read(path, mapping=mapping)
+    assert (reviews.score.tolist(), reviews.scale) == ([2, 3, 1], (1, 5))
+    assert read(path, mapping=mapping, symbols={"A": 1, "B": 2, "C": 3}).score.tolist() == [1, 2, 3]
+    for text, message in {
+        "paper = ": "is not well-formed TOML",
+        "papers = 'x'": "says 'papers', which a mapping cannot; it may say format, paper",
+        "paper = 3": "paper must be text",
+        "scale = [1]": r"scale must be the lowest and highest",
+        "scale = [true, 2]": r"scale must be the lowest and highest",
+        "format = 'xls'": "format must be one of",
+        "symbols = 3": "symbols must be declared",
+        "person = 'cat'": "person must be 'member'",
+        "people = 'gone.csv'\nformat = 'openreview'": "gone|JSON",
+    }.items():
+        mapping.write_text(text)
+        with pytest.raises(pv.InputError, match=message):
+            read(path, mapping=mapping)
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_nobody_is_named(kind: str, tmp_path: Path, conference: Conference) -> None:
+    from peerveil.private.inspection import draft_mapping, inspect
+
+    count = int(conference.reviewer.max()) + 1
+    cast = replace(
+        Cast.invent(conference),
+        names=[f"Zyxwvut Number{j}" for j in range(count)],
+        emails=[f"zyxwvut{j}@example.org" for j in range(count)],
+    )
+    path = written(tmp_path, conference, kind, cast=cast)
+    facts = inspect(path, person="member")
+    assert "zyxwvut" not in str(facts).lower()
+    assert facts["because"]
+    assert facts["content"] == "private reviews"
+    draft_mapping(path, tmp_path / "m.toml")
+    assert "zyxwvut" not in (tmp_path / "m.toml").read_text().lower()
+    assert holdings(read(path, person="subreviewer", mapping=tmp_path / "m.toml")) == expected(conference)
+    with pytest.raises(pv.InputError, match="is there already"):
+        draft_mapping(path, tmp_path / "m.toml")
+    with pytest.raises(pv.FileError) as caught:
+        read(path, person="member", scale=(1, 2))
+    assert "zyxwvut" not in str(caught.value).lower()
+    assert caught.value.line is not None
+
+
+def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Conference) -> None:
+    reviews = read(written(tmp_path, conference, "hotcrp-json"), scale=(1, 10))
+    assert reviews.report.left_out
+    made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    assert not made.notes
+    assert "metareview" not in made.to_json()
