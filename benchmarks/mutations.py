@@ -273,6 +273,8 @@ def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, 
     except pv.FileError as error:
         shown = str(error)
         outcome = "refused" if shown.startswith(str(path)) else f"an error without a location: {shown[:200]}"
+        if error.__context__ is not None:  # it would hold what was read
+            outcome = f"an error that hangs on to another: {type(error.__context__).__name__}"
     except BaseException as error:  # noqa: BLE001 - a failure, whatever it is
         shown, outcome = "", f"{type(error).__name__}: {str(error)[:200]}"
     seconds = time.perf_counter() - start

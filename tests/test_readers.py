@@ -259,7 +259,7 @@ def test_openreview_shows_who_can_read_what(tmp_path: Path, conference: Conferen
     path.write_text(json.dumps(dump))
     shows = read(path).report.shows
     assert "everyone can read the score of 58 of 60 reviews" in shows[0]
-    assert "'?'" in shows[1]
+    assert "all scores of 18 of 20 papers are among them; the others must be hidden ('?')" in shows[1]
     for reply in replies:
         del reply["readers"]
     path.write_text(json.dumps(dump))
@@ -402,6 +402,24 @@ def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
     path.write_text('[{"pid": 1, "rid": 3,\n"rtype": 2, "OveMer": 3}]')
     with pytest.raises(pv.FileError, match="line 1, column 'reviewer_email': a review has no addresses"):
         read(path)
+
+
+def test_hotcrp_tells_of_decisions(tmp_path: Path, conference: Conference) -> None:
+    shows = read(written(tmp_path, conference, "hotcrp-scores")).report.shows
+    assert shows[1] == "13 of 20 papers have a decision that begins with 'accept'"
+
+
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    for data, message in {
+        b"\xd0\xcf\x11\xe0\xa1\xb1": "is an Excel workbook",
+        b'<?xml version="1.0"?><html/>': "is XML of a kind that no platform here writes",
+    }.items():
+        (tmp_path / "file").write_bytes(data)
+        with pytest.raises(pv.FileError, match=message):
+            read(tmp_path / "file")
+    for kind in ("openreview", "cmt"):
+        with pytest.raises(pv.FileError, match="is no file, which this format needs"):
+            read(pl.DataFrame({"paper": [1]}), format=kind)
 
 
 def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:

@@ -114,6 +114,8 @@ def start_of(path: Path, name: str, size: int = 4096) -> bytes:
         start = handle.read(size).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise FileError("is empty", file=name)
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
     return start
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerveil.errors import InputError
+from peerveil.errors import FileError, InputError
 from peerveil.looking import Look, guarded, look
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
 from peerveil.private.readers.finish import finish
@@ -112,7 +112,7 @@ def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
     >>> detect(Look(name="a.csv", kind="csv", first=("pid", "review", "email", "Overall merit")))
     ('hotcrp', "its header has HotCRP's pid, review, email")
     >>> detect(Look(name="a.csv", kind="csv", first=("paper", "reviewer", "score")))
-    ('csv', "no platform's names are in it, so it is read as a table")
+    ('csv', "no platform's names are in it, so it is read as a table (csv)")
     """
     if asked is not None:
         return asked, "you said so"
@@ -120,6 +120,8 @@ def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
         why = READERS[name].recognise(seen)
         if why:
             return name, why
+    if seen.kind == "xml":
+        raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=seen.name)
     return seen.kind if seen.kind in FORMATS else "csv", table.recognise(seen)
 
 

@@ -63,7 +63,7 @@ def extract(source: Source, choices: Choices) -> Extract:
             raise table.error(f"has no column {name!r}, which EasyChair's review.csv has")
     people, problems = _people(table, column, choices)
     gathering = Gathering(table.name, "csv", SCORES, choices)
-    papers = table.columns[column[plain("submission #")]] if choices.paper is None else table.columns[choices.paper]
+    papers = table.columns[table.find("paper", ("submission #",), choices.paper)]
     latest = _latest(table, column)
     total = column.get(plain("total score"))
     scores = table.columns[column["scores"]]

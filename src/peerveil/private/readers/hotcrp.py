@@ -62,12 +62,23 @@ def extract(source: Source, choices: Choices) -> Extract:
         raise table.error(_NO_PEOPLE)
     reviewer = table.find("reviewer", ("email",), choices.reviewer)
     score = table.find("score", SCORES, choices.score)
+    shows = (_SHOWS, *_decisions(table, paper))
     keep, left_out = _submitted(table)
     table = kept_rows(table, keep, (paper, reviewer, score))
     if len({paper, reviewer, score}) == 3:
         table.columns[reviewer][:] = map(address, table.columns[reviewer])
-    found = Extract(table=table, paper=paper, reviewer=reviewer, score=score, left_out=left_out, shows=(_SHOWS,))
+    found = Extract(table=table, paper=paper, reviewer=reviewer, score=score, left_out=left_out, shows=shows)
     return without_scores(found, choices)
+
+
+def _decisions(table: Table, paper: str) -> list[str]:
+    """How many papers were accepted, if the file says so: at some venues only their scores are public."""
+    columns = table.matches(("decision",))
+    if not columns:
+        return []
+    decided = dict(zip(table.columns[paper], table.columns[columns[0]], strict=True))
+    accepted = sum(str(decision).strip().lower().startswith("accept") for decision in decided.values())
+    return [f"{accepted} of {len(decided)} papers have a decision that begins with 'accept'"]
 
 
 def _submitted(table: Table) -> tuple[list[int], dict[str, int]]:

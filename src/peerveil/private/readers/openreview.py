@@ -141,6 +141,7 @@ class _Notes:
         self.gathering = Gathering(name, "json", SCORES, choices)
         self.seen: set[str] = set()
         self.told = self.everyone = 0
+        self.open_papers: dict[str, bool] = {}
 
     def take(self, line: int, note: dict[str, Any]) -> None:
         """Take a note, and the replies that hang on it."""
@@ -178,8 +179,11 @@ class _Notes:
         fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
         self.gathering.add(line, note.get("forum"), signatures[0], fields)
         if isinstance(note.get("readers"), list):
+            seen = all(_open(part) for part in (note, *(_object(content[name]) for name in fields)))
             self.told += 1
-            self.everyone += all(_open(part) for part in (note, *(_object(content[name]) for name in fields)))
+            self.everyone += seen
+            paper = str(note.get("forum"))
+            self.open_papers[paper] = seen and self.open_papers.get(paper, True)
 
     def _wants(self, field: str) -> bool:
         return field in self.venue.ratings if self.venue.ratings else self.gathering.wants(field)
@@ -212,7 +216,10 @@ class _Notes:
             return ["the notes do not say who can read them, so the file does not show which scores are public"]
         shows = [f"everyone can read the score of {self.everyone} of {self.told} reviews, by OpenReview's readers"]
         if 0 < self.everyone < self.told:
-            shows.append("the others must be hidden (written '?') in the file of public scores")
+            papers = f"{sum(self.open_papers.values())} of {len(self.open_papers)} papers"
+            shows.append(
+                f"all scores of {papers} are among them; the others must be hidden ('?') in a file of public scores"
+            )
         return shows
 
 
