@@ -18,7 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors"],
     ["loads", "files", "tables", "unpacking"],
-    ["scores", "json_files"],
+    ["scores", "json_files", "delimited"],
     ["table_files"],
     ["record", "looking"],
     ["public_forms"],
@@ -32,7 +32,9 @@ LAYERS = [
     ["projection", "guarantee"],
     ["mechanisms", "sensitivity"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "exports"],
+    ["refinement", "noisy_files", "exports.style"],
+    ["exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
+    ["exports"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from peerveil.delimited import separator_of
 from peerveil.errors import FileError
-from peerveil.table_files import NOT_UTF8, Source, cannot_read, file_to_read, is_path, kind_of, separator_of, start_of
+from peerveil.table_files import NOT_UTF8, Source, cannot_read, file_to_read, is_path, kind_of, start_of
 from peerveil.tables import plain
 from peerveil.unpacking import packing
 

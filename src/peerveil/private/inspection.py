@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from peerveil.delimited import separator_of
 from peerveil.looking import look
 from peerveil.private.readers import choices_from, detect, read
 from peerveil.private.readers.mapping import write_mapping
@@ -17,7 +18,7 @@ from peerveil.private.reviews import Reviews
 from peerveil.public_files import scores_by_paper
 from peerveil.public_forms import public_table, recognise
 from peerveil.record import check_scale
-from peerveil.table_files import FORMATS, Source, is_path, read_table, separator_of
+from peerveil.table_files import FORMATS, Source, is_path, read_table
 from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table
 
 
