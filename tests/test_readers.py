@@ -495,3 +495,31 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
     made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
     assert not made.notes
     assert "metareview" not in made.to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" + "[]," * 5000 + "[]]", "hardly anything but brackets"),
+        ('{"notes": ' + "[" * 100_000, "hardly anything but brackets|not well-formed"),
+        ('{"signatures": 1, "invitation": ' + "[ 12345678" * 5000, "line 1: is not well-formed JSON"),
+        ('[{"paper": 1,\n"score": ' + "9" * 5000 + "}]", "line 1: is not well-formed JSON"),
+        ("\n".join(f'{{"key{i}": 1}}' for i in range(500)), "line .*: its objects have too little in common"),
+        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "x\n", "line 2, column 'score': text"),
+        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "\n", "line 2, column 'score': a number .* finite"),
+        ("paper,reviewer,score\np,ann,8" + " " * 200_000 + ";\n", "line 2, column 'score': text"),
+        ('paper,reviewer,score\np,"' + "x\n" * 1000, "line 2: is not well-formed"),
+        (
+            '[{"paper": "p", "reviewer": "\\ud800", "score": 1}]',
+            "line 1, column 'reviewer': the cell holds half a char",
+        ),
+    ],
+    ids=["brackets", "deep", "deep with text", "digits", "sparse", "long", "longer", "blanks", "open quote", "half"],
+)
+def test_hostile_texts_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(pv.FileError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+    assert caught.value.__context__ is None

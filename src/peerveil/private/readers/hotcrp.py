@@ -65,8 +65,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     shows = (_SHOWS, *_decisions(table, paper))
     keep, left_out = _submitted(table)
     table = kept_rows(table, keep, (paper, reviewer, score))
-    if len({paper, reviewer, score}) == 3:
-        table.columns[reviewer][:] = map(address, table.columns[reviewer])
+    table.columns[reviewer][:] = map(address, table.columns[reviewer])
     found = Extract(table=table, paper=paper, reviewer=reviewer, score=score, left_out=left_out, shows=shows)
     return without_scores(found, choices)
 
