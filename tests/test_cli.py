@@ -555,6 +555,9 @@ def test_inspect_says_what_it_found_and_why(run: Run, tmp_path: Path) -> None:
     assert (facts["format"], facts["because"]) == ("hotcrp", "its header has HotCRP's pid, review, email")
     assert facts["left out"] == ["1 reviews that were not submitted"]
     assert "nothing is assumed" in facts["public"][-1]
+    outside = run("inspect", "public.csv", "--score-scale", "1,2")
+    assert outside.code == 2
+    assert "public.csv: 6 of 6 scores lie outside the declared scale 1 to 2" in outside.err
     forced = run("inspect", "h.csv", "--format", "csv", "--paper", "pid", "--score", "Overall merit", "--json")
     assert forced.code == 2
     assert "an empty cell is not a number" in forced.err

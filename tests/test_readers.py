@@ -506,7 +506,10 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
         ('[{"paper": 1,\n"score": ' + "9" * 5000 + "}]", "line 1: is not well-formed JSON"),
         ("\n".join(f'{{"key{i}": 1}}' for i in range(500)), "line .*: its objects have too little in common"),
         ("paper,reviewer,score\np,ann," + "1" * 200_000 + "x\n", "line 2, column 'score': text"),
-        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "\n", "line 2, column 'score': a number .* finite"),
+        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "\n", "line 2, column 'score': text"),
+        ("paper,reviewer,score\np,ann," + "1" * 900 + "\n", "line 2, column 'score': a number .* finite"),
+        ("paper,reviewer,score\n" + " , ,\n" * 600, "has no rows below its header"),
+        ("\n" * 600, "is empty"),
         ("paper,reviewer,score\np,ann,8" + " " * 200_000 + ";\n", "line 2, column 'score': text"),
         ('paper,reviewer,score\np,"' + "x\n" * 1000, "line 2: is not well-formed"),
         (
@@ -514,7 +517,21 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
             "line 1, column 'reviewer': the cell holds half a char",
         ),
     ],
-    ids=["brackets", "deep", "deep with text", "digits", "sparse", "long", "longer", "blanks", "open quote", "half"],
+    ids=[
+        "brackets",
+        "deep",
+        "deep with text",
+        "digits",
+        "sparse",
+        "long",
+        "longer",
+        "large",
+        "blank rows",
+        "blank",
+        "blanks",
+        "open quote",
+        "half",
+    ],
 )
 def test_hostile_texts_are_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "file"

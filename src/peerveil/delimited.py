@@ -102,7 +102,8 @@ class _Records:
                     file=self._name,
                     line=lines[place],
                 )
-            yield lines, chunk
+            if chunk:
+                yield lines, chunk
 
     def _some(self, count: int) -> list[list[str]]:
         line, problem = self._reader.line_num + 1, ""

@@ -63,9 +63,14 @@ def look(source: Source) -> Look:
         first = tuple(dict.fromkeys(_KEY.findall(text)))
     elif kind == "csv":
         with suppress(csv.Error, StopIteration):
-            line = text.splitlines()[0]
-            first = tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(line))))
+            records = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(first_line(text)))
+            first = tuple(next(records))
     return Look(name=name, kind=kind, packing=packed, first=first, start=text)
+
+
+def first_line(text: str) -> str:
+    """The first line of a text."""
+    return next(iter(text.splitlines()), "")
 
 
 def guarded(work: Callable[[], Kind], name: str) -> Kind:

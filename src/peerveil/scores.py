@@ -12,8 +12,11 @@ from peerveil.tables import is_missing, to_number
 
 # A number, then its label: "8: accept", "3 good", "4. Accept", "2 (weak)". A label has a letter before any digit, or
 # stands after a colon and a blank: telephone numbers and the like are no scores.
-_LABELLED = re.compile(r"([+-]?\d+(?:[.,]\d+)?)(?::(?:\s.*)?|(?:\s|[:.)=\u2013\u2014-]\s?)[^\w]*[^\W\d_].*)", re.DOTALL)
+_LABELLED = re.compile(r"([+-]?\d+(?:[.,]\d+)?)(?::(?:\s|$)|(?:\s|[:.)=\u2013\u2014-]\s?)[^\w]*[^\W\d_])")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
+
+# A label begins within so many characters, or it is none.
+_LONGEST = 100
 
 # A symbol ends where its label begins.
 _LABEL = re.compile(r"\s*[:.)=\u2013\u2014(]|\s+-?\s*")
@@ -29,7 +32,7 @@ def to_score(cell: object) -> float | None:
     if value is not None or not isinstance(cell, str):
         return value
     text = cell.strip()
-    labelled = _LABELLED.fullmatch(text)
+    labelled = _LABELLED.match(text[:_LONGEST])
     number = labelled[1] if labelled else text
     if "," in number:
         return float(number.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(number) else None
@@ -77,7 +80,7 @@ class Symbols:
 
     def value(self, cell: object) -> float | None:
         """What a cell is worth; ``None`` if its symbol was not declared."""
-        text = str(cell).strip()
+        text = str(cell).strip()[:1000]
         if text in self.worth:
             return self.worth[text]
         number = to_score(cell)

@@ -46,6 +46,10 @@ _OTHER_NAMES = (
 #: No score is larger; sums and squares of such numbers stay finite.
 LARGEST = 1e100
 
+# Nobody writes a longer number, or column name; what is longer is not worth the time to look at.
+_LONGEST_NUMBER = 1000
+_LONGEST_NAME = 200
+
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
 
@@ -203,7 +207,7 @@ def is_missing(cell: object) -> bool:
 def to_number(cell: object) -> float | None:
     """A cell as a number, infinite if it is too large for one; ``None`` if it is none."""
     if isinstance(cell, str):
-        return float(cell) if _NUMBER.fullmatch(cell.strip()) else None
+        return float(cell) if len(cell) <= _LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip()) else None
     if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
         return None
     try:
@@ -231,6 +235,8 @@ def shown(cell: object) -> str:
 
 def plain(name: str) -> str:
     """A column's name without case and punctuation."""
+    if len(name) > _LONGEST_NAME:
+        return name
     return re.sub(r"[\W_]+", "", name).lower()
 
 

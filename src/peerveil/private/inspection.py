@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from peerveil.delimited import separator_of
-from peerveil.looking import look
+from peerveil.errors import FileError, RecordError
+from peerveil.looking import first_line, look
 from peerveil.private.readers import choices_from, detect, read
 from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import PREFIX
@@ -17,7 +18,7 @@ from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
 from peerveil.public_files import scores_by_paper
 from peerveil.public_forms import public_table, recognise
-from peerveil.record import check_scale
+from peerveil.record import Floats, check_scale
 from peerveil.table_files import FORMATS, Source, is_path, read_table
 from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table
 
@@ -57,7 +58,7 @@ def inspect(
         found = public_table(source, public or choices.format)
         by_paper, without = scores_by_paper(found.table, choices.paper, choices.score)
         scores, declared = np.array([x for row in by_paper.values() for x in row]), choices.scale
-        check_scale(scores, declared)
+        _check_on_scale(found.table.name, scores, declared)
         sizes = [len(row) for row in by_paper.values()]
         facts |= {"format": found.format, "because": found.why} | _columns(found.table, choices)
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
@@ -76,6 +77,18 @@ def inspect(
     facts["declared scale"] = "none" if declared is None else f"{declared[0]:g} to {declared[1]:g}"
     facts["problems"] = problems
     return facts
+
+
+def _check_on_scale(name: str, scores: Floats, scale: tuple[float, float] | None) -> None:
+    """Refuse public scores outside the scale, with the file's name."""
+    check_scale(np.empty(0), scale)
+    problem = ""
+    try:
+        check_scale(scores, scale)
+    except RecordError as error:
+        problem = str(error)
+    if problem:
+        raise FileError(problem, file=name)
 
 
 def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> None:
@@ -141,7 +154,7 @@ def _heading(source: Source, choices: Choices) -> Table:
     """A table of which only the columns' names are wanted: a CSV shows them at once."""
     seen = look(source)
     if seen.kind == "csv" and choices.format is None and seen.first:
-        kind = "tsv" if separator_of(seen.start.splitlines()[0]) == "\t" else "csv"
+        kind = "tsv" if separator_of(first_line(seen.start)) == "\t" else "csv"
         return Table(seen.name, kind, {name.strip(): [] for name in seen.first})
     return read_table(source, format=choices.format)
 
