@@ -32,7 +32,6 @@ bench: $(STAMP) ## the tables of speed and accuracy
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 figures: $(STAMP) ## draw the pictures of the documents anew
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
 
 format: $(STAMP) ## put the code in its usual shape

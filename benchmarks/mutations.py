@@ -21,15 +21,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 import peerveil as pv
+from peerveil.criteria import MissingCriteria
 from peerveil.exports import KINDS, PRIVATE, Cast, Style, export
 from peerveil.private.inspection import inspect
 from peerveil.private.readers import read
-from peerveil.public_files import scores_by_paper
+from peerveil.public_files import reviews_by_paper
 from peerveil.public_forms import public_table
 from peerveil.simulate import Conference, synthetic_conference
 
@@ -39,6 +40,7 @@ SECRET = "zyxwvut"
 #: What small files may take beyond ten times their size: buffers, and modules that are loaded on first use.
 FREE = 2**21
 SLOW = 5.0
+CRITERIA = ("soundness", "clarity")
 
 TOKENS = [
     *(
@@ -111,7 +113,11 @@ def original(kind: str, rng: random.Random) -> bytes:
 def _made(kind: str, number: int) -> bytes:
     rng = random.Random(number)
     conference = synthetic_conference(
-        reviewers=rng.choice([4, 6, 12]), load=3, reviews_per_paper=3, rng=np.random.default_rng(rng.randrange(10**6))
+        reviewers=rng.choice([4, 6, 12]),
+        load=3,
+        reviews_per_paper=3,
+        criteria=rng.choice([(), CRITERIA]),
+        rng=np.random.default_rng(rng.randrange(10**6)),
     )
     count = int(conference.reviewer.max()) + 1
     cast = Cast(
@@ -135,7 +141,8 @@ def _parquet(conference: Conference, cast: Cast) -> bytes:
 
     buffer = io.BytesIO()
     people = [cast.emails[a] for a in conference.reviewer.tolist()]
-    pl.DataFrame({"paper": conference.paper, "reviewer": people, "score": conference.score}).write_parquet(buffer)
+    columns = {"paper": conference.paper, "reviewer": people, "score": conference.score, **conference.criteria}
+    pl.DataFrame(columns).write_parquet(buffer)
     return buffer.getvalue()
 
 
@@ -252,13 +259,15 @@ def attempt(path: Path, kind: str, rng: random.Random) -> object:
     """Read a file in one of the ways a user may."""
     person = rng.choice([None, "member", "subreviewer"])
     way = rng.random()
+    criteria = rng.choice([(), CRITERIA])
     if way < 0.15:
-        return inspect(path, person=person, scale=rng.choice([None, (1, 10)]))
+        return inspect(path, person=person, scale=rng.choice([None, (1, 10)]), criteria=criteria)
     if kind in PRIVATE or kind == "parquet":
         forced = kind.partition("-")[0] if way < 0.4 and kind not in ("table", "parquet") else None
-        return read(path, person=person, format=forced, symbols=rng.choice([None, None, None, "1<2<3<4<5"]))
-    found = public_table(path, kind if way < 0.4 and kind in ("paperlists", "peerread") else None)
-    return scores_by_paper(found.table)
+        symbols, missing = rng.choice([None, None, None, "1<2<3<4<5"]), rng.choice(get_args(MissingCriteria))
+        return read(path, person=person, format=forced, symbols=symbols, criteria=criteria, missing_criteria=missing)
+    found = public_table(path, kind if way < 0.4 and kind in ("paperlists", "peerread") else None, criteria)
+    return reviews_by_paper(found.table, criteria=criteria)
 
 
 def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, float, float]:

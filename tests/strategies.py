@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -141,3 +142,53 @@ def visible(case: Case, hidden: list[list[bool]]) -> pv.PublicRecord:
         for row, flags in zip(case.rows, hidden, strict=True)
     ]
     return pv.PublicRecord.from_rows(rows, loads=case.stated(), scale=(1, 3))
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A case whose reviews have criteria; ``grades`` has the numbers of each, a row a paper, like the scores."""
+
+    case: Case
+    grades: dict[str, list[list[float]]]
+    hidden: list[list[bool]]
+
+    def columns(self) -> dict[str, list[float]]:
+        return {name: [x for row in rows for x in row] for name, rows in self.grades.items()}
+
+    def reviews(self, **options: Any) -> pv.Reviews:
+        return pv.Reviews.from_columns(*self.case.columns(), criteria=self.columns(), **options)
+
+    def record(self, scale: tuple[float, float] | None = None) -> pv.PublicRecord:
+        """What is public: all but the hidden reviews."""
+
+        def shown(rows: list[list[float]]) -> list[list[float | None]]:
+            return [
+                [None if h else x for x, h in zip(row, flags, strict=True)]
+                for row, flags in zip(rows, self.hidden, strict=True)
+            ]
+
+        return pv.PublicRecord.from_rows(
+            shown(self.case.rows),
+            papers=PAPERS[: len(self.case.rows)],
+            loads=self.case.stated(),
+            scale=scale,
+            criteria={name: shown(rows) for name, rows in self.grades.items()},
+        )
+
+
+@st.composite
+def graded_cases(draw: st.DrawFn, *, most_reviews: int = 8) -> Graded:
+    """A small record with one to three criteria of few grades, and nothing hidden."""
+    case = draw(cases(most_reviews=most_reviews))
+    names = draw(st.sampled_from([["clarity"], ["soundness", "clarity"], ["b", "c", "a"]]))
+    grades = {name: [[float(draw(st.integers(1, 3))) for _ in row] for row in case.rows] for name in names}
+    return Graded(case, grades, [[False] * len(row) for row in case.rows])
+
+
+@st.composite
+def hidden_graded_cases(draw: st.DrawFn) -> Graded:
+    """A case on the scale 1, 2, 3 with one or two criteria of two grades, some reviews hidden and some not."""
+    case, hidden = draw(hidden_cases().filter(lambda pair: not all(h for row in pair[1] for h in row)))
+    names = draw(st.sampled_from([["clarity"], ["soundness", "clarity"]]))
+    grades = {name: [[float(draw(st.integers(1, 2))) for _ in row] for row in case.rows] for name in names}
+    return Graded(case, grades, hidden)

@@ -48,6 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
+GRADED = "paper,reviewer,score,clarity\np,ann,3,1\np,bob,5,2\nq,bob,4,3\nq,cem,4,2\nr,cem,8,\nr,ann,6,5\n"
 
 
 RELEASE = ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
@@ -63,12 +64,35 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "reviews.csv").write_text(GOOD)
     (tmp_path / "public.csv").write_text(PUBLIC)
     (tmp_path / "noisy.txt").write_text("1.5\n9\n-3\n")
+    (tmp_path / "graded.csv").write_text(GRADED)
     return tmp_path
 
 
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The command line in a process of its own."""
     return subprocess.Popen([sys.executable, "-m", "peerveil", *arguments], text=True, **options)
+
+
+def test_estimators_are_chosen_and_the_error_to_expect_is_shown(run: Run) -> None:
+    refine = ["refine", "noisy.txt", "--public", "public.csv", "--load", "2"]
+    for number, (options, estimator) in enumerate(
+        (
+            (["--noise-scale", "2"], "safe"),
+            (["--noise-scale", "2", "--estimator", "bayes"], "bayes"),
+            (["--noise-scale", "2", "--estimator", "projection"], "projection"),
+            ([], "projection"),
+        )
+    ):
+        said = json.loads(run(*refine, *options, "--json", "-o", f"out{number}").out)
+        assert said["estimator"] == estimator
+        assert (said["expected_rmse"] is None) == (not options)
+        assert pv.Release.load(f"out{number}").estimator == estimator
+    shown = run(*refine, "--noise-scale", "2", "-o", "shown").out
+    assert "expected error" in shown
+    assert "90 % bands" in shown
+    failed = run(*refine, "--estimator", "safe", "-o", "failed")
+    assert failed.code == 2
+    assert "state it with --noise-scale" in failed.err
 
 
 def everything_under(folder: Path) -> set[str]:
@@ -109,6 +133,20 @@ def test_release_with_hidden_scores(run: Run, tmp_path: Path) -> None:
     (first, second) = (pv.Release.load(tmp_path / name).values.tolist() for name in ("partly", "again"))
     assert first == second
     assert json.loads(run("inspect", "partly.csv", "--json").out)["hidden scores"] == 3
+
+
+def test_release_with_criteria(run: Run, tmp_path: Path) -> None:
+    options = ["--criteria", "clarity", "--missing-criteria", "leave-out"]
+    common = ["release", "graded.csv", "--epsilon", "1", "--quantity", "subjectivity", *options]
+    result = run(*common, "--public", "all", "-o", "out")
+    assert result.code == 0, result.err
+    assert "all scores and criteria (clarity), and load counts" in result.out
+    assert "1 paper was left out whole for a missing criterion" in result.out
+    (tmp_path / "open.csv").write_text("paper,ratings,clarity\np,3;5,1;2\nq,4;4,2;3\nr,8;6,;5\n")
+    result = run(*common, "--public", "open.csv", "--loads", "1:2,2:1", "-o", "open")
+    assert result.code == 0, result.err
+    facts = json.loads(run("inspect", "graded.csv", "--criteria", "clarity", "--json").out)
+    assert facts["problems"] == ["1 of 6 reviews lack the criterion 'clarity'"]
 
 
 def test_refine_reads_every_form_of_a_noisy_vector(run: Run, tmp_path: Path) -> None:
@@ -273,15 +311,20 @@ def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
     assert "1 to 10" in shown
 
 
-def test_demo_releases_two_quantities_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
+def test_demo_releases_every_quantity_and_can_be_repeated(run: Run, tmp_path: Path) -> None:
     for _ in range(2):
         result = run("demo")
         assert result.code == 0, result.err
-    assert "ratings" in result.out
-    assert "miscalibration" in result.out
     assert "How public data helped" in result.out
-    for quantity in ("ratings", "miscalibration"):
-        assert pv.Release.load(tmp_path / "peerveil-demo" / quantity).reviewers == 300
+    for quantity in ("ratings", "miscalibration", "normalized", "subjectivity"):
+        assert f"{quantity}: reviewers by their released mean" in result.out
+        made = pv.Release.load(tmp_path / "peerveil-demo" / quantity)
+        assert made.reviewers == 300
+        assert made.quantity == quantity
+    public = ["--public", "peerveil-demo/public.csv", "--load", "4", "--criteria", "soundness,clarity,originality"]
+    again = run("refine", "peerveil-demo/subjectivity/release.json", *public, "-o", "again")
+    assert again.code == 0, again.err
+    assert pv.Release.load(tmp_path / "again").values.tolist() == made.values.tolist()
     assert run("demo", "-o", "peerveil-demo/ratings").code == 2  # only its own folder is replaced
 
 
@@ -302,7 +345,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*changed("--public", "public.csv"), "--loads", "x"], "--loads must look like"),
     ([*RELEASE, "--load", "2"], "go with a file of public scores"),
     (changed("--epsilon", None), "give a budget with --epsilon"),
-    ([*RELEASE, "--noise-scale", "1"], "give a budget with --epsilon"),
+    ([*RELEASE, "--noise-scale", "1"], "needs --epsilon or --noise-scale, one of the two"),
     (changed("--epsilon", "0"), "epsilon must be a finite number > 0, got 0.0"),
     (changed("--epsilon", "-1"), "epsilon must be a finite number > 0, got -1.0"),
     (changed("--epsilon", "nan"), "epsilon must be a finite number > 0, got nan"),
@@ -312,6 +355,15 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--region", "cube"], "region must be one of"),
     ([*RELEASE, "--quantity", "mood"], "quantity must be one of"),
     ([*RELEASE, "--lone", "drop"], "--lone must be"),
+    ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
+    ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--criteria", "clarity"], "has no column 'clarity' for the criterion 'clarity'; its columns are"),
+    ([*RELEASE, "--criteria", "clarity,clarity"], "--criteria must be names of different columns"),
+    ([*RELEASE, "--missing-criteria", "drop"], "--missing-criteria must be 'refuse' or 'leave-out', got 'drop'"),
+    (
+        [*RELEASE[:1], "graded.csv", *RELEASE[2:], "--criteria", "clarity"],
+        "leave these papers out whole (--missing-criteria leave-out)",
+    ),
     ([*RELEASE, "--score-scale", "1-10"], "--score-scale must look like"),
     ([*RELEASE, "--score-scale", "10,1"], "--score-scale must be two finite numbers, the lower first"),
     ([*RELEASE, "--score-scale", "nan,nan"], "--score-scale must be two finite numbers, the lower first"),
@@ -392,7 +444,7 @@ def test_bad_files_exit_with_2_say_where_and_write_nothing(run: Run, tmp_path: P
 
 
 def test_an_unwritable_place_is_found_before_noise_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "_laplace", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(noise.Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     assert run(*changed("-o", "noisy.txt/below")).code == 2
 
 
@@ -400,7 +452,7 @@ def test_failures_inside_never_show_what_they_hold(run: Run, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise RuntimeError("ann@secret.org gave 3.14159")
 
-    monkeypatch.setattr(noise, "_laplace", broken)
+    monkeypatch.setattr(noise.Prepared, "draw", broken)
     result = run(*RELEASE)
     assert result.code == 1
     assert "internal error (RuntimeError in test_cli.py" in result.err
@@ -454,6 +506,10 @@ LEAK_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--score", "email"], planted()),
     ([*RELEASE, "--score", "comment"], planted()),
     ([*RELEASE, "--score", MARK], planted()),
+    ([*RELEASE, "--criteria", "email"], planted()),
+    ([*RELEASE, "--criteria", "comment", "--quantity", "normalized"], planted()),
+    ([*RELEASE, "--criteria", "score", "--quantity", "subjectivity"], planted()),
+    (["inspect", "reviews.csv", "--criteria", "comment"], planted()),
     (RELEASE, planted(bad_score=PEOPLE[0])),
     (RELEASE, planted(bad_score=f"{MARK} Ann")),
     (RELEASE, planted().replace(f',"{MARK}', f',{PEOPLE[1]},"{MARK}', 1)),

@@ -155,7 +155,7 @@ def test_an_answer_without_its_certificate_is_an_error(monkeypatch: pytest.Monke
         return region.lower + 1e-3, np.zeros(programme.right.size)
 
     assert pv.project(r, region).gap < 1e-9
-    monkeypatch.setattr(Curves, "of", lambda _: None)
+    monkeypatch.setattr(Curves, "project", lambda *_: None)
     monkeypatch.setattr(Programme, "solve", sabotaged)
     with pytest.raises(pv.ProjectionError, match="missed its certificate"):
         pv.project(r, region)
@@ -253,7 +253,7 @@ def test_multipliers_that_prove_nothing_are_no_certificate() -> None:
 
 def test_a_solver_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "baseline")
-    monkeypatch.setattr(Curves, "of", lambda _: None)
+    monkeypatch.setattr(Curves, "project", lambda *_: None)
     monkeypatch.setattr(Programme, "solve", lambda programme: (np.full(2, np.nan), np.zeros(programme.right.size)))
     with pytest.raises(pv.ProjectionError, match="the solver gave no answer"):
         pv.project([3.0, -1.0], region)

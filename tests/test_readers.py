@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.exports import KINDS, PRIVATE, Cast, Style, export
+from peerveil.private.inspection import inspect
 from peerveil.private.readers import openreview_live, read
 from peerveil.private.readers.protocol import Choices
 from peerveil.simulate import Conference, synthetic_conference
@@ -120,6 +121,101 @@ def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
                     read(path)
             else:
                 assert holdings(read(path)) == expected(conference)
+
+
+def graded(conference: Conference, data: st.DataObject) -> Conference:
+    """The same conference with two criteria."""
+    size = conference.score.size
+    columns = st.lists(st.sampled_from([1.0, 2.0, 3.5, 5.0]), min_size=size, max_size=size).map(np.array)
+    return replace(conference, criteria={name: data.draw(columns) for name in ("soundness", "Clarity of it")})
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_criteria_are_read_back(kind: str, data: st.DataObject) -> None:
+    conference = graded(data.draw(conferences()), data)
+    style, person = data.draw(STYLES), "subreviewer" if kind in EASYCHAIR else None
+    names = list(conference.criteria)
+    rows = zip(conference.paper + 1, conference.score, *conference.criteria.values(), strict=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, conference, kind, style=style)
+        reviews = read(path, person=person, criteria=names)
+        assert holdings(reviews) == expected(conference)
+        assert reviews.criteria is not None
+        assert reviews.criteria_names == ("Clarity of it", "soundness")
+        number = [int(re.sub(r"\D", "", name)) for name in reviews.papers]
+        back = zip([number[p] for p in reviews.paper], reviews.score, *reviews.criteria.T[::-1], strict=True)
+        assert sorted(back) == sorted(rows)
+        facts = inspect(path, person=person, criteria=names)
+        for name, column in conference.criteria.items():
+            assert facts[f"criterion {name!r}"] == f"{column.min():g} to {column.max():g}"
+        with pytest.raises(pv.FileError, match=r"'novelty'"):
+            read(path, person=person, criteria=["novelty"])
+
+
+@pytest.mark.parametrize("gone", [None, False, "n/a"])
+def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> None:
+    people = [(1, "a"), (1, "b"), (2, "a"), (2, "b"), (3, "a"), (3, "c")]
+    reviews: list[dict[str, Any]] = [
+        {"pid": p, "rid": i, "reviewer_email": f"{a}@x.org", "OveMer": i, "Nov": i}
+        for i, (p, a) in enumerate(people, 1)
+    ]
+    reviews[0]["Nov"] = gone
+    path = tmp_path / "hotcrp.json"
+    path.write_text(json.dumps({"reviews": reviews}))
+    with pytest.raises(pv.RecordError, match="1 of 6 reviews lack a criterion, in 1 of 3 papers"):
+        read(path, criteria=["nov"])
+    assert "1 of 6 reviews lack the criterion 'nov'" in inspect(path, criteria=["nov"])["problems"]
+    kept = read(path, criteria=["nov"], missing_criteria="leave-out")
+    assert (kept.papers, kept.ungraded, kept.report.left_out) == (
+        ("2", "3"),
+        1,
+        ("1 whole papers, for a missing criterion",),
+    )
+    with pytest.raises(pv.RecordError, match="no public ground"):
+        kept.public("none")
+    reviews[1]["reviewer_email"] = "a@x.org"  # twice, in the paper that is left out
+    path.write_text(json.dumps({"reviews": reviews}))
+    with pytest.raises(pv.FileError, match="the same reviewer has a review of the same paper"):
+        read(path, criteria=["nov"], missing_criteria="leave-out")
+    reviews[1] |= {"reviewer_email": "b@x.org", "Nov": "Ann"}
+    path.write_text(json.dumps({"reviews": reviews}))
+    with pytest.raises(pv.FileError, match=r"column 'criterion nov': text .* give the criterion as a number") as caught:
+        read(path, criteria=["nov"])
+    assert "Ann" not in str(caught.value)
+
+
+def test_openreview_tells_whether_everyone_can_read_the_criteria(tmp_path: Path) -> None:
+    made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
+    path = written(tmp_path, made, "openreview")
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    tree["notes"][1]["details"]["replies"][0]["content"]["clarity"]["readers"] = ["Example.org/Chairs"]
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    assert read(path).report.shows[0].startswith("everyone can read the score of 16 of 16 reviews")
+    with_criteria = read(path, criteria=["clarity"]).report
+    assert with_criteria.shows[0].startswith("everyone can read the score and the criteria of 15 of 16 reviews")
+
+
+def test_questions_of_cmt_go_by_number_or_text(tmp_path: Path) -> None:
+    made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
+    path = written(tmp_path, made, "cmt")
+    by_text, by_number = read(path, criteria=["Clarity"]), read(path, criteria=["Q4"])
+    assert by_text.criteria is not None
+    assert by_number.criteria is not None
+    assert by_text.criteria.tolist() == by_number.criteria.tolist()
+
+
+def test_a_mapping_may_name_criteria(tmp_path: Path) -> None:
+    made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
+    path = written(tmp_path, made, "hotcrp")
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text('criteria = ["clarity"]\n')
+    assert read(path, mapping=mapping).criteria_names == ("clarity",)
+    assert "criterion 'clarity'" in inspect(path, mapping=mapping)
+    mapping.write_text('criteria = "clarity"\n')
+    with pytest.raises(pv.FileError, match="criteria must be the columns"):
+        read(path, mapping=mapping)
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
 
 import peerveil as pv
+from peerveil import twopass
 from peerveil.assignment import deal
 from peerveil.programme import Programme
 from peerveil.regions import sums
 from peerveil.regions.packing import pigeonhole_bounds, programme_bounds
-from peerveil.regions.sums import Rows, least_totals, pinned_totals
+from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_tell
 from peerveil.twopass import Curves
 from reference.support import support
 from reference.theta import theta, theta_among
@@ -124,6 +129,33 @@ def test_few_papers_are_enough_where_limits_bind(seed: int) -> None:
             assert value == pytest.approx(whole) or whole <= level + 1e-9
 
 
+def test_pins_are_left_out_only_where_they_say_nothing() -> None:
+    outcomes = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        load = int(rng.integers(1, 7))
+        sizes = rng.integers(1, int(rng.integers(2, 5)), size=int(rng.choice([40, 300])))
+        sizes[0] += -sizes.sum() % load
+        reviewers = int(sizes.sum()) // load
+        shape = float(rng.choice([0.1, 0.5, 2.0]))
+        drawn = rng.beta(shape, shape, sizes.sum())
+        flat = 1e3 * float(rng.integers(0, 2)) + (np.round(9 * drawn) if seed % 2 else drawn)
+        weight = np.concatenate([np.sort(row) for row in np.split(flat, np.cumsum(sizes)[:-1])])
+        rows = Rows(weight, sizes, reviewers, load, centre=500.0)
+        if not rows.sparse:
+            continue
+        outcomes.append((pins_may_tell(rows), rows.unlimited))
+        if not pins_may_tell(rows):
+            top = [0.0] + [sums._pinned(rows, q) for q in range(1, reviewers)]
+            bottom = [0.0] + [-sums._pinned(rows.negated(), q) for q in range(1, reviewers)]
+            level = np.arange(reviewers) * (np.sum(weight - 500.0) / reviewers)
+            assert (np.array(top) <= level + 1e-9).all()
+            assert (np.array(bottom) >= level - 1e-9).all()
+    for seen in (True, False):
+        assert sum(told == seen for told, _ in outcomes) > 20
+        assert sum(unlimited == (seen, seen) for _, unlimited in outcomes) > 10
+
+
 @given(cases(most_reviews=8, uniform=True))
 @settings(max_examples=100)
 def test_packing_bounds_are_bounds_and_exact_for_pairs_of_different_papers(case: Case) -> None:
@@ -213,9 +245,9 @@ def test_two_passes_agree_with_the_general_solver(seed: int, free: bool) -> None
     n = int(rng.choice([6, 10, 60]))
     region = random_curves(rng, n, free=free)
     r = rng.normal(size=n) * 10.0 ** rng.integers(-2, 2)
-    curves = Curves.of(region)
-    assert curves is not None
-    fast, gap = curves.project(r)
+    two_passes = Curves.of(region).project(r)
+    assert two_passes is not None
+    fast, gap = two_passes
     assert gap <= 1e-8 * n * region.spread * max(region.spread, np.abs(r).max())
     slow = pv.project(r, region).values
     radius = np.abs(r).max() + region.spread
@@ -224,6 +256,72 @@ def test_two_passes_agree_with_the_general_solver(seed: int, free: bool) -> None
     np.testing.assert_allclose(general, slow, atol=1e-5 * radius)
     if region.contains(fast):
         np.testing.assert_allclose(fast, slow, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_are_all_that_the_second_pass_needs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    region = random_curves(rng, 200, free=False)
+    r = np.sort(rng.normal(size=200)) * rng.choice([0.1, 1.0]) + rng.laplace(
+        size=200, scale=10.0 ** rng.integers(-4, 3)
+    )
+    z = isotonic_regression(r).x
+    plain = z - isotonic_regression(z - np.diff(region.cumulative_lower)).x
+    two_passes = Curves.of(region).project(r)
+    assert two_passes is not None
+    np.testing.assert_allclose(two_passes[0], plain, atol=1e-9 * max(1.0, np.abs(r).max()))
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_wrong_first_or_second_pass_has_no_certificate(free: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    region = random_curves(rng, 60, free=free)
+    r = np.sort(rng.normal(size=60)) / 2 + rng.laplace(size=60)
+    right = pv.project(r, region)
+    assert right.gap < 1e-9
+
+    def too_few_blocks(values: np.ndarray, weights: np.ndarray | None = None) -> object:
+        if weights is not None:
+            return isotonic_regression(values, weights=weights)
+        middle = 30
+        means = [values[:middle].mean(), values[middle:].mean()]
+        return SimpleNamespace(x=np.repeat(means, middle), blocks=np.array([0, middle, 60]))
+
+    def too_steep(values: np.ndarray, weights: np.ndarray | None = None) -> object:
+        found = isotonic_regression(values, weights=weights)
+        return found if weights is None else SimpleNamespace(x=found.x + 0.01 * (found.x - found.x.mean()))
+
+    for wrong in (too_few_blocks, too_steep):
+        monkeypatch.setattr(twopass, "isotonic_regression", wrong)
+        two_passes = Curves.of(region).project(r)
+        assert two_passes is None or two_passes[1] > 1e-3 or region.violation(two_passes[0]) > 1e-4
+        found = pv.project(r, region)  # by the general solver
+        assert found.gap < 1e-6
+        np.testing.assert_allclose(found.values, right.values, atol=1e-5)
+
+
+@pytest.mark.parametrize("bound", ["cumulative_lower", "cumulative_upper", "top_lower", "top_upper"])
+def test_a_bound_that_is_no_number_is_refused(bound: str) -> None:
+    region = pv.Region(name="", lower=np.zeros(2), upper=np.ones(2), total=(0.0, 2.0))
+    unknown: dict[str, Any] = {bound: np.array([0.0, np.nan, 1.0])}
+    with pytest.raises(pv.InputError, match=f"{bound} must be numbers"):
+        replace(region, **unknown)
+
+
+def test_curves_that_are_not_convex_are_left_to_the_solver() -> None:
+    region = pv.Region(
+        name="bent",
+        lower=np.zeros(4),
+        upper=np.full(4, 9.0),
+        cumulative_lower=np.array([0.0, 2.0, 2.5, 3.0, 12.0]),
+        total=(12.0, 12.0),
+    )
+    r = np.array([-1.0, 0.0, 4.0, 9.0])
+    assert Curves.of(region).project(r) is None
+    found = pv.project(r, region)
+    assert region.contains(found.values)
+    general = Programme(r, region, 20.0).solve()[0]
+    np.testing.assert_allclose(found.values, general, atol=1e-6)
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import peerveil as pv
 from peerveil.bundle import COLUMNS, release_schema
-from peerveil.private import release as release_module
+from peerveil.private.noise import Prepared
 from peerveil.record import Floats
 from reference.theta import assignments
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants
@@ -40,15 +40,15 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
     folder = tmp_path_factory.mktemp("bytes")
     noisy = np.linspace(-1, 7, case.reviewers)
 
-    def fixed(vector: Floats, *_: object) -> tuple[Floats, float]:
+    def fixed(_: Prepared, vector: Floats) -> Floats:
         assert vector.size == noisy.size
-        return noisy.copy(), 1.0
+        return noisy.copy()
 
     scores = [x for row in case.rows for x in row]
     papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
     listed = list(assignments(case.rows, case.loads))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release_module, "perturb", fixed)
+        patch.setattr(Prepared, "draw", fixed)
         for quantity in ("ratings", "miscalibration"):
             seen = set()
             for assignment in (listed[0], listed[-1], listed[len(listed) // 2]):
@@ -85,7 +85,7 @@ def test_hidden_scores_shape_nothing_but_the_noisy_vector(
         scale=(1, 3),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release_module, "perturb", lambda *_: (noisy.copy(), 1.0))
+        patch.setattr(Prepared, "draw", lambda *_: noisy.copy())
         for public, quantity in ((record, "ratings"), (record, "miscalibration"), ("none", "ratings")):
             seen = set()
             for assignment, filled in ((listed[0], variants[0]), (listed[-1], variants[-1])):
@@ -106,6 +106,8 @@ def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) ->
     )
     assert made.guarantee.epsilon == 0.7
     assert made.guarantee.unit == unit
+    assert made.estimator == "safe"
+    assert made.outlook is not None
     assert made.values.sum() == pytest.approx(15 if quantity == "ratings" else 0, abs=1e-8)
     made.save(tmp_path / "out")
     again = pv.Release.load(tmp_path / "out")
@@ -114,7 +116,7 @@ def test_a_release_goes_all_the_way(unit: str, quantity: str, tmp_path: Path) ->
     assert lines[0] == ",".join(COLUMNS)
     assert [float(cell) for cell in lines[1].split(",")] == [
         1,
-        *(v[0] for v in (made.values, made.noisy, made.lower, made.upper)),
+        *(v[0] for v in (made.values, made.noisy, made.lower, made.upper, made.outlook.lower, made.outlook.upper)),
     ]
 
 
@@ -141,7 +143,8 @@ def test_a_public_record_is_checked_against_the_reviews() -> None:
     good = pv.PublicRecord.from_rows(rows, papers=names, loads=(1, 3), reviewers=3)
     made = pv.release(reviews, public=good, mechanism=mechanism)
     assert made.loads.counts is None
-    assert made.mechanism["scale"] == pytest.approx(5 * (1 + 3))  # from the stated range of loads, not from the file
+    # From the stated range of loads, not from the file: three exchanges turn over (8 - 3) + (6 - 4) + (5 - 4) at most.
+    assert made.mechanism["scale"] == pytest.approx(8 * (1 / 3 + 1 / 1))
     wrong = {
         "other scores": pv.PublicRecord.from_rows([[3, 5], [4, 4], [8, 7]], papers=names, load=2),
         "other numbers of scores": pv.PublicRecord.from_rows([[3, 5], [4], [8, 6, 6]], papers=names, load=2),
@@ -187,7 +190,7 @@ def test_one_reviewer_cannot_be_hidden_but_has_a_region() -> None:
 def test_unknown_choices_are_refused_before_noise_is_drawn(
     options: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(release_module, "perturb", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     chosen = {"public": "all", "mechanism": pv.Laplace(epsilon=1.0)} | options
     with pytest.raises(pv.InputError, match=message):
         pv.release(small_reviews(), **chosen)  # type: ignore[arg-type]

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release as Release
+    from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
     from peerveil.errors import InputError as InputError
+    from peerveil.errors import LedgerError as LedgerError
     from peerveil.errors import OutputError as OutputError
     from peerveil.errors import PeerveilError as PeerveilError
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
     from peerveil.guarantee import Guarantee as Guarantee
+    from peerveil.guarantee import compose as compose
     from peerveil.loads import Loads as Loads
     from peerveil.mechanisms import External as External
+    from peerveil.mechanisms import Gaussian as Gaussian
     from peerveil.mechanisms import Laplace as Laplace
+    from peerveil.mechanisms import SinhNormal as SinhNormal
+    from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
+    from peerveil.private.release import LedgerWarning as LedgerWarning
     from peerveil.private.release import release as release
     from peerveil.private.reviews import Reviews as Reviews
     from peerveil.projection import Projection as Projection
@@ -32,11 +39,16 @@ if TYPE_CHECKING:
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
+    "BudgetError": "errors",
     "External": "mechanisms",
     "FileError": "errors",
+    "Gaussian": "mechanisms",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Laplace": "mechanisms",
+    "Ledger": "private.ledger",
+    "LedgerError": "errors",
+    "LedgerWarning": "private.release",
     "Loads": "loads",
     "OutputError": "errors",
     "PeerveilError": "errors",
@@ -48,6 +60,8 @@ _HOME = {
     "Region": "regions.convex",
     "Release": "bundle",
     "Reviews": "private.reviews",
+    "SinhNormal": "mechanisms",
+    "compose": "guarantee",
     "project": "projection",
     "read": "private.readers",
     "read_public": "public_files",

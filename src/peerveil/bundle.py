@@ -20,6 +20,7 @@ from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
+from peerveil.outlook import Outlook
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
 
@@ -35,6 +36,8 @@ COLUMNS = {
     "noisy": "the private vector before refinement",
     "lower": "what public data alone proves the true mean of that rank to be at least",
     "upper": "what public data alone proves the true mean of that rank to be at most",
+    "band_lower": "lower end of the band that holds the true mean in all likelihood; empty where it is not known",
+    "band_upper": "upper end of that band",
 }
 
 
@@ -54,6 +57,7 @@ class Release:
         mechanism: name and parameters of the mechanism.
         region: name of the region.
         estimator: name of the estimator.
+        outlook: expected error and bands, and on what they rest; ``None`` where the law of the noise is not known.
         papers: number of papers.
         loads: what is public about loads.
         public: what was stated to be public, in words.
@@ -66,8 +70,10 @@ class Release:
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> release = pv.refine([1.3, -0.2], weights, mechanism=pv.Laplace(scale=1.0))
-    >>> release.values.round(6).tolist()
-    [0.35, 0.65]
+    >>> release.estimator, bool(0.3 <= release.values[0] <= 0.35)        # [0.3, 0.7] and [0.35, 0.65] are possible
+    ('safe', True)
+    >>> release.outlook.expected_rmse < 0.05
+    True
     """
 
     quantity: str
@@ -79,6 +85,7 @@ class Release:
     mechanism: dict[str, Any]
     region: str
     estimator: str
+    outlook: Outlook | None
     papers: int
     loads: Loads
     public: str
@@ -121,6 +128,10 @@ class Release:
                 "kind": self.guarantee.kind,
                 "unit": self.guarantee.unit,
                 "epsilon": self.guarantee.epsilon,
+                "delta": self.guarantee.delta,
+                "rho": self.guarantee.rho,
+                "omega": self.guarantee.omega,
+                "float_safe": self.guarantee.float_safe,
                 "statement": self.guarantee.statement,
                 "promise": self.guarantee.promise,
                 "not_protected": NOT_PROTECTED,
@@ -128,6 +139,7 @@ class Release:
             "region": self.region,
             "estimator": self.estimator,
             "certificate": {"gap": self.gap},
+            "outlook": _outlook_document(self.outlook),
             "notes": list(self.notes),
             "values": self.values.tolist(),
             "noisy": self.noisy.tolist(),
@@ -147,8 +159,10 @@ class Release:
         with (folder / "release.csv").open("w", encoding="utf-8", newline="") as handle:
             writer = csv.writer(handle, lineterminator="\n")
             writer.writerow(COLUMNS)
-            vectors = (self.values, self.noisy, self.lower, self.upper)
-            writer.writerows(zip(range(1, self.reviewers + 1), *(v.tolist() for v in vectors), strict=True))
+            vectors = [v.tolist() for v in (self.values, self.noisy, self.lower, self.upper)]
+            bands = (self.outlook.lower, self.outlook.upper) if self.outlook else ()
+            vectors += [v.tolist() for v in bands] or [[""] * self.reviewers] * 2
+            writer.writerows(zip(range(1, self.reviewers + 1), *vectors, strict=True))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
@@ -192,7 +206,7 @@ class Release:
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
         if (np.diff(vectors["values"]) < -_slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
-        guarantee = Guarantee(**{key: claim[key] for key in ("kind", "unit", "epsilon", "statement")})
+        guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         return cls(
@@ -202,6 +216,7 @@ class Release:
             mechanism=document["mechanism"],
             region=document["region"],
             estimator=document["estimator"],
+            outlook=_outlook_from(document["outlook"], record["reviewers"]),
             papers=record["papers"],
             loads=_loads_from(record),
             public=record["public"],
@@ -246,6 +261,33 @@ def _time(text: str) -> datetime:
     except ValueError:
         pass
     raise InputError("created is not a time that ever was")
+
+
+def _outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
+    if outlook is None:
+        return None
+    return {
+        "expected_rmse": outlook.expected_rmse,
+        "level": outlook.level,
+        "assumption": outlook.assumption,
+        "lower": outlook.lower.tolist(),
+        "upper": outlook.upper.tolist(),
+    }
+
+
+def _outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | None:
+    if stated is None:
+        return None
+    lower, upper = (_vector(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
+    if lower.size != reviewers or upper.size != reviewers:
+        raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
+    return Outlook(
+        expected_rmse=float(_vector([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
+        lower=lower,
+        upper=upper,
+        level=stated["level"],
+        assumption=stated["assumption"],
+    )
 
 
 def _loads_document(loads: Loads) -> dict[str, Any]:

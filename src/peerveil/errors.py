@@ -7,6 +7,8 @@
     │   ├── FileError             a file cannot be used: names the file and, where known, line and column
     │   ├── RecordError           numbers of a record that do not add up
     │   └── OutputError           the place to write to cannot be written
+    ├── LedgerError               the ledger cannot be read or written; nothing was released
+    │   └── BudgetError           a release would overspend its budget, or does not fit its kind
     └── ProjectionError           a projection missed its certificate; nothing is returned
 
 Messages name the argument, the value and the remedy. They never hold an identity.
@@ -58,6 +60,14 @@ class FileError(InputError):
         if column is not None:
             place.append(f"column {column!r}")
         super().__init__(f"{', '.join(place)}: {message}")
+
+
+class LedgerError(PeerveilError):
+    """The ledger cannot be read or written; nothing was released."""
+
+
+class BudgetError(LedgerError):
+    """A release would overspend its budget, or cannot be charged to it."""
 
 
 class ProjectionError(PeerveilError):

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.integrate import quad
 
+from peerveil.checks import real
 from peerveil.errors import InputError
 from peerveil.record import Floats
 
@@ -35,7 +36,8 @@ class _Checked:
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+            value = real(field.name, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
             if not (math.isfinite(value) and value > 0):
                 raise InputError(f"{field.name} must be a finite number > 0, got {value}")
 

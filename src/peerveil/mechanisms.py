@@ -1,13 +1,25 @@
-"""Descriptions of how a vector is made private. What draws the noise is elsewhere, on the private side."""
+"""Descriptions of how a vector is made private. What draws the noise is elsewhere, on the private side.
+
+A description states a budget or the noise itself. :meth:`settle` turns the first into the second, given how far
+neighbours can be apart; a settled description gives its law, and the claim for either unit.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
+from peerveil.accounting import check_delta, rho_for
+from peerveil.checks import real
 from peerveil.errors import InputError
 from peerveil.guarantee import Guarantee, Unit
+from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.sensitivity import Sensitivity
+
+#: A claim computed from noise is rounded up by this.
+_UP = 1 + 2.0**-50
 
 
 class Mechanism(Protocol):
@@ -17,8 +29,24 @@ class Mechanism(Protocol):
     def name(self) -> str:
         """The name users write and releases carry."""
 
+    def noise_law(self) -> Law | None:
+        """The law of the noise on each entry, where the description states it."""
+
     def describe(self) -> dict[str, Any]:
         """Everything about the mechanism that a release publishes."""
+
+
+class OwnMechanism(Mechanism, Protocol):
+    """A mechanism whose noise Peerveil can draw, so that the claim is its own."""
+
+    def settle(self, sensitivity: Sensitivity) -> Self:
+        """The same mechanism with its noise stated instead of its budget."""
+
+    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
+        """The claim for vectors of this sensitivity."""
+
+    def widened(self, factor: float) -> Self:
+        """The same settled mechanism with noise larger by a factor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +56,10 @@ class Laplace:
     Give a budget (``epsilon``) or the noise itself (``scale``), not both. The scale repeats published settings; the
     guarantee then follows from it.
 
-    >>> Laplace(epsilon=0.5).noise_scale(sensitivity=3.0)
-    6.0
-    >>> round(Laplace(scale=6.0).epsilon_for(sensitivity=3.0), 12)
+    >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
+    >>> Laplace(epsilon=0.5).settle(bound)
+    Laplace(epsilon=None, scale=6.0)
+    >>> round(Laplace(scale=6.0).guarantee(bound, "reviewer").epsilon, 12)
     0.5
     """
 
@@ -40,33 +69,195 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.scale is None):
-            raise InputError("Laplace needs epsilon= or scale=, one of the two")
-        for argument in ("epsilon", "scale"):
-            value = getattr(self, argument)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise InputError(f"{argument} must be a finite number > 0, got {value}")
+            raise InputError("Laplace noise needs epsilon= or scale=, one of the two")
+        _check_positive(self, "epsilon", "scale")
 
-    def noise_scale(self, sensitivity: float) -> float:
-        """The scale of the noise for a vector of this L1 sensitivity."""
-        if self.scale is not None:
-            return self.scale
-        assert self.epsilon is not None  # noqa: S101 - checked at construction
-        return sensitivity / self.epsilon
+    def noise_law(self) -> Law | None:
+        """The law of the noise, where the scale is stated."""
+        return None if self.scale is None else LaplaceLaw(scale=self.scale)
 
-    def epsilon_for(self, sensitivity: float) -> float:
-        """The epsilon that the noise gives for a vector of this L1 sensitivity."""
+    def settle(self, sensitivity: Sensitivity) -> Laplace:
+        """The scale that the budget asks for."""
+        return self if self.epsilon is None else Laplace(scale=sensitivity.l1 / self.epsilon)
+
+    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
+        """The claim for vectors of this sensitivity."""
         if self.epsilon is not None:
-            return self.epsilon if sensitivity > 0 else 0.0
-        assert self.scale is not None  # noqa: S101 - checked at construction
-        return sensitivity / self.scale * (1 + 2.0**-50)  # a claim is rounded up
+            epsilon = self.epsilon if sensitivity else 0.0
+        else:
+            epsilon = sensitivity.l1 / _stated(self.scale) * _UP
+        return Guarantee(kind="pure", unit=unit, epsilon=epsilon)
 
-    def guarantee(self, sensitivity: float, unit: Unit) -> Guarantee:
-        """The claim for a vector of this L1 sensitivity."""
-        return Guarantee(kind="pure", unit=unit, epsilon=self.epsilon_for(sensitivity))
+    def widened(self, factor: float) -> Laplace:
+        """With noise larger by a factor."""
+        return Laplace(scale=_stated(self.scale) * factor)
 
     def describe(self) -> dict[str, Any]:
         """Name and parameters."""
         return {"name": self.name, "epsilon": self.epsilon, "scale": self.scale}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaussian:
+    """Independent normal noise on each entry of the sorted vector.
+
+    Give a budget, as ``rho`` (zero-concentrated differential privacy) or as ``epsilon`` and ``delta``, or the noise
+    itself as ``scale``, its standard deviation. With ``rho`` or ``scale``, ``delta`` says at which delta the claim is
+    put in words.
+
+    >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
+    >>> Gaussian(rho=0.5).settle(bound).scale
+    2.0
+    >>> Gaussian(epsilon=1.0, delta=1e-6).guarantee(bound, "reviewer").summary
+    'rho = 0.024... per reviewer (zero-concentrated differential privacy): epsilon = 1 at delta = 1e-06'
+    """
+
+    name: ClassVar[str] = "gaussian"
+    rho: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if sum(x is not None for x in (self.rho, self.epsilon, self.scale)) != 1:
+            raise InputError("Gaussian noise needs rho=, epsilon= with delta=, or scale=, one of the three")
+        if self.epsilon is not None and self.delta is None:
+            raise InputError("Gaussian noise needs delta= along with epsilon=, e.g. delta=1e-6")
+        _check_positive(self, "rho", "epsilon", "scale")
+        _as_real(self, "delta")
+        if self.delta is not None:
+            check_delta(self.delta)
+
+    def noise_law(self) -> Law | None:
+        """The law of the noise, where its deviation is stated."""
+        return None if self.scale is None else NormalLaw(sigma=self.scale)
+
+    def settle(self, sensitivity: Sensitivity) -> Gaussian:
+        """The deviation that the budget asks for."""
+        if self.scale is not None:
+            return self
+        return Gaussian(scale=sensitivity.l2 / math.sqrt(2 * self._budget()), delta=self.delta)
+
+    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
+        """The claim for vectors of this sensitivity."""
+        if not sensitivity:
+            return Guarantee(kind="zcdp", unit=unit, rho=0.0)
+        if self.scale is None:
+            return Guarantee(kind="zcdp", unit=unit, rho=self._budget(), epsilon=self.epsilon, delta=self.delta)
+        rho = (sensitivity.l2 / self.scale) ** 2 / 2 * _UP
+        return Guarantee(kind="zcdp", unit=unit, rho=rho, delta=self.delta)
+
+    def _budget(self) -> float:
+        if self.rho is not None:
+            return self.rho
+        return rho_for(_stated(self.epsilon), _stated(self.delta))
+
+    def widened(self, factor: float) -> Gaussian:
+        """With noise larger by a factor."""
+        return Gaussian(scale=_stated(self.scale) * factor, delta=self.delta)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return {
+            "name": self.name,
+            "rho": self.rho,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "scale": self.scale,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinhNormal:
+    """Independent noise ``bound * arsinh(Z / bound)`` with normal ``Z``: as normal, with far lighter tails.
+
+    Give a budget (``rho`` and ``omega``, of truncated concentrated differential privacy) or the noise itself
+    (``scale``, the standard deviation of ``Z``, and ``bound``). The noise is drawn in floating point, so the claim does
+    not cover the last digits; a release takes it only if asked to.
+
+    >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
+    >>> settled = SinhNormal(rho=0.5, omega=3.0).settle(bound)
+    >>> settled.scale, settled.bound
+    (8.0, 36.0)
+    """
+
+    name: ClassVar[str] = "sinh-normal"
+    rho: float | None = None
+    omega: float | None = None
+    scale: float | None = None
+    bound: float | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        budget, noise = (self.rho, self.omega), (self.scale, self.bound)
+        if not (None not in budget and noise == (None, None)) and not (None not in noise and budget == (None, None)):
+            raise InputError("sinh-normal noise needs rho= with omega=, or scale= with bound=, one of the two")
+        _check_positive(self, "rho", "scale", "bound")
+        _as_real(self, "omega", "delta")
+        if self.omega is not None and not (math.isfinite(self.omega) and self.omega > 1):
+            raise InputError(f"omega must be a finite number > 1, got {self.omega}")
+        if self.delta is not None:
+            check_delta(self.delta)
+
+    def noise_law(self) -> Law | None:
+        """The law of the noise, where it is stated."""
+        return None if self.scale is None else SinhNormalLaw(sigma=self.scale, bound=_stated(self.bound))
+
+    def settle(self, sensitivity: Sensitivity) -> SinhNormal:
+        """The noise that the budget asks for."""
+        if self.scale is not None or not sensitivity:
+            return self
+        scale = sensitivity.l2 * math.sqrt(8 / _stated(self.rho))
+        settled = SinhNormal(scale=scale, bound=8 * sensitivity.linf * _stated(self.omega), delta=self.delta)
+        settled.check(sensitivity)
+        return settled
+
+    def check(self, sensitivity: Sensitivity) -> None:
+        """Refuse noise for which the theorem says nothing."""
+        scale, bound = _stated(self.scale), _stated(self.bound)
+        if not sensitivity.linf < math.sqrt(2) * scale <= bound:
+            raise InputError(
+                f"sinh-normal noise of scale {scale:g} and bound {bound:g} is outside its theorem, which needs "
+                f"{sensitivity.linf:g} < sqrt(2) * scale <= bound; ask for "
+                + (
+                    "a larger scale, that is a smaller rho"
+                    if sensitivity.linf >= math.sqrt(2) * scale
+                    else "a larger bound, that is a larger omega, or for a larger rho"
+                )
+            )
+        if not bound > 8 * sensitivity.linf:
+            raise InputError(
+                f"sinh-normal noise of bound {bound:g} is outside its theorem, which needs a bound above 8 times the "
+                f"largest move of an entry, {8 * sensitivity.linf:g}"
+            )
+
+    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
+        """The claim for vectors of this sensitivity."""
+        if not sensitivity:
+            return Guarantee(kind="zcdp", unit=unit, rho=0.0)
+        if self.scale is None:
+            self.settle(sensitivity)  # refuses what is outside the theorem
+            rho, omega = _stated(self.rho), _stated(self.omega)
+        else:
+            self.check(sensitivity)
+            rho = 8 * (sensitivity.l2 / self.scale) ** 2 * _UP
+            omega = _stated(self.bound) / (8 * sensitivity.linf) / _UP
+        return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=omega, delta=self.delta, float_safe=False)
+
+    def widened(self, factor: float) -> SinhNormal:
+        """With noise larger by a factor."""
+        return SinhNormal(scale=_stated(self.scale) * factor, bound=_stated(self.bound) * factor, delta=self.delta)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return {
+            "name": self.name,
+            "rho": self.rho,
+            "omega": self.omega,
+            "delta": self.delta,
+            "scale": self.scale,
+            "bound": self.bound,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,20 +268,68 @@ class External:
 
     Attributes:
         words: how the vector was made private, and by whom.
-        law: the law of its noise, where that is known.
+        law: a mechanism that states its noise, where the law of the noise is known.
 
-    >>> External(words="Laplace noise of scale 1, by the 2024 chairs.").name
-    'external'
+    >>> External(words="By the 2024 chairs.", law=Laplace(scale=1.0)).noise_law()
+    LaplaceLaw(scale=1.0)
     """
 
     name: ClassVar[str] = "external"
     words: str
-    law: Laplace | None = None
+    law: Laplace | Gaussian | SinhNormal | None = None
 
     def __post_init__(self) -> None:
         if not self.words.strip():
             raise InputError("words must say how the vector was made private, and by whom; got nothing")
+        if self.law is not None and (isinstance(self.law, External) or self.law.noise_law() is None):
+            raise InputError(f"law must state the noise itself, e.g. Laplace(scale=1.0), got {self.law!r}")
+
+    def noise_law(self) -> Law | None:
+        """The law of the noise, where it is known."""
+        return None if self.law is None else self.law.noise_law()
 
     def describe(self) -> dict[str, Any]:
         """Name, words and law."""
         return {"name": self.name, "words": self.words, "law": None if self.law is None else self.law.describe()}
+
+
+#: The mechanisms whose noise Peerveil can draw, by name.
+OWN: dict[str, type[Laplace | Gaussian | SinhNormal]] = {m.name: m for m in (Laplace, Gaussian, SinhNormal)}
+
+
+def mechanism_from(described: Mapping[str, Any]) -> Mechanism | None:
+    """The mechanism that a release describes; ``None`` if this program does not know it.
+
+    >>> mechanism_from(Laplace(scale=2.0).describe())
+    Laplace(epsilon=None, scale=2.0)
+    """
+    parameters = {key: value for key, value in described.items() if key != "name"}
+    try:
+        if described["name"] == External.name:
+            law = parameters.get("law")
+            known = None if law is None else mechanism_from(law)
+            stated = known if isinstance(known, Laplace | Gaussian | SinhNormal) else None
+            return External(words=parameters["words"], law=stated)
+        return OWN[described["name"]](**parameters)
+    except (KeyError, TypeError, AttributeError, InputError):
+        return None
+
+
+def _as_real(mechanism: object, *arguments: str) -> None:
+    """Make parameters plain numbers, whichever library they come from."""
+    for argument in arguments:
+        if (given := getattr(mechanism, argument)) is not None:
+            object.__setattr__(mechanism, argument, real(argument, given))
+
+
+def _check_positive(mechanism: object, *arguments: str) -> None:
+    _as_real(mechanism, *arguments)
+    for argument in arguments:
+        value = getattr(mechanism, argument)
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise InputError(f"{argument} must be a finite number > 0, got {value}")
+
+
+def _stated(value: float | None) -> float:
+    assert value is not None  # noqa: S101 - which parameters go together is checked at construction
+    return value

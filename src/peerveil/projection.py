@@ -73,8 +73,8 @@ def check_vector(name: str, vector: npt.ArrayLike, length: int) -> Floats:
         raise InputError(f"{name} must be a list of {length} numbers, got an array of shape {array.shape}")
     if array.size != length:
         raise InputError(f"{name} has {array.size} entries, but the record has {length} reviewers")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
+    if not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array))
         raise InputError(
             f"{name} must be finite: entry {bad[0] + 1} is {array[bad[0]]} ({bad.size} such entries in all)"
         )
@@ -114,13 +114,13 @@ def _rescued(r: Floats, region: Region, tried: list[tuple[Projection, bool]]) ->
     near = [found for found, _ in tried if _certified(found, r, region, exact=True)]
     if near:
         return min(near, key=lambda found: found.gap)  # as good as round-off lets anyone tell
-    curves = Curves.of(region)
-    if curves is not None:
-        t, gap = curves.project(r)
-        t = np.clip(t, region.lower[0], region.upper[-1])
-        if region.violation(t) <= region.slack(TINY_NOISE):
+    two_passes = Curves.of(region).project(r)
+    if two_passes is not None:
+        t, gap = two_passes
+        violation = region.violation(t)
+        if violation <= region.slack(TINY_NOISE):
             # Exact on a larger set, and outside of this one by no more than such noise.
-            return Projection(values=np.maximum.accumulate(t), gap=gap, violation=region.violation(t))
+            return Projection(values=t, gap=gap, violation=violation)
         if float(np.max(np.abs(r - t))) > HUGE_NOISE * region.spread:
             # Two certified steps instead of one that round-off spoils: on a larger set, then from there on the region.
             # Neither can lead away from the truth.
@@ -144,12 +144,17 @@ def _certified(found: Projection, r: Floats, region: Region, *, exact: bool) -> 
     spread = region.slack(1.0)
     near = GAP_TOLERANCE * r.size * spread * max(spread, float(moved.max())) + region.slack(0.0) * float(moved.sum())
     round_off = 1e-14 * r.size * spread**2 if exact else 0.0
-    better = found.gap <= max(float(moved @ moved) / 2, round_off)
+    # Not `moved @ moved`: its threads cost more than they save, most of all where other processes run.
+    better = found.gap <= max(float(np.square(moved).sum()) / 2, round_off)
     return better and found.gap <= near and found.violation <= region.slack(VIOLATION_TOLERANCE)
 
 
 def _attempts(r: Floats, region: Region) -> Iterator[tuple[Floats, float, bool]]:
     """Answers with their gaps, the cheapest way first, and whether they are exact but for round-off."""
+    # Two passes project on a set that holds the region: what lies in the region is the projection there, too.
+    two_passes = Curves.of(region).project(r)
+    if two_passes is not None:
+        yield *two_passes, True
     # Where the total leaves no room above the lower bounds, or below the upper ones, these are the only point. Any
     # point of the region exceeds the lower bounds by no more than the room in all, hence the gap.
     for bound, room, side in (
@@ -158,12 +163,6 @@ def _attempts(r: Floats, region: Region) -> Iterator[tuple[Floats, float, bool]]
     ):
         if room <= region.slack(1e-9):
             yield bound, max(0.0, float(np.max(side * (r - bound)))) * max(0.0, float(room)), True
-    curves = Curves.of(region)
-    if curves is not None:
-        # Two passes project on a set that holds the region: what lies in the region is the projection there, too.
-        t, gap = curves.project(r)
-        t = np.maximum.accumulate(np.clip(t, region.lower[0], region.upper[-1]))
-        yield t, gap, True
     # The answer is no further from r than any point of the region: each answer narrows down where the next is looked
     # for. Noise much larger than the region is pulled in: every point between the answer and r has the same projection.
     target, pulled = r, 1.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from peerveil.criteria import Criteria, arrange_criteria, canonical_order, check_criteria, in_canonical_order
 from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
 
@@ -21,8 +22,8 @@ Ints = npt.NDArray[np.int64]
 class PublicRecord:
     """What everyone may see of a conference's reviews, in an order that carries no information.
 
-    Papers are sorted by name and the scores of each paper ascend, so two assignments with the same public
-    part give the same object, bit for bit. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
+    Papers are sorted by name and the reviews of each paper by score, then criteria, so two assignments with the same
+    public part give the same object, bit for bit. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
 
     Attributes:
         papers: names of the papers, sorted.
@@ -31,6 +32,9 @@ class PublicRecord:
         loads: what is public about the reviewers' loads.
         scale: the declared lowest and highest possible score; needed where scores are hidden.
         notes: what was left out on the way here, and why.
+        criteria: for each review a row of criteria, such as soundness and clarity, or ``None`` where there are none;
+            more is better. NaN where the review is hidden: it is public as a whole or not at all.
+        criteria_names: what the columns of ``criteria`` are called, sorted.
 
     >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
     >>> record.rows()
@@ -45,6 +49,8 @@ class PublicRecord:
     loads: Loads
     scale: tuple[float, float] | None = None
     notes: tuple[str, ...] = field(default=())
+    criteria: Floats | None = None
+    criteria_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", frozen(self.score))
@@ -59,9 +65,11 @@ class PublicRecord:
             )
         if any(b <= a for a, b in zip(self.papers, self.papers[1:], strict=False)):
             raise RecordError("papers must be sorted by name, each once")
-        order = np.lexsort((self.score, self.paper))
-        if not np.array_equal(order, np.arange(order.size)):
-            raise RecordError("reviews must be sorted by paper, then by score")
+        if self.criteria is not None:
+            object.__setattr__(self, "criteria", frozen(self.criteria))
+        check_criteria(self.criteria_names, self.criteria, self.score)
+        if not in_canonical_order(self.paper, self.score, self.criteria):
+            raise RecordError("reviews must be sorted by paper, then by score, then by criteria")
         check_scale(self.score, self.scale)
         check_assignable(self.sizes(), self.loads)
 
@@ -76,10 +84,16 @@ class PublicRecord:
         reviewers: int | None = None,
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
+        criteria: Mapping[str, Iterable[Iterable[float | None]]] | None = None,
     ) -> PublicRecord:
         """A record from one row of scores a paper; loads as in :func:`peerveil.loads.declare_loads`.
 
-        A score of ``None`` is hidden: everyone knows that the review exists, nobody its score.
+        A score of ``None`` is hidden: everyone knows that the review exists, nobody its score. Criteria have one row
+        a paper, too, in the same order as the scores.
+
+        >>> record = PublicRecord.from_rows([[8, 6]], load=1, criteria={"clarity": [[3, 4]]})
+        >>> record.criteria.tolist()
+        [[4.0], [3.0]]
         """
         given = [list(row) for row in rows]
         if any(x is not None and not math.isfinite(x) for row in given for x in row):
@@ -93,7 +107,8 @@ class PublicRecord:
         paper = np.repeat(np.arange(len(listed), dtype=np.int64), [row.size for row in listed])
         score = np.concatenate(listed)
         declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
-        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes)
+        flat = _flatten(criteria or {}, [row.size for row in listed])
+        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes, criteria=flat)
 
     @classmethod
     def from_reviews(
@@ -105,6 +120,7 @@ class PublicRecord:
         *,
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
+        criteria: Criteria | None = None,
     ) -> PublicRecord:
         """A record from parallel arrays in any order; they are put in the canonical one."""
         if len(set(papers)) != len(papers):
@@ -112,7 +128,8 @@ class PublicRecord:
         by_name = sorted(range(len(papers)), key=papers.__getitem__)
         rank = np.empty(len(papers), dtype=np.int64)
         rank[by_name] = np.arange(len(papers))
-        order = np.lexsort((score, rank[paper]))
+        criteria_names, matrix = arrange_criteria(criteria, score.size)
+        order = canonical_order(rank[paper], score, matrix)
         return cls(
             papers=tuple(papers[i] for i in by_name),
             paper=rank[paper][order],
@@ -120,6 +137,8 @@ class PublicRecord:
             loads=loads,
             scale=scale,
             notes=notes,
+            criteria=None if matrix is None else matrix[order],
+            criteria_names=criteria_names,
         )
 
     @property
@@ -141,6 +160,17 @@ class PublicRecord:
             f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
             f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
         )
+
+
+def _flatten(criteria: Mapping[str, Iterable[Iterable[float | None]]], sizes: list[int]) -> Criteria:
+    """Criteria given a row a paper, as one list each; their rows must be as long as those of the scores."""
+    flat: dict[str, list[float]] = {}
+    for name, rows in criteria.items():
+        listed = [[np.nan if x is None else x for x in row] for row in rows]
+        if [len(row) for row in listed] != sizes:
+            raise RecordError(f"criterion {name!r} must have one row a paper, each as long as that paper's scores")
+        flat[name] = [x for row in listed for x in row]
+    return flat
 
 
 def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
+from peerveil.estimation import check_estimator, estimate
 from peerveil.guarantee import Guarantee
-from peerveil.mechanisms import External, Mechanism
-from peerveil.projection import project
+from peerveil.laws import Law
+from peerveil.mechanisms import External, Mechanism, mechanism_from
+from peerveil.posterior import EntryNoise
+from peerveil.projection import check_vector
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
+from peerveil.version import software
 from peerveil.weights import PublicWeights
-
-ESTIMATORS = ("projection",)
 
 
 def refine(
@@ -27,18 +27,20 @@ def refine(
     *,
     mechanism: Mechanism | None = None,
     region: str = "tight",
-    estimator: str = "projection",
+    estimator: str | None = None,
 ) -> Release:
     """Sharpen a noisy vector that was published elsewhere.
 
-    The result is never further from the truth than the noisy vector, whatever the truth, and as private.
+    The result is as private as the noisy vector and, unless ``"bayes"`` is asked for, never further from the truth,
+    whatever the truth.
 
     Args:
         noisy: the published vector, one entry a reviewer, in order of rank; or a release, whose claim is carried over.
         weights: public weights of the same record and quantity.
         mechanism: how the vector was made private, as its source states it; a release states it itself.
         region: which region to project on.
-        estimator: ``"projection"``.
+        estimator: ``"safe"``, the default where the law of the noise is known: uses what public data makes likely;
+            ``"projection"``: uses only what it makes possible; ``"bayes"``: as ``"safe"``, without its promise.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -51,6 +53,7 @@ def refine(
     source = (
         External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
     )
+    _check_law(estimator, source.describe())
     return assemble(
         noisy,
         weights,
@@ -63,7 +66,7 @@ def refine(
 
 
 def _refine_again(
-    release: Release, weights: PublicWeights, *, mechanism: Mechanism | None, region: str, estimator: str
+    release: Release, weights: PublicWeights, *, mechanism: Mechanism | None, region: str, estimator: str | None
 ) -> Release:
     """Project a release's noisy vector anew: its claim, mechanism and public record stay what they are."""
     if mechanism is not None:
@@ -74,6 +77,7 @@ def _refine_again(
         raise InputError(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
+    _check_law(estimator, release.mechanism)
     return assemble(
         release.noisy,
         weights,
@@ -94,37 +98,50 @@ def assemble(
     guarantee: Guarantee,
     public: str,
     bounds: Region,
-    estimator: str,
+    estimator: str | None,
     notes: tuple[str, ...] = (),
 ) -> Release:
     """A release from a noisy vector, public weights with their region, and a claim: how every release is made."""
-    check_estimator(estimator)
-    projection = project(noisy, bounds)
+    description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
+    law = law_of(description)
+    # Without noise, or where nothing is known of it, likelihood has nothing to say.
+    chosen = "projection" if law is None else "safe" if estimator is None else estimator
+    r = check_vector("noisy", noisy, bounds.reviewers)
+    found = estimate(r, weights, bounds, None if law is None else EntryNoise(r, law), estimator=chosen)
     return Release(
         quantity=weights.quantity,
-        values=projection.values,
-        noisy=np.array(noisy, dtype=np.float64),
+        values=found.values,
+        noisy=r,
         lower=bounds.lower,
         upper=bounds.upper,
         guarantee=guarantee,
-        mechanism=mechanism if isinstance(mechanism, dict) else mechanism.describe(),
+        mechanism=description,
         region=bounds.name,
-        estimator=estimator,
+        estimator=chosen,
+        outlook=found.outlook,
         papers=weights.sizes().size,
         loads=weights.loads,
         public=public,
         record_digest=weights.digest(),
-        gap=projection.gap,
-        notes=tuple(dict.fromkeys((*notes, *bounds.notes))),  # each once
+        gap=found.gap,
+        notes=tuple(dict.fromkeys((*notes, *bounds.notes, *found.notes))),  # each once
         created=datetime.now(UTC).replace(microsecond=0),
-        software=f"peerveil {version('peerveil')}",
+        software=software(),
     )
 
 
-def check_estimator(estimator: str) -> None:
-    """Refuse an estimator that does not exist."""
-    if estimator not in ESTIMATORS:
-        raise InputError(f"estimator must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}")
+def law_of(described: dict[str, Any]) -> Law | None:
+    """The law of the noise that a mechanism's description states, if it does.
+
+    >>> law_of({"name": "laplace", "epsilon": None, "scale": 2.0})
+    LaplaceLaw(scale=2.0)
+    """
+    mechanism = mechanism_from(described)
+    return None if mechanism is None else mechanism.noise_law()
+
+
+def _check_law(estimator: str | None, mechanism: dict[str, Any]) -> None:
+    check_estimator(estimator or "projection", law_known=law_of(mechanism) is not None)
 
 
 def _stated(mechanism: Mechanism) -> str:

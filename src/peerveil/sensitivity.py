@@ -6,33 +6,62 @@ Proofs are in docs/mathematics.md, "Sensitivities". All inputs are public.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+
+import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.guarantee import Unit
+from peerveil.record import Floats
 from peerveil.weights import PublicWeights
 
 
-def l1_sensitivity(weights: PublicWeights, unit: Unit) -> float:
-    """An upper bound on the L1 distance of the sorted vectors of neighbouring assignments.
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """Upper bounds on the distance of the sorted vectors of neighbouring assignments, in three norms.
+
+    Attributes:
+        l1: the sum of the moves of all entries.
+        l2: the Euclidean distance.
+        linf: the largest move of an entry.
+    """
+
+    l1: float
+    l2: float
+    linf: float
+
+    def __bool__(self) -> bool:
+        """Whether anything can move at all."""
+        return self.l1 > 0
+
+
+#: Every assignment gives the same vector, to the last bit.
+NONE = Sensitivity(l1=0.0, l2=0.0, linf=0.0)
+
+
+def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
+    """How far neighbouring assignments' vectors can be apart.
 
     With ``R`` the range of the weights and loads from ``a`` to ``b``: an exchange of one review moves two means by at
     most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, the others together by at
-    most ``R b/a``; with one load ``l`` for all, moves in opposite directions cancel and ``2R (1 - 1/l)`` is enough.
+    most ``R b/a``; with one load ``l`` for all, moves in opposite directions cancel, and the three norms are at most
+    ``2R (1 - 1/l)``, ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
 
     Where scores are hidden, they may change along with the exchange, anywhere on the declared scale.
 
-    The bound holds for the means as computed: it is widened by their round-off.
+    The bounds hold for the means as computed: they are widened by their round-off.
 
-    >>> l1_sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "reviewer")    # 2R (1 - 1/2) and a bit
-    1.00000000000000...
-    >>> l1_sensitivity(PublicWeights.from_rows([[0, 1]], load=1), "reviewer")            # the vector is public
-    0.0
+    >>> bound = sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "reviewer")
+    >>> round(bound.l1, 9), round(bound.l2, 9), round(bound.linf, 9)
+    (1.0, 0.707106781, 0.5)
+    >>> bool(sensitivity(PublicWeights.from_rows([[0, 1]], load=1), "reviewer"))         # the vector is public
+    False
     """
     loads = weights.loads
     low, high = weights.span
     hidden = weights.hidden_span
     if low == high or (loads.largest == 1 and not hidden):
-        return 0.0  # every assignment gives the same vector, to the last bit
+        return NONE
     if high - low < 1e-100 or max(abs(low), abs(high)) > 1e100:
         raise InputError(
             f"weights from {low:g} to {high:g} are too small or too large to protect in floating point; scale them"
@@ -41,16 +70,67 @@ def l1_sensitivity(weights: PublicWeights, unit: Unit) -> float:
     exchanges = 1 if unit == "review" else loads.largest
     moved = 1 + exchanges
     if unit == "review":
-        bound = 2 * width / loads.smallest
-    elif loads.uniform and not hidden:
-        bound = 2 * width * (1 - 1 / loads.largest)
+        bound = _of_an_exchange(width, loads.smallest)
+    elif hidden:
+        bound = _of_a_reviewer(width, loads.smallest, loads.largest)
     else:
-        bound = width * (1 + loads.largest / loads.smallest)
+        bound = _of_a_reviewer_in_public(weights, width)
+    l1, l2, linf = bound
     if hidden and weights.quantity == "miscalibration":
         # A hidden score that changes also moves the other weights of its paper, by no more than itself in all.
-        bound += 2 * exchanges * hidden / loads.smallest
+        l1 += 2 * exchanges * hidden / loads.smallest
+        if unit == "review":
+            shared = weights.sizes()[weights.sizes() > 1]
+            third = 2 * hidden / ((int(shared.min()) - 1) * loads.smallest) if shared.size else 0.0
+            linf = min(width, max(linf, third))
+        l2 = math.sqrt(l1 * linf)
         # Here weights are rounded anew, not only means.
         moved = 4 * int(weights.sizes().max()) * loads.reviewers
     # A mean is one correctly rounded sum and one division: within 2**-52 of its size, before and after the move.
     round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
-    return (bound + round_off) * (1 + 2.0**-50)
+    l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in (l1, l2, linf))
+    return Sensitivity(l1=l1, l2=l2, linf=linf)
+
+
+def _of_an_exchange(width: float, smallest: int) -> tuple[float, float, float]:
+    one = width / smallest
+    return 2 * one, math.sqrt(2) * one, one
+
+
+def _of_a_reviewer(width: float, smallest: int, largest: int) -> tuple[float, float, float]:
+    share = 1 + largest / smallest
+    return width * share, width * math.sqrt(share), width
+
+
+def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[float, float, float]:
+    """With public scores moves cancel where loads are equal, and a reviewer's papers are different ones."""
+    loads = weights.loads
+    sizes = np.array(loads.sizes, dtype=np.int64)
+    turned = _turned_over(weights, loads.largest)[sizes - 1]  # all that exchanges can turn over, for each load
+    own, others = turned / sizes, turned / loads.smallest
+    l1 = float((own + others).max())
+    l2 = math.sqrt(float((own**2 + width * others).max()))
+    linf = width
+    if loads.uniform:
+        kept = 1 - 1 / loads.largest
+        l1, l2, linf = min(l1, 2 * width * kept), min(l2, width * math.sqrt(kept)), width * kept
+    return l1, min(l2, math.sqrt(l1 * linf)), linf
+
+
+def _turned_over(weights: PublicWeights, most: int) -> Floats:
+    """For 1, 2, … ``most`` exchanges, how much they can turn over: the sum of the differences of what was exchanged.
+
+    What a reviewer gives is on different papers, and so is what the reviewer gets: of each paper two reviews at most
+    take part. So no more is turned over than between the greatest of all papers' two greatest weights and the least of
+    all papers' two least.
+    """
+    sizes = weights.sizes()
+    last = np.cumsum(sizes) - 1
+    first, several = last - sizes + 1, sizes > 1
+    greatest = np.sort(np.concatenate([weights.high[last], weights.high[last[several] - 1]]))[::-1]
+    least = np.sort(np.concatenate([weights.low[first], weights.low[first[several] + 1]]))
+    # Past the weights that there are, nothing more can be turned over; differences below 0 would be no exchange.
+    gains = np.zeros(most)
+    count = min(most, greatest.size)
+    gains[:count] = np.maximum(greatest[:count] - least[:count], 0.0)
+    return np.cumsum(gains) * (1 + most * 2.0**-52)

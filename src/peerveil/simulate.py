@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,14 @@ class Conference:
         reviewer: for each review its reviewer.
         score: for each review its score.
         scale: lowest and highest score.
+        criteria: for each criterion one grade a review.
     """
 
     paper: Ints
     reviewer: Ints
     score: Floats
     scale: tuple[float, float]
+    criteria: Mapping[str, Floats] = field(default_factory=dict)
 
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The reviews as columns, with invented names."""
@@ -39,6 +42,7 @@ class Conference:
             "paper": [f"paper-{p + 1:04d}" for p in self.paper.tolist()],
             "reviewer": [f"reviewer-{a + 1:04d}@example.org" for a in self.reviewer.tolist()],
             "score": self.score.tolist(),
+            **{name: grades.tolist() for name, grades in self.criteria.items()},
         }
 
     def frame(self) -> pl.DataFrame:
@@ -68,6 +72,7 @@ def synthetic_conference(
     reviews_per_paper: int = 4,
     leniency: float = 0.9,
     scale: tuple[int, int] = (1, 10),
+    criteria: Sequence[str] = (),
     rng: np.random.Generator,
 ) -> Conference:
     """A conference whose papers differ in quality and whose reviewers differ in leniency.
@@ -78,6 +83,8 @@ def synthetic_conference(
         reviews_per_paper: reviews a paper gets; must divide ``reviewers * load``.
         leniency: how strongly reviewers differ, as a multiple of the noise of a single score.
         scale: lowest and highest score, whole numbers.
+        criteria: names of criteria, such as ``["soundness", "clarity"]``. Papers get grades from 1 to 5 in each, and
+            reviewers weigh them differently for their scores.
         rng: where the randomness comes from.
 
     >>> conference = synthetic_conference(reviewers=10, rng=np.random.default_rng(0))
@@ -97,5 +104,13 @@ def synthetic_conference(
     quality = rng.normal(0.45 * low + 0.55 * high, 1.2 * step, papers)
     lean = rng.normal(0.0, leniency * step, reviewers)
     raw = quality[paper] + lean[holder] + rng.normal(0.0, step, reviews)
+    grades: dict[str, Floats] = {}
+    if criteria:
+        seen = rng.normal(0.0, 0.9, (papers, len(criteria)))[paper] + rng.normal(0.0, 0.5, (reviews, len(criteria)))
+        marks = np.clip(np.rint(3 + (quality[paper] - quality.mean())[:, None] / (2 * step) + seen), 1, 5)
+        taste = rng.dirichlet(np.ones(len(criteria)), reviewers)[holder]
+        raw = low + (high - low) * ((taste * marks).sum(axis=1) - 1) / 4 + lean[holder]
+        raw += rng.normal(0.0, 0.3 * step, reviews)
+        grades = dict(zip(criteria, marks.T, strict=True))
     score = np.clip(np.rint(raw), low, high)
-    return Conference(paper=paper, reviewer=holder, score=score, scale=(float(low), float(high)))
+    return Conference(paper=paper, reviewer=holder, score=score, scale=(float(low), float(high)), criteria=grades)

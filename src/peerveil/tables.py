@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import FileError
+from peerveil.errors import FileError, InputError
 
 #: The names that columns usually go by, compared without case and punctuation.
 PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
@@ -95,21 +95,30 @@ class Table:
         return self._translated(column, _name, refuse)
 
     def numbers(
-        self, column: str, value: Callable[[object], float | None] | None = None, *, remedy: str | None = None
+        self,
+        column: str,
+        value: Callable[[object], float | None] | None = None,
+        *,
+        gaps: bool = False,
+        remedy: str | None = None,
     ) -> npt.NDArray[np.float64]:
         """The cells of a column as finite numbers; anything else is an error.
 
         Args:
             column: the column.
             value: what a cell is worth, ``None`` if nothing; numbers by default.
+            gaps: whether cells may be empty; they become NaN.
             remedy: what to do about a cell that is worth nothing.
         """
         read = value or to_number
 
+        def translate(cell: object) -> float | None:
+            return math.nan if gaps and is_missing(cell) else _usable(read(cell))
+
         def refuse(cell: object, row: int) -> FileError:
             return self._no_number(cell, read(cell), row, column, remedy)
 
-        values = self._translated(column, lambda cell: _usable(read(cell)), refuse)
+        values = self._translated(column, translate, refuse)
         return np.fromiter(values, dtype=np.float64, count=len(values))
 
     def _translated(
@@ -195,6 +204,32 @@ def _name(cell: object) -> str | None:
 
 def _usable(value: float | None) -> float | None:
     return value if value is not None and abs(value) <= LARGEST else None
+
+
+def criteria_columns(table: Table, names: Sequence[str]) -> list[str]:
+    """The columns of criteria that were asked for by name, each once."""
+    return [table.find(f"criterion {name!r}", (), name) for name in check_names(names)]
+
+
+def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
+    """The names of criteria; refused if they are not a list, or one comes twice."""
+    if (
+        isinstance(criteria, str)
+        or not all(isinstance(name, str) for name in criteria)
+        or len(set(criteria)) < len(criteria)
+    ):
+        raise InputError(f"criteria must name different columns, as a list, got {criteria!r}")
+    return tuple(criteria)
+
+
+def field_called(name: str, fields: Iterable[str]) -> str | None:
+    """The field of a form that goes by a name: just so, or else but for case and punctuation.
+
+    >>> field_called("soundness", ["Soundness", "clarity"])
+    'Soundness'
+    """
+    matches = [field for field in fields if plain(field) == plain(name)]
+    return name if name in matches else matches[0] if matches else None
 
 
 def is_missing(cell: object) -> bool:

@@ -7,18 +7,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
 
 import numpy as np
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
+from peerveil.quantities import Lone, Quantity, quantity_name, review_weights, weights_between
 from peerveil.record import Floats, Ints, PublicRecord, check_assignable, frozen, split_rows
-
-QUANTITIES = ("ratings", "miscalibration")
-
-#: What to do with the miscalibration of a paper's only review.
-Lone = Literal["refuse", "zero"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,78 +128,49 @@ class PublicWeights:
         )
 
 
-def weigh(record: PublicRecord, quantity: str = "ratings", *, lone: Lone = "refuse") -> PublicWeights:
+def weigh(
+    record: PublicRecord, quantity: Quantity = "ratings", *, lone: Lone = "refuse", name: str | None = None
+) -> PublicWeights:
     """The public weights of a record.
 
     Args:
         record: the public record.
-        quantity: ``"ratings"`` (the score itself) or ``"miscalibration"`` (the score minus the mean of the other
-            scores of that paper).
+        quantity: ``"ratings"`` (the score itself), ``"miscalibration"`` (the score minus the mean of the other scores
+            of that paper), ``"normalized"`` (the score that the reviewers together think the review's criteria
+            deserve), ``"subjectivity"`` (the score minus that), or your own function: it gets the record and returns
+            one weight a review, in the record's order. It must use nothing but the record, always return the same, and
+            give reviews of a paper that look alike the same weight.
         lone: what to do with the miscalibration of a paper's only review, which is not defined: ``"refuse"``, or give
             it the weight ``"zero"``. It is never dropped: what is left of a reviewer's load would then depend on the
             private assignment.
+        name: what to call a quantity given as a function; the function's name by default.
 
     Where a score is hidden, a weight is only known to lie in an interval, from the declared scale.
 
     >>> record = PublicRecord.from_rows([[8, 6, 1], [3, 5, 4]], load=2)
     >>> weigh(record, "miscalibration").low.tolist()
     [-6.0, 1.5, 4.5, -1.5, 0.0, 1.5]
+    >>> def extremity(record):
+    ...     return abs(record.score - record.score.mean())
+    >>> weigh(record, extremity)
+    PublicWeights('extremity', 6 reviews of 2 papers, 3 reviewers)
     """
+    called = quantity_name(quantity, name)
     if not record.hidden:
-        weight = review_weights(record.paper, record.score, quantity, lone=lone)
-        return PublicWeights(quantity=quantity, paper=record.paper, low=weight, high=weight, loads=record.loads)
+        weight = _by_weight(record.paper, review_weights(record, quantity, record=record, lone=lone))
+        return PublicWeights(quantity=called, paper=record.paper, low=weight, high=weight, loads=record.loads)
     assert record.scale is not None  # noqa: S101 - records with hidden scores have one
-    low, high = (np.where(np.isnan(record.score), end, record.score) for end in record.scale)
-    if quantity == "miscalibration":
-        low, high = _miscalibration_between(record.paper, low, high, lone)
-    elif quantity != "ratings":
-        review_weights(record.paper, low, quantity)  # refuses it
+    low, high = weights_between(record, quantity, lone=lone)
     return PublicWeights(
-        quantity=quantity,
+        quantity=called,
         paper=record.paper,
-        low=low[np.lexsort((low, record.paper))],
-        high=high[np.lexsort((high, record.paper))],
+        low=_by_weight(record.paper, low),
+        high=_by_weight(record.paper, high),
         loads=record.loads,
         hidden_span=record.scale[1] - record.scale[0],
     )
 
 
-def review_weights(paper: Ints, score: Floats, quantity: str, *, lone: Lone = "refuse") -> Floats:
-    """The weight of each review; reviews must be sorted by paper, then by score.
-
-    The private side calls this too. As both sides hold the scores of a paper in the same order, they get the
-    same floating-point numbers, not only the same up to rounding.
-    """
-    if lone not in get_args(Lone):
-        raise InputError(f"lone must be 'refuse' or 'zero', got {lone!r}")
-    if quantity == "ratings":
-        return score
-    if quantity == "miscalibration":
-        return _miscalibration(paper, score, lone)
-    raise InputError(f"quantity must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
-
-
-def _miscalibration_between(paper: Ints, low: Floats, high: Floats, lone: Lone) -> tuple[Floats, Floats]:
-    """The least and greatest miscalibration of reviews whose scores lie between ``low`` and ``high``."""
-    _miscalibration(paper, low, lone)  # refuses lone reviews if asked to
-    others = np.maximum(np.bincount(paper)[paper] - 1, 1)
-    alone = np.bincount(paper)[paper] == 1
-    lows, highs = (np.bincount(paper, weights=end)[paper] - end for end in (low, high))
-    return np.where(alone, 0.0, low - highs / others), np.where(alone, 0.0, high - lows / others)
-
-
-def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:
-    size = np.bincount(paper)
-    alone = int(np.count_nonzero(size == 1))
-    if alone and lone == "refuse":
-        raise RecordError(
-            f"{alone} of {size.size} papers have a single review, whose miscalibration is not defined; give these "
-            "reviews the weight zero (lone='zero'), leave these papers out of the file before loads are counted, or "
-            "release another quantity"
-        )
-    # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1), and least if scores are measured from
-    # the paper's smallest; a single review gets 0 / 1.
-    above = score - score[(np.cumsum(size) - size)[paper]]
-    total = np.bincount(paper, weights=above)
-    difference = size[paper] * above - total[paper]
-    return np.asarray(difference / np.maximum(size[paper] - 1, 1), dtype=np.float64)
+def _by_weight(paper: Ints, weight: Floats) -> Floats:
+    """Weights in ascending order within each paper."""
+    return weight[np.lexsort((weight, paper))]

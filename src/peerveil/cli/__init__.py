@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from peerveil.cli import ledger as ledger_commands
 from peerveil.cli import options as opt
 from peerveil.cli.working import after_writing, silence, tidy_ending
 from peerveil.cli.working import working as _working
@@ -33,6 +36,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+app.add_typer(ledger_commands.app, name="ledger")
 
 
 def main() -> None:
@@ -66,9 +72,9 @@ def _run() -> None:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from peerveil.version import software
 
-        sys.stdout.write(f"peerveil {version('peerveil')}\n")
+        sys.stdout.write(f"{software()}\n")
         raise typer.Exit
 
 
@@ -91,6 +97,7 @@ def inspect(
     paper: opt.PaperColumn = None,
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
+    criteria: opt.CriteriaColumns = None,
     symbols: opt.Symbols = None,
     person: opt.Person = None,
     ids: opt.Ids = None,
@@ -110,7 +117,7 @@ def inspect(
 
     said: dict[str, Any] = {"scale": opt.parse_scale(score_scale), "format": format}
     said |= {"paper": paper, "reviewer": reviewer, "score": score, "symbols": symbols, "person": person}
-    said |= {"ids": ids, "people": people, "review_name": review_name}
+    said |= {"ids": ids, "people": people, "review_name": review_name, "criteria": opt.parse_criteria(criteria)}
     with opt.spelling(ratings="--score"):
         if write_mapping is not None:
             draft_mapping(file, write_mapping, **said)
@@ -134,12 +141,30 @@ def release(
             help="What everyone can see: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
         ),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget: smaller is more private.")] = None,
-    noise_scale: Annotated[float | None, typer.Option(help="Scale of the noise, instead of --epsilon.")] = None,
+    mechanism: opt.MechanismName = "laplace",
+    epsilon: opt.Epsilon = None,
+    delta: opt.Delta = None,
+    rho: opt.Rho = None,
+    omega: opt.Omega = None,
+    noise_scale: opt.NoiseScale = None,
+    noise_bound: opt.NoiseBound = None,
+    accept_float_noise: Annotated[
+        bool,
+        typer.Option(
+            "--accept-float-noise",
+            help="Take noise whose last digits are not protected (sinh-normal).",
+            rich_help_panel="Noise",
+        ),
+    ] = False,
     quantity: opt.Quantity = "ratings",
-    unit: Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")] = "reviewer",
+    unit: opt.Unit = "reviewer",
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Which data set's budget to charge.")] = None,
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -149,6 +174,8 @@ def release(
     paper: opt.PaperColumn = None,
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
+    criteria: opt.CriteriaColumns = None,
+    missing_criteria: opt.MissingCriteria = "refuse",
     symbols: opt.Symbols = None,
     person: opt.Person = None,
     ids: opt.Ids = None,
@@ -166,7 +193,6 @@ def release(
     """
     from peerveil.bundle import FILES
     from peerveil.files import staged_folder
-    from peerveil.mechanisms import Laplace
     from peerveil.private.readers import read
     from peerveil.private.release import release as make
     from peerveil.private.reviews import EXPLAIN_PUBLIC
@@ -174,10 +200,15 @@ def release(
 
     if not public:
         raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
-    if (epsilon is None) == (noise_scale is None):
-        raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
-    mechanism = Laplace(epsilon=epsilon, scale=noise_scale)
+    if epsilon is rho is noise_scale is None:
+        raise InputError(
+            "give a budget with --epsilon (1 is a common choice) or --rho, or the noise itself with --noise-scale"
+        )
+    noise = opt.parse_mechanism(
+        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
+    )
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    graded, gaps = opt.parse_criteria(criteria), opt.parse_missing(missing_criteria)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading the reviews") as step:
         reviews = read(
             file,
@@ -185,6 +216,8 @@ def release(
             paper=paper,
             reviewer=reviewer,
             score=score,
+            criteria=graded,
+            missing_criteria=gaps,
             format=format,
             symbols=symbols,
             person=person,
@@ -211,18 +244,24 @@ def release(
                     scale=reviews.scale,
                     paper=public_paper,
                     ratings=public_ratings,
+                    criteria=graded or reviews.criteria_names,  # a mapping may have named them
+                    missing_criteria=gaps,
                 )
-        step("Drawing noise, bounding the truth from public data, projecting")
-        made = make(
-            reviews,
-            public=visible,
-            quantity=quantity,
-            mechanism=mechanism,
-            unit=unit,
-            region=region,
-            estimator=estimator,
-            lone=opt.parse_lone(lone),
-        )
+        step("Drawing noise, bounding the truth from public data, estimating")
+        with _telling_warnings():
+            made = make(
+                reviews,
+                public=visible,
+                quantity=quantity,
+                mechanism=noise,
+                unit=unit,
+                region=region,
+                estimator=estimator or "safe",
+                lone=opt.parse_lone(lone),
+                ledger=ledger,
+                dataset=dataset,
+                accept_float_noise=accept_float_noise,
+            )
         made.write_into(stage)
     _tell(reviews)
     _report(made, output, as_json=as_json)
@@ -235,12 +274,19 @@ def refine(
     public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
     output: opt.Output,
     quantity: Annotated[
-        str | None, typer.Option(help="ratings (the default) | miscalibration; a release.json says it itself.")
+        str | None,
+        typer.Option(
+            help="ratings (the default) | miscalibration | normalized | subjectivity; a release.json says it itself."
+        ),
     ] = None,
-    noise_scale: Annotated[float | None, typer.Option(help="Scale of its Laplace noise, where known.")] = None,
+    mechanism: opt.MechanismName = "laplace",
+    noise_scale: Annotated[
+        float | None, typer.Option(help="Scale of its noise, where known.", rich_help_panel="Noise")
+    ] = None,
+    noise_bound: opt.NoiseBound = None,
     words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
     region: opt.Region = "tight",
-    estimator: opt.Estimator = "projection",
+    estimator: opt.Estimator = None,
     lone: opt.Lone = "refuse",
     load: opt.Load = None,
     loads: opt.Loads = None,
@@ -248,13 +294,15 @@ def refine(
     score_scale: opt.ScoreScale = None,
     paper: opt.PaperColumn = None,
     ratings: opt.RatingsColumn = None,
+    criteria: opt.CriteriaColumns = None,
+    missing_criteria: opt.MissingCriteria = "refuse",
     overwrite: opt.Overwrite = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Sharpen a noisy vector that someone published: never less accurate, and as private."""
     from peerveil.bundle import FILES, Release
     from peerveil.files import staged_folder
-    from peerveil.mechanisms import External, Laplace
+    from peerveil.mechanisms import External
     from peerveil.noisy_files import read_noisy
     from peerveil.public_files import read_public
     from peerveil.refinement import refine as sharpen
@@ -262,26 +310,118 @@ def refine(
 
     if words is not None and noise_scale is not None:
         raise InputError("give --words or --noise-scale, not both")
-    mechanism: Mechanism | None = None
+    noise: Mechanism | None = None
     if noise_scale is not None:
-        mechanism = Laplace(scale=noise_scale)
+        noise = opt.parse_mechanism(mechanism, scale=noise_scale, bound=noise_bound)
     elif words is not None:
-        mechanism = External(words=words)
+        noise = External(words=words)
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
+    graded, gaps = opt.parse_criteria(criteria), opt.parse_missing(missing_criteria)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, _working("Reading") as step:
         source = read_noisy(noisy)
         if isinstance(source, Release):
             quantity = _same_quantity(source, quantity)
-            if mechanism is not None:
+            if noise is not None:
                 raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
         record = read_public(
-            public, load=load, loads=stated, reviewers=reviewers, scale=scale, paper=paper, ratings=ratings
+            public,
+            load=load,
+            loads=stated,
+            reviewers=reviewers,
+            scale=scale,
+            paper=paper,
+            ratings=ratings,
+            criteria=graded,
+            missing_criteria=gaps,
         )
-        step("Bounding the truth from public data, projecting")
+        step("Bounding the truth from public data, estimating")
         weights = weigh(record, quantity or "ratings", lone=opt.parse_lone(lone))
-        made = sharpen(source, weights, mechanism=mechanism, region=region, estimator=estimator)
+        made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage)
     _report(made, output, as_json=as_json)
+
+
+@contextmanager
+def _telling_warnings() -> Iterator[None]:
+    """Warnings of the library, a line each on stderr."""
+    import warnings
+
+    from peerveil.cli.show import err
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        yield
+    for warning in told:
+        err.print(f"peerveil: warning: {opt.spell(str(warning.message))}", soft_wrap=True)
+
+
+@app.command(epilog="Example:  peerveil audit --mechanism laplace --epsilon 1 --unit reviewer")
+def audit(
+    *,
+    mechanism: opt.MechanismName = "laplace",
+    epsilon: opt.Epsilon = None,
+    delta: opt.Delta = None,
+    rho: opt.Rho = None,
+    omega: opt.Omega = None,
+    noise_scale: opt.NoiseScale = None,
+    noise_bound: opt.NoiseBound = None,
+    unit: opt.Unit = "reviewer",
+    load: Annotated[int, typer.Option(help="Reviews of each reviewer in the audited records.")] = 2,
+    public: Annotated[str, typer.Option(help="Whether 'all' scores of the records are public, or 'none'.")] = "all",
+    draws: Annotated[int, typer.Option(help="Releases of each of the two records.")] = 20_000,
+    confidence: Annotated[float, typer.Option(help="With which the lower bounds are to hold.")] = 0.99,
+    workers: opt.Workers = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Test the claim of a mechanism: release two worst-case neighbours many times, and try to tell them apart.
+
+    Exit code 1 if the claim is contradicted.
+    """
+    from peerveil.cli.show import facts_table, out
+    from peerveil.cli.working import counting
+    from peerveil.private.audit import audit as run_audit
+
+    noise = opt.parse_mechanism(
+        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
+    )
+    with counting("Releasing worst-case neighbours") as progress:
+        found = run_audit(
+            noise,
+            unit=unit,
+            load=load,
+            public=public,
+            draws=draws,
+            confidence=confidence,
+            delta=delta,
+            workers=workers,
+            progress=progress,
+        )
+    if as_json:
+        _print_json(
+            {
+                "claim": found.guarantee.summary,
+                "draws": found.draws,
+                "confidence": found.confidence,
+                "delta": found.delta,
+                "claimed": found.claimed,
+                "epsilon": found.epsilon,
+                "delta_found": found.delta_found,
+                "passed": found.passed,
+            }
+        )
+    else:
+        at = f" at delta {found.delta:g}" if found.delta else ""
+        facts: dict[str, object] = {
+            "claim": found.guarantee.summary,
+            "claimed": f"epsilon {found.claimed:.6g}{at}",
+            "found": f"epsilon is at least {found.epsilon:.4g}{at}; delta at the claimed epsilon at least "
+            f"{found.delta_found:.2g}",
+            "how sure": f"each with confidence {found.confidence:g}, from {found.draws} releases of each record",
+            "result": "the claim stands" if found.passed else "THE CLAIM IS CONTRADICTED",
+        }
+        out.print(facts_table(facts))
+    if not found.passed:
+        raise typer.Exit(1)
 
 
 def _same_quantity(release: Release, asked: str | None) -> str:
@@ -297,14 +437,14 @@ def demo(
         str, typer.Option("--output", "-o", help="Folder to write; the default one is replaced.")
     ] = "peerveil-demo",
     seed: Annotated[int, typer.Option(help="Which synthetic conference.", min=0)] = 1,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the two releases.")] = 1.0,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the four releases.")] = 1.0,
     export: Annotated[
         str | None,
         typer.Option(help="Only write the conference as a platform exports it: hotcrp, easychair, cmt, … or 'all'."),
     ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Make a synthetic conference and release its ratings and miscalibration, end to end."""
+    """Make a synthetic conference and release all four quantities of it, end to end."""
     from peerveil.cli.demo import run, write_exports
 
     if export is not None:
@@ -330,6 +470,8 @@ def _report(made: Release, output: str, *, as_json: bool) -> None:
                     "quantity": made.quantity,
                     "reviewers": made.reviewers,
                     "guarantee": made.guarantee.summary,
+                    "estimator": made.estimator,
+                    "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
                     "notes": list(made.notes),
                 }
             )

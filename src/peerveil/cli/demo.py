@@ -19,29 +19,33 @@ from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.truth import true_vector
 from peerveil.projection import project
+from peerveil.public_files import write_public
+from peerveil.quantities import QUANTITIES
 from peerveil.record import Floats
 from peerveil.regions import region
 from peerveil.simulate import synthetic_conference
 from peerveil.weights import weigh
 
-QUANTITIES = ("ratings", "miscalibration")
+CRITERIA = ("soundness", "clarity", "originality")
 REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
 EXPORTS = tuple(name for name, _ in KINDS.values())
 OWN = (*EXPORTS, *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
 def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
-    """Make the conference, release its ratings and miscalibration, and show how public data helped."""
+    """Make the conference, release every quantity of it, and show how public data helped."""
     mechanism = Laplace(epsilon=epsilon)
     shown: list[RenderableType] = [Rule(Text("Peerveil demo", style="bold"))]
     with staged_folder(folder, own=OWN, overwrite=overwrite) as stage:
-        conference = synthetic_conference(rng=np.random.default_rng(seed))
+        conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
         conference.write_csv(stage / "reviews.csv")
-        reviews = read(stage / "reviews.csv", scale=conference.scale)
+        reviews = read(stage / "reviews.csv", scale=conference.scale, criteria=CRITERIA)
         record = reviews.public("all")
+        write_public(record, stage / "public.csv")
         shown.append(
             f"A synthetic conference: {len(record.papers)} papers, {record.score.size} reviews, {reviews.reviewers} "
-            "reviewers who differ in leniency. Everyone can see which scores each paper got; who gave them is secret.\n"
+            f"reviewers who differ in leniency and in how they weigh {', '.join(CRITERIA[:-1])} and {CRITERIA[-1]}. "
+            "Everyone can see which scores and grades each paper got; who gave them is secret.\n"
         )
         for quantity in QUANTITIES:
             with working(f"Releasing {quantity}"):
@@ -52,6 +56,7 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
                 for kind, words in REGIONS:
                     values = project(made.noisy, region(weights, kind)).values
                     errors[f"projected on {words}"] = _rmse(values, truth)
+                errors[f"released: {made.estimator}"] = _rmse(made.values, truth)
             (stage / quantity).mkdir()
             made.write_into(stage / quantity)
             shown += [
@@ -64,7 +69,8 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
         for part in shown:
             out.print(part)
         out.print(
-            f"Written to {folder}: reviews.csv, and a release.json and release.csv for each quantity.", soft_wrap=True
+            f"Written to {folder}: reviews.csv, public.csv, and a release.json and release.csv for each quantity.",
+            soft_wrap=True,
         )
         out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)
 
@@ -74,7 +80,7 @@ def write_exports(folder: Path, kind: str, *, seed: int, overwrite: bool) -> Non
     kinds = tuple(KINDS) if kind == "all" else (kind,)
     written = []
     with staged_folder(folder, own=OWN, overwrite=overwrite) as stage:
-        conference = synthetic_conference(rng=np.random.default_rng(seed))
+        conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
         for one in kinds:
             name, data = export(conference, one)
             (stage / name).write_bytes(data)

@@ -6,13 +6,17 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from peerveil import weights
+from peerveil.criteria import MissingCriteria as MissingChoice
 from peerveil.errors import InputError
 from peerveil.loads import LoadsStatement
+from peerveil.quantities import Lone as LoneChoice
+
+if TYPE_CHECKING:
+    from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
 Loads = Annotated[
@@ -22,12 +26,43 @@ Loads = Annotated[
 Reviewers = Annotated[
     int | None, typer.Option(help="Number of reviewers; needed with a range or a set.", rich_help_panel="Loads")
 ]
-Quantity = Annotated[str, typer.Option(help="ratings | miscalibration")]
+Quantity = Annotated[str, typer.Option(help="ratings | miscalibration | normalized | subjectivity")]
 Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]
 Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
-Estimator = Annotated[str, typer.Option(help="projection: never less accurate than the noisy vector.")]
+Estimator = Annotated[
+    str | None,
+    typer.Option(
+        help="safe (the default where the noise is known) | projection | bayes (best on average, without the promise "
+        "never to be less accurate than the noisy vector)."
+    ),
+]
+Unit = Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", help="laplace | gaussian | sinh-normal", rich_help_panel="Noise")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Privacy budget: smaller is more private.", rich_help_panel="Noise")
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="With concentrated noise: a small chance that epsilon does not hold, e.g. 1e-6."),
+]
+Rho = Annotated[
+    float | None, typer.Option(help="Budget of concentrated noise, instead of --epsilon.", rich_help_panel="Noise")
+]
+Omega = Annotated[float | None, typer.Option(help="With --rho: of sinh-normal noise.", rich_help_panel="Noise")]
+NoiseScale = Annotated[
+    float | None,
+    typer.Option(
+        help="The noise itself, instead of a budget: its scale (Laplace) or deviation.", rich_help_panel="Noise"
+    ),
+]
+NoiseBound = Annotated[
+    float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
+]
+Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
@@ -69,6 +104,20 @@ PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_
 ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
 ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
 RatingsColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
+CriteriaColumns = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of criteria, e.g. 'soundness,clarity', for normalized and subjectivity; more is better.",
+        rich_help_panel="Columns",
+    ),
+]
+MissingCriteria = Annotated[
+    str,
+    typer.Option(
+        help="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper before loads are counted.",
+        rich_help_panel="Columns",
+    ),
+]
 PublicPaperColumn = Annotated[
     str | None, typer.Option(help="Column of papers in the file of public scores.", rich_help_panel="Columns")
 ]
@@ -83,11 +132,19 @@ _PHRASES = {
     "scale must be two": "--score-scale must be two",
     "(scale=)": "(--score-scale)",
     "scale must be a finite": "--noise-scale must be a finite",
+    "bound must be a finite": "--noise-bound must be a finite",
+    "accept_float_noise=True": "--accept-float-noise",
+    "or scale= with bound=": "or --noise-scale with --noise-bound",
+    "or scale=, one of": "or --noise-scale, one of",
+    "missing_criteria='leave-out'": "--missing-criteria leave-out",
+    "state it with the mechanism": "state it with --noise-scale",
 }
 _NAMES = (
-    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "epsilon"),
+    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
+    *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
     *("symbols", "person", "ids", "people", "review_name"),
 )
+_SUBJECT = re.compile(r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger) must be")
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
@@ -102,6 +159,8 @@ def spell(message: str, names: dict[str, str] | None = None) -> str:
     for phrase, words in _PHRASES.items():
         if words not in message:  # said already, where a message passes here twice
             message = message.replace(phrase, words)
+
+    message = _SUBJECT.sub(r"--\1 must be", message)
 
     def option(match: re.Match[str]) -> str:
         name = (names or {}).get(match[1], f"--{match[1].replace('_', '-')}")
@@ -159,9 +218,58 @@ def parse_scale(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def parse_lone(text: str) -> weights.Lone:
+def parse_mechanism(
+    name: str,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    omega: float | None = None,
+    scale: float | None = None,
+    bound: float | None = None,
+) -> Laplace | Gaussian | SinhNormal:
+    """The mechanism as written.
+
+    >>> parse_mechanism("gaussian", rho=0.1)
+    Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
+    """
+    from peerveil.mechanisms import OWN  # noqa: PLC0415
+
+    if name not in OWN:
+        raise InputError(f"--mechanism must be one of {', '.join(OWN)}, got {name!r}")
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega, "scale": scale, "bound": bound}
+    given = {argument: value for argument, value in given.items() if value is not None}
+    known = OWN[name].__dataclass_fields__
+    options = {"scale": "--noise-scale", "bound": "--noise-bound"}
+    for argument in given:
+        if argument not in known:
+            raise InputError(f"{options.get(argument, '--' + argument)} does not go with {name} noise")
+    return OWN[name](**given)
+
+
+def parse_lone(text: str) -> LoneChoice:
     """What to do with a paper's only review."""
-    for known in get_args(weights.Lone):
+    for known in get_args(LoneChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
     raise InputError(f"--lone must be 'refuse' or 'zero', got {text!r}")
+
+
+def parse_criteria(text: str | None) -> list[str]:
+    """Columns of criteria as written.
+
+    >>> parse_criteria("soundness, clarity")
+    ['soundness', 'clarity']
+    """
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(f"--criteria must be names of different columns, such as 'soundness,clarity', got {text!r}")
+    return names
+
+
+def parse_missing(text: str) -> MissingChoice:
+    """What to do where a criterion is missing."""
+    for known in get_args(MissingChoice):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    raise InputError(f"--missing-criteria must be 'refuse' or 'leave-out', got {text!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from rich.console import Console, Group
 from rich.panel import Panel
@@ -56,6 +58,9 @@ def release_panel(release: Release) -> Panel:
     facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
     facts.add_row("promise", release.guarantee.promise)
     facts.add_row("limits", NOT_PROTECTED)
+    if release.outlook is not None:
+        facts.add_row("expected error", release.outlook.summary)
+        facts.add_row("assuming", release.outlook.assumption)
     for note in release.notes:
         facts.add_row("note", note)
     title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")
@@ -69,6 +74,16 @@ def facts_table(facts: dict[str, object]) -> Table:
     table.add_column()
     for name, value in facts.items():
         table.add_row(name, "; ".join(map(str, value)) or "none" if isinstance(value, list) else str(value))
+    return table
+
+
+def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """Columns with their names, a row each."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

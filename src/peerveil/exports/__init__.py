@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from peerveil.errors import InputError
 from peerveil.exports import cmt, easychair, hotcrp, openreview, public
-from peerveil.exports.style import Cast, Style, reviews_of
+from peerveil.exports.style import Cast, Style, grades_of, reviews_of
 from peerveil.simulate import Conference
 
 __all__ = ["KINDS", "PRIVATE", "Cast", "Style", "export"]
@@ -21,8 +21,8 @@ def export(
 ) -> tuple[str, bytes]:
     """A conference as a platform would export it: the usual name of such a file, and its bytes.
 
-    Papers are numbered from 1. Besides the conference's reviews the file has what real ones have: metareviews, drafts
-    and reviews without a score, where the platform exports such.
+    Papers are numbered from 1, and criteria stand where the platform has them. Besides the conference's reviews the
+    file has what real ones have: metareviews, drafts and reviews without a score, where the platform exports such.
 
     Args:
         conference: the reviews.
@@ -45,8 +45,11 @@ def export(
 
 
 def _table(conference: Conference, cast: Cast, style: Style) -> bytes:
-    rows = [(p + 1, cast.emails[a], style.score(x)) for p, a, x in reviews_of(conference)]
-    return style.csv([("paper", "reviewer", "score"), *rows])
+    rows = [
+        (p + 1, cast.emails[a], style.score(x), *style.scores(grades))
+        for (p, a, x), grades in zip(reviews_of(conference), grades_of(conference), strict=True)
+    ]
+    return style.csv([("paper", "reviewer", "score", *conference.criteria), *rows])
 
 
 #: The exports there are: the usual name of each file, and what writes it.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from peerveil.exports.style import TEXT, WORDS, Cast, Style, reviews_of, title
+from peerveil.exports.style import TEXT, WORDS, Cast, Style, grades_of, reviews_of, title
 from peerveil.simulate import Conference
 
 
@@ -22,13 +22,15 @@ def workbook(conference: Conference, cast: Cast, style: Style) -> bytes:
         "Last Modified",
     )
     questions = ("Q1 (Comments\nto authors)", "Q2 (Overall\nrating)", "Q2 (Overall\nrating - Value)")
-    header = (*people, *questions, "Q3 (Confidence)", "Q3 (Confidence - Value)")
+    asked = [f"Q{i} ({name}{end})" for i, name in enumerate(conference.criteria, 4) for end in ("", " - Value")]
+    header = (*people, *questions, "Q3 (Confidence)", "Q3 (Confidence - Value)", *asked)
     place: dict[int, int] = {}
     tracks: tuple[list[Sequence[Any]], ...] = ([], [])
-    for p, a, x in reviews_of(conference):
+    for (p, a, x), grades in zip(reviews_of(conference), grades_of(conference), strict=True):
         place[p] = place.get(p, 0) + 1
         who = (p + 1, title(p), cast.names[a], cast.emails[a], place[p], _CMT_TIME, _CMT_TIME)
-        tracks[p % 2].append((*who, TEXT, WORDS[int(x) % 6], style.score(x), "Fairly sure", 4))
+        answers = [cell for grade in grades for cell in (WORDS[int(grade) % 6], style.score(grade))]
+        tracks[p % 2].append((*who, TEXT, WORDS[int(x) % 6], style.score(x), "Fairly sure", 4, *answers))
     tracks[0].append((10**6, "A paper", cast.names[0], cast.emails[0], 1, "", "", "Unfinished", "", "", "", ""))
     sheets = "".join(
         _sheet(f"Track {i}", [("Example Conference 2026",), (), header, *rows]) for i, rows in enumerate(tracks, 1)

@@ -7,12 +7,14 @@ import zipfile
 from dataclasses import replace
 from typing import Any
 
-from peerveil.exports.style import TEXT, Cast, Style, reviews_of
+from peerveil.exports.style import TEXT, Cast, Style, grades_of, reviews_of
 from peerveil.simulate import Conference
 
 
 def _rows(conference: Conference, cast: Cast, style: Style) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
+    names = tuple(conference.criteria)
+    graded = grades_of(conference)
     for i, (p, a, x) in enumerate(reviews_of(conference)):
         member = cast.members[a]
         first, _, last = cast.names[a].partition(" ") if member != a else ("", "", "")
@@ -20,6 +22,7 @@ def _rows(conference: Conference, cast: Cast, style: Style) -> list[tuple[Any, .
         for version in range(1, 2 + (i == 0)):  # the first review was changed once
             score = x if version == 1 + (i == 0) else x + 1
             scores = f"Overall evaluation: {style.score(score)}\nReviewer's confidence: 4"
+            scores += "".join(f"\n{name}: {grade}" for name, grade in zip(names, style.scores(graded[i]), strict=True))
             when = (f"2026-03-{1 + i % 28:02d}", f"{i % 24:02d}:30", "no")
             review = (len(rows) + 1, p + 1, member + 1, cast.names[member], i + 1, version, TEXT, scores)
             rows.append((*review, style.score(score), *writer, *when))

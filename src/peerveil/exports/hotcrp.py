@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerveil.exports.style import TEXT, Cast, Style, as_json, reviews_of, title
+from peerveil.exports.style import TEXT, Cast, Style, as_json, grades_of, reviews_of, title
 from peerveil.simulate import Conference
 
 
@@ -15,6 +15,11 @@ def _letters(conference: Conference) -> list[str]:
         letters.append(f"{paper + 1}{chr(65 + seen[paper] % 26) * (1 + seen[paper] // 26)}")
         seen[paper] += 1
     return letters
+
+
+def _reviews(conference: Conference) -> list[tuple[tuple[int, int, float], str, tuple[float, ...]]]:
+    """Each review with its letter and its criteria."""
+    return list(zip(reviews_of(conference), _letters(conference), grades_of(conference), strict=True))
 
 
 def reviews_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
@@ -28,18 +33,29 @@ def reviews_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
         "Overall merit",
         "Reviewer expertise",
         "Comments\nfor PC",
+        *conference.criteria,
     )
     rows = [
-        (p + 1, title(p), letter, cast.names[a], cast.emails[a], style.score(x), 3, TEXT)
-        for (p, a, x), letter in zip(reviews_of(conference), _letters(conference), strict=True)
+        (p + 1, title(p), letter, cast.names[a], cast.emails[a], style.score(x), 3, TEXT, *style.scores(grades))
+        for (p, a, x), letter, grades in _reviews(conference)
     ]
-    without = (10**6, "A paper with an unfinished review", "1000000A", cast.names[0], cast.emails[0], "", "", "")
+    without: tuple[Any, ...] = (
+        10**6,
+        "A paper with an unfinished review",
+        "1000000A",
+        cast.names[0],
+        cast.emails[0],
+        "",
+        "",
+        "",
+    )
+    without = (*without, *("" for _ in conference.criteria))
     return style.csv([header, *rows, without])
 
 
 def scores_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
     """The scores CSV."""
-    header = ("paper", "title", "decision", "review", "reviewername", "email", "OveMer", "RevExp")
+    header = ("paper", "title", "decision", "review", "reviewername", "email", "OveMer", "RevExp", *conference.criteria)
     rows = [
         (
             p + 1,
@@ -50,20 +66,32 @@ def scores_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
             cast.emails[a],
             style.score(x),
             2,
+            *style.scores(grades),
         )
-        for (p, a, x), letter in zip(reviews_of(conference), _letters(conference), strict=True)
+        for (p, a, x), letter, grades in _reviews(conference)
     ]
     return style.csv([header, *rows])
 
 
 def batch_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
     """The CSV of batch/reviewcsv.php."""
-    header = ("pid", "review", "email", "round", "submitted_at", "vtag", "status", "Overall merit", "Paper summary")
+    header = (
+        "pid",
+        "review",
+        "email",
+        "round",
+        "submitted_at",
+        "vtag",
+        "status",
+        "Overall merit",
+        "Paper summary",
+        *conference.criteria,
+    )
     rows = [
-        (p + 1, letter, cast.emails[a], "R1", _TIMES[i % len(_TIMES)], i, "complete", style.score(x), TEXT)
-        for i, ((p, a, x), letter) in enumerate(zip(reviews_of(conference), _letters(conference), strict=True))
+        (p + 1, letter, cast.emails[a], "R1", _TIMES[i % 4], i, "complete", style.score(x), TEXT, *style.scores(grades))
+        for i, ((p, a, x), letter, grades) in enumerate(_reviews(conference))
     ]
-    draft = (10**6, "1000000A", cast.emails[0], "R1", "", 0, "draft", "3", "")
+    draft = (10**6, "1000000A", cast.emails[0], "R1", "", 0, "draft", "3", "", *("" for _ in conference.criteria))
     return style.csv([header, *rows, draft])
 
 
@@ -84,8 +112,9 @@ def _objects(conference: Conference, cast: Cast) -> list[dict[str, Any]]:
             "reviewer_email": cast.emails[a],
             "OveMer": x,
             "RevExp": False,
+            **dict(zip(conference.criteria, grades, strict=True)),
         }
-        for i, ((p, a, x), letter) in enumerate(zip(reviews_of(conference), _letters(conference), strict=True))
+        for i, ((p, a, x), letter, grades) in enumerate(_reviews(conference))
     ]
     base = reviews[0] | {"pid": 10**6}
     return [*reviews, base | {"rtype": 5}, base | {"status": "draft"}, base | {"OveMer": False}]

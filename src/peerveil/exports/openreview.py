@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerveil.exports.style import TEXT, WORDS, Cast, Style, as_json, reviews_of, title
+from peerveil.exports.style import TEXT, WORDS, Cast, Style, as_json, grades_of, reviews_of, title
 from peerveil.simulate import Conference
 
 _VENUE = "Example.org/2026/Conference"
@@ -30,6 +30,7 @@ def _notes(conference: Conference, cast: Cast, style: Style, *, version: int) ->
         }
     ]
     submissions: dict[int, dict[str, Any]] = {}
+    graded = grades_of(conference)
     for i, (p, a, x) in enumerate(reviews_of(conference)):
         signature = _signature(p, a, part)
         groups.append({"id": signature, "members": [cast.emails[a]], "content": {}})
@@ -37,7 +38,13 @@ def _notes(conference: Conference, cast: Cast, style: Style, *, version: int) ->
             p, _note(f"paper{p + 1}", p, "Submission", [_VENUE], version=version) | {"details": {replies: []}}
         )
         rating = x if version == 2 else f"{style.score(x)}: {WORDS[int(x) % 6]}"
-        content = {"rating": rating, "confidence": 4, "summary": TEXT}
+        grades = graded[i] if version == 2 else [f"{grade}: {WORDS[0]}" for grade in style.scores(graded[i])]
+        content = {
+            "rating": rating,
+            "confidence": 4,
+            "summary": TEXT,
+            **dict(zip(conference.criteria, grades, strict=True)),
+        }
         review = _note(f"note{i + 1}", p, "Official_Review", [signature], content, version=version)
         forum["details"][replies].append(review)
     base: list[dict[str, Any]] = submissions[min(submissions)]["details"][replies]

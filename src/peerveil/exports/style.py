@@ -47,6 +47,10 @@ class Style:
         csv.writer(buffer, delimiter=self.separator, lineterminator=self.newline).writerows(rows)
         return self.text(buffer.getvalue())
 
+    def scores(self, scores: Iterable[float]) -> list[str]:
+        """Several scores or grades, each as it is written."""
+        return [self.score(score) for score in scores]
+
     def score(self, score: float) -> str:
         """A score as it is written."""
         return f"{score:g}".replace(".", ",") if self.comma else f"{score:g}"
@@ -84,6 +88,13 @@ def reviews_of(conference: Conference) -> list[tuple[int, int, float]]:
     order = np.lexsort((conference.reviewer, conference.paper))
     columns = (conference.paper[order], conference.reviewer[order], conference.score[order])
     return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def grades_of(conference: Conference) -> list[tuple[float, ...]]:
+    """The criteria of each review, in the order of :func:`reviews_of`; nothing each where there are none."""
+    order = np.lexsort((conference.reviewer, conference.paper))
+    columns = [grades[order].tolist() for grades in conference.criteria.values()]
+    return list(zip(*columns, strict=True)) if columns else [()] * order.size
 
 
 def title(paper: int) -> str:

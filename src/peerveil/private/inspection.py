@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy as np
 from peerveil.delimited import separator_of
 from peerveil.errors import FileError, RecordError
 from peerveil.looking import first_line, look
-from peerveil.private.readers import choices_from, detect, read
+from peerveil.private.readers import choices_from, detect, extract
+from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import PREFIX
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
-from peerveil.public_files import scores_by_paper
+from peerveil.public_files import reviews_by_paper
 from peerveil.public_forms import public_table, recognise
 from peerveil.record import Floats, check_scale
 from peerveil.table_files import FORMATS, Source, is_path, read_table
@@ -30,6 +32,7 @@ def inspect(
     paper: str | None = None,
     reviewer: str | None = None,
     score: str | None = None,
+    criteria: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the name users know
     mapping: str | os.PathLike[str] | None = None,
     **said: Any,
@@ -43,11 +46,14 @@ def inspect(
     ['1 of 2 papers have a single review: their miscalibration is not defined']
     """
     said |= {"scale": scale, "paper": paper, "reviewer": reviewer, "score": score, "format": format}
+    said["criteria"] = criteria
     public = format if format in ("paperlists", "peerread") else None
     choices = choices_from(mapping, **(said | {"format": None} if public else said))
     facts: dict[str, Any] = {"file": str(source) if is_path(source) else "the frame"}
     if not public and _is_private(source, choices):
-        reviews = read(source, mapping=mapping, **said)
+        found, kind, why = extract(source, choices)
+        reviews = finish(replace(found, criteria={}), choices, format=kind, why=why)
+        graded = grades(found)
         facts |= _table_facts(source, choices, reviews.report.format) | _private_facts(reviews)
         sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
         scores, declared = reviews.score, reviews.scale
@@ -55,15 +61,17 @@ def inspect(
         if reviews.reviewers < 2:
             problems.append("one reviewer only: nothing can be released")
     else:
-        found = public_table(source, public or choices.format)
-        by_paper, without = scores_by_paper(found.table, choices.paper, choices.score)
-        scores, declared = np.array([x for row in by_paper.values() for x in row]), choices.scale
-        _check_on_scale(found.table.name, scores, declared)
+        shown = public_table(source, public or choices.format, choices.criteria)
+        by_paper, without = reviews_by_paper(shown.table, choices.paper, choices.score, choices.criteria)
+        scores, *columns = np.array([review for row in by_paper.values() for review in row]).T
+        graded = {name: c[~np.isnan(scores)] for name, c in zip(choices.criteria, columns, strict=True)}
+        declared = choices.scale
+        _check_on_scale(shown.table.name, scores, declared)
         sizes = [len(row) for row in by_paper.values()]
-        facts |= {"format": found.format, "because": found.why} | _columns(found.table, choices)
+        facts |= {"format": shown.format, "because": shown.why} | _columns(shown.table, choices)
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
-        if found.left_out:
-            facts["left out"] = [f"{count} {reason}" for reason, count in found.left_out.items()]
+        if shown.left_out:
+            facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
         if np.isnan(scores).any():
             facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
             scores = scores[~np.isnan(scores)]
@@ -75,6 +83,7 @@ def inspect(
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
     facts["declared scale"] = "none" if declared is None else f"{declared[0]:g} to {declared[1]:g}"
+    _describe(graded, facts, problems)
     facts["problems"] = problems
     return facts
 
@@ -97,7 +106,7 @@ def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> 
     Columns whose names could be somebody's are not written, so that the draft names nobody.
     """
     choices = choices_from(None, **said)
-    known: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
+    known: dict[str, Any] = {key: value for key, value in said.items() if value not in (None, [], ())}
     comments = {}
     kind, why = detect(look(source), choices.format)
     known["format"] = kind
@@ -160,8 +169,17 @@ def _heading(source: Source, choices: Choices) -> Table:
 
 
 def _columns(table: Table, choices: Choices) -> dict[str, Any]:
-    shown = table.header((choices.paper, choices.reviewer, choices.score))
+    shown = table.header((choices.paper, choices.reviewer, choices.score, *choices.criteria))
     facts: dict[str, Any] = {"columns": shown}
     if len(shown) < len(table.columns):
         facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
     return facts
+
+
+def _describe(graded: Mapping[str, Floats], facts: dict[str, Any], problems: list[str]) -> None:
+    """The range of each criterion; reviews that lack one are a problem."""
+    for name, column in graded.items():
+        known = column[~np.isnan(column)]
+        facts[f"criterion {name!r}"] = f"{known.min():g} to {known.max():g}" if known.size else "empty"
+        if known.size < column.size:
+            problems.append(f"{column.size - known.size} of {column.size} reviews lack the criterion {name!r}")

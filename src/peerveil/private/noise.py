@@ -1,51 +1,117 @@
-"""Noise for real releases, from OpenDP: exact arithmetic and the operating system's randomness, no seeds."""
+"""Noise for real releases: exact arithmetic and the operating system's randomness, from OpenDP; no seeds.
+
+In two steps, so that a ledger can be charged between them: :func:`prepare` settles everything that can fail, and
+:meth:`Prepared.draw` draws.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from random import SystemRandom
 from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
 
 from peerveil.errors import InputError, PeerveilError
-from peerveil.mechanisms import Laplace
+from peerveil.guarantee import Guarantee, Unit
+from peerveil.mechanisms import Gaussian, Laplace, OwnMechanism, SinhNormal
 from peerveil.record import Floats
+from peerveil.sensitivity import Sensitivity
 
 dp.enable_features("contrib")
 
 
-def perturb(vector: Floats, mechanism: Laplace, sensitivity: float) -> tuple[Floats, float]:
-    """Add the mechanism's noise to a vector of this L1 sensitivity; returns the noisy vector and the noise's scale.
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Noise that is ready to be drawn.
+
+    Attributes:
+        mechanism: the mechanism with its noise stated; with its budget where nothing needs noise.
+        guarantee: the claim.
+        length: how many entries.
+    """
+
+    mechanism: OwnMechanism
+    guarantee: Guarantee
+    length: int
+    _add: Callable[[list[float]], list[float]]
+
+    def checked(self, vector: Floats) -> Floats:
+        """The vector, if it may be given to the noise source.
+
+        OpenDP takes a NaN for 0 and a wrong length for granted, so nothing doubtful may reach it.
+        """
+        if vector.shape != (self.length,) or vector.dtype != np.float64 or not np.isfinite(vector).all():
+            raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
+        return vector
+
+    def draw(self, vector: Floats) -> Floats:
+        """The vector with noise."""
+        noisy = np.array(self._add(self.checked(vector).tolist()), dtype=np.float64)
+        if noisy.shape != vector.shape or not np.isfinite(noisy).all():
+            raise PeerveilError("the noise source failed; nothing was released")
+        return noisy
+
+
+def prepare(mechanism: OwnMechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:
+    """Settle the noise for vectors of a length and a sensitivity, and the claim that comes with it.
 
     Where the sensitivity is 0 the vector is the same for every assignment, so a budget buys it without noise.
     """
-    # OpenDP takes a NaN for 0 and a wrong length for granted, so nothing doubtful may reach it.
-    if vector.ndim != 1 or vector.dtype != np.float64 or not vector.size or not np.isfinite(vector).all():
+    if length < 1:
         raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
-    if sensitivity == 0 and mechanism.scale is None:
-        return vector.copy(), 0.0
-    scale = mechanism.noise_scale(sensitivity)
-    claimed = mechanism.epsilon_for(sensitivity)
-    measurement, loss = _laplace(vector.size, scale, sensitivity)
+    claim = mechanism.guarantee(sensitivity, unit)
+    if not sensitivity and mechanism.noise_law() is None:
+        return Prepared(mechanism=mechanism, guarantee=claim, length=length, _add=list)
+    settled = mechanism.settle(sensitivity)
+    if isinstance(settled, SinhNormal):
+        return Prepared(mechanism=settled, guarantee=claim, length=length, _add=_sinh_normal(settled))
     for _ in range(8):
-        if loss <= claimed or mechanism.scale is not None:
-            break
-        # OpenDP's own rounding counts too: a scale a few bits larger keeps the loss within what was asked.
-        scale *= 1 + 2.0**-50
-        measurement, loss = _laplace(vector.size, scale, sensitivity)
-    if loss > claimed:
-        raise PeerveilError(f"the noise would lose {loss!r}, more than the {claimed!r} claimed; nothing was released")
-    noisy = np.array(measurement(vector.tolist()), dtype=np.float64)
-    if noisy.shape != vector.shape or not np.isfinite(noisy).all():
-        raise PeerveilError("the noise source failed; nothing was released")
-    return noisy, scale
+        measurement, loss, claimed = _measure(settled, claim, sensitivity, length)
+        if loss <= claimed:
+            return Prepared(mechanism=settled, guarantee=claim, length=length, _add=measurement)
+        # OpenDP's own rounding counts too: a scale a few bits larger keeps the loss within the claim.
+        settled = settled.widened(1 + 2.0**-50)
+    raise PeerveilError("the noise would lose more than is claimed; nothing was released")
 
 
-def _laplace(length: int, scale: float, sensitivity: float) -> tuple[Any, float]:
-    """OpenDP's Laplace measurement on vectors of a length, and its privacy loss at a sensitivity."""
+def _measure(
+    mechanism: OwnMechanism, claim: Guarantee, sensitivity: Sensitivity, length: int
+) -> tuple[Any, float, float]:
+    """OpenDP's measurement, the loss it reports, and the loss that is claimed in the same terms."""
+    if isinstance(mechanism, Laplace):
+        distance, claimed = sensitivity.l1, claim.epsilon
+    elif isinstance(mechanism, Gaussian):
+        distance, claimed = sensitivity.l2, claim.rho
+    else:
+        raise InputError(f"mechanism must be one whose noise Peerveil draws, got {mechanism.name}")
+    assert mechanism.scale is not None and claimed is not None  # noqa: S101, PT018 - settled, and of its kind
+    measurement = _measurement(mechanism.name, mechanism.scale, length)
+    loss: float = measurement.map(d_in=distance)
+    return measurement, loss, claimed
+
+
+@lru_cache(maxsize=8)
+def _measurement(name: str, scale: float, length: int) -> Any:
     if not 1e-150 <= scale <= 1e150:
         raise InputError(f"noise of scale {scale:g} cannot be drawn faithfully; ask for another epsilon or scale")
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=length)
-    measurement = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale)
-    loss: float = measurement.map(d_in=sensitivity)  # type: ignore[no-untyped-call]
-    return measurement, loss
+    if name == Laplace.name:
+        return dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale)
+    return dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale)
+
+
+def _sinh_normal(mechanism: SinhNormal) -> Callable[[list[float]], list[float]]:
+    """Sinh-normal noise in floating point, from the operating system's randomness. OpenDP has none."""
+    scale, bound = mechanism.scale, mechanism.bound
+    assert scale is not None and bound is not None  # noqa: S101, PT018 - settled
+    source = SystemRandom()
+
+    def add(vector: list[float]) -> list[float]:
+        return [x + bound * math.asinh(source.normalvariate(0.0, scale) / bound) for x in vector]
+
+    return add

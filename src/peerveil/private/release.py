@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
-from peerveil.guarantee import check_unit
-from peerveil.mechanisms import Laplace
-from peerveil.private.noise import perturb
+from peerveil.estimation import check_estimator
+from peerveil.guarantee import Guarantee, Unit, check_unit
+from peerveil.mechanisms import OWN, OwnMechanism, SinhNormal
+from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
+from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
-from peerveil.refinement import assemble, check_estimator
+from peerveil.refinement import assemble
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
-from peerveil.sensitivity import l1_sensitivity
-from peerveil.weights import Lone, weigh
-
-_PUBLIC_WORDS = {"all": "all scores, and load counts", "none": "no scores; load counts"}
+from peerveil.sensitivity import sensitivity
+from peerveil.weights import PublicWeights, weigh
 
 
 def release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None = None,
-    quantity: str = "ratings",
-    mechanism: Laplace,
+    quantity: Quantity = "ratings",
+    mechanism: OwnMechanism,
     unit: str = "reviewer",
     region: str = "tight",
-    estimator: str = "projection",
+    estimator: str = "safe",
     lone: Lone = "refuse",
+    name: str | None = None,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    accept_float_noise: bool = False,
 ) -> Release:
     """Release the sorted means of reviewers' weights, privately.
 
     Args:
         reviews: the private reviews.
-        public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
-        quantity: ``"ratings"`` or ``"miscalibration"``.
-        mechanism: e.g. ``Laplace(epsilon=1.0)``.
+        public: which scores (and criteria, where they are read) are public: ``"all"``, ``"none"``, or the public
+            record. There is no default.
+        quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
+            public record, as in :func:`peerveil.weigh`.
+        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
-        estimator: how the noisy vector is refined.
+        estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
+        name: what to call a quantity given as a function; the function's name by default.
+        ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
+        dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
+        accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -55,29 +65,87 @@ def release(
     """
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
-    if not isinstance(mechanism, Laplace):
+    if not isinstance(mechanism, tuple(OWN.values())):
         raise InputError(
-            f"mechanism must be one whose noise Peerveil draws (Laplace), got {mechanism!r}; a vector that was made "
-            "private elsewhere is for refine"
+            f"mechanism must be one whose noise Peerveil draws ({', '.join(OWN)}), got {mechanism!r}; a vector that "
+            "was made private elsewhere is for refine"
         )
+    if isinstance(mechanism, SinhNormal) and not accept_float_noise:
+        raise InputError(
+            "sinh-normal noise is drawn in floating point, so the last digits of what is published may reveal more "
+            "than the claim says; use Gaussian noise, or accept that (accept_float_noise=True)"
+        )
+    if dataset is not None and ledger is None:
+        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
     protected = check_unit(unit)
     check_region(region)
     check_estimator(estimator)
     if reviews.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
-    weights = weigh(record, quantity, lone=lone)
-    sensitivity = l1_sensitivity(weights, protected)
-    guarantee = mechanism.guarantee(sensitivity, protected)
-    bounds = make_region(weights, region)  # what can fail must fail before noise is drawn
-    noisy, scale = perturb(true_vector(reviews, quantity, lone=lone), mechanism, sensitivity)
+    weights = weigh(record, quantity, lone=lone, name=name)
+    bounds = make_region(weights, region)  # what can fail must fail before budget is spent and noise is drawn
+    noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
+    truth = noise.checked(true_vector(reviews, quantity, record=record, lone=lone))
+    if ledger is not None:
+        _charge(ledger, dataset, reviews, weights, noise)
     return assemble(
-        noisy,
+        noise.draw(truth),
         weights,
-        mechanism=replace(mechanism, epsilon=None, scale=scale) if scale else mechanism,
-        guarantee=guarantee,
-        public=_PUBLIC_WORDS.get(str(public), "a public record: scores as far as it shows them, loads as declared"),
+        mechanism=noise.mechanism,
+        guarantee=noise.guarantee,
+        public=_public_words(public, record),
         bounds=bounds,
         estimator=estimator,
         notes=record.notes,
     )
+
+
+def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
+    """What was stated to be public."""
+    if public == "none":
+        return "no scores; load counts"
+    criteria = "" if record.criteria is None else f" and criteria ({', '.join(record.criteria_names)})"
+    if public == "all":
+        return f"all scores{criteria}, and load counts"
+    return f"a public record: scores{criteria} as far as it shows them, loads as declared"
+
+
+class LedgerWarning(UserWarning):
+    """Something about the ledger that does not stop a release, but that its chair should know."""
+
+
+def _charge(ledger: str, dataset: str | None, reviews: Reviews, weights: PublicWeights, noise: Prepared) -> None:
+    """Charge the release to the budgets of its data set; a claim for another unit is computed from the noise."""
+    from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
+    from peerveil.private.ledger import Ledger  # noqa: PLC0415
+
+    def claim_for(unit: Unit) -> Guarantee:
+        if unit == noise.guarantee.unit:
+            return noise.guarantee
+        return noise.mechanism.guarantee(sensitivity(weights, unit), unit)
+
+    book = Ledger(ledger)
+    assert noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    charge = book.charge(
+        book.dataset(dataset),
+        claim_for,
+        quantity=weights.quantity,
+        unit=noise.guarantee.unit,
+        mechanism=noise.mechanism,
+        fingerprint=fingerprint(reviews),
+    )
+    if charge.data_changed:
+        warnings.warn(
+            f"the reviews differ from those last released as {charge.dataset!r}; if they are of another conference, "
+            "they were charged to the wrong budget",
+            LedgerWarning,
+            stacklevel=3,
+        )
+    if charge.also_as:
+        warnings.warn(
+            f"the same reviews were released as {', '.join(map(repr, charge.also_as))} before; both budgets are spent "
+            "on the same reviewers, and neither counts the other's",
+            LedgerWarning,
+            stacklevel=3,
+        )

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from peerveil.criteria import (
+    Criteria,
+    MissingCriteria,
+    arrange_criteria,
+    canonical_order,
+    check_criteria,
+    in_canonical_order,
+    note_left_out,
+    papers_left_out,
+)
 from peerveil.errors import InputError, RecordError
 from peerveil.loads import Loads, declare_loads
 from peerveil.record import Floats, Ints, PublicRecord, check_scale, frozen
 
 EXPLAIN_PUBLIC = (
-    "which scores are public must be stated: public='all' if everyone can see every score and how many reviewers have "
-    "which load, public='none' if only the loads, or the public record itself (a PublicRecord, or its file on the "
-    "command line). Scores that are not public must never shape a release"
+    "which scores are public must be stated: public='all' if everyone can see every score (and criterion, where they "
+    "are read) and how many reviewers have which load, public='none' if only the loads, or the public record itself (a "
+    "PublicRecord, or its file on the command line). Scores that are not public must never shape a release"
 )
 
 
@@ -44,7 +54,9 @@ class Report:
 class Reviews:
     """All reviews of a conference, with reviewers as bare numbers: names are forgotten on reading.
 
-    Reviews are sorted by paper, score and reviewer. Make one with :func:`peerveil.read` or :meth:`from_columns`.
+    Reviews are sorted by paper, score, criteria and reviewer. Make one with :func:`peerveil.read` or
+    :meth:`from_columns`. ``ungraded`` counts the papers that were left out whole for a missing criterion; ``report``
+    tells of all that was left out.
 
     >>> reviews = Reviews.from_columns(["p1", "p1", "p2", "p2"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
     >>> reviews
@@ -60,15 +72,19 @@ class Reviews:
     scale: tuple[float, float] | None = None
     notes: tuple[str, ...] = field(default=())
     report: Report = field(default=Report())
+    criteria: Floats | None = None
+    criteria_names: tuple[str, ...] = ()
+    ungraded: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("paper", "reviewer", "score"):
+        for name in ("paper", "reviewer", "score", *(() if self.criteria is None else ("criteria",))):
             object.__setattr__(self, name, frozen(getattr(self, name)))
         if not np.isfinite(self.score).all():
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
-        if not _ascend(self.paper, self.score, self.reviewer):
-            raise RecordError("reviews must be sorted by paper, score and reviewer")
+        check_criteria(self.criteria_names, self.criteria, self.score)
+        if not in_canonical_order(self.paper, self.score, self.criteria, self.reviewer):
+            raise RecordError("reviews must be sorted by paper, score, criteria and reviewer")
         pairs = self.paper * (int(self.reviewer.max(initial=0)) + 1) + self.reviewer
         pairs.sort()
         if (pairs[1:] == pairs[:-1]).any():
@@ -84,24 +100,42 @@ class Reviews:
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
         report: Report = Report(),  # noqa: B008 - it cannot change
+        criteria: Criteria | None = None,
+        missing_criteria: MissingCriteria = "refuse",
     ) -> Reviews:
-        """Reviews from parallel columns in any order."""
+        """Reviews from parallel columns in any order.
+
+        A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out;
+        criteria must then be public, for which ones are missing shows.
+        """
         papers, reviewers = _names("papers", papers), _names("reviewers", reviewers)
         score = _numbers(scores)
         if not len(papers) == len(reviewers) == score.size > 0:
             raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
+        criteria_names, matrix = arrange_criteria(criteria, score.size)
+        gone: set[str] = set()
+        if matrix is not None:
+            gone = papers_left_out(papers, np.logical_or.reduce(np.isnan(matrix), axis=1), missing_criteria)
+        if matrix is not None and gone:
+            kept = [e for e, paper in enumerate(papers) if paper not in gone]
+            papers, reviewers = [papers[e] for e in kept], [reviewers[e] for e in kept]
+            score, matrix = score[kept], matrix[kept]
+            report = replace(report, left_out=(*report.left_out, f"{len(gone)} whole papers, for a missing criterion"))
         names = sorted(set(papers))
         paper = _codes(papers, names)
         reviewer = _codes(reviewers, sorted(set(reviewers)))
-        order = np.lexsort((reviewer, score, paper))
+        order = canonical_order(paper, score, matrix, reviewer)
         return cls(
             papers=tuple(names),
             paper=paper[order],
             reviewer=reviewer[order],
             score=score[order],
             scale=scale,
-            notes=notes,
+            notes=(*notes, note_left_out(len(gone))) if gone else notes,
             report=report,
+            criteria=None if matrix is None else matrix[order],
+            criteria_names=criteria_names,
+            ungraded=len(gone),
         )
 
     @property
@@ -118,19 +152,36 @@ class Reviews:
         """The public part, as stated; the only way from private to public.
 
         Args:
-            visible: ``"all"`` if every score and the number of reviewers with each load are public; ``"none"`` if of
-                these only the loads are; or a public record, which is checked against these reviews paper by paper
-                and then used as it is.
+            visible: ``"all"`` if every score (and criterion, where there are any) and the number of reviewers with each
+                load are public; ``"none"`` if of these only the loads are; or a public record, which is checked against
+                these reviews paper by paper and then used as it is.
         """
         if isinstance(visible, PublicRecord):
+            self._check_left_out(criteria_are_public=visible.criteria is not None)
             self._check(visible)
             return visible
         if visible in ("all", "none"):
-            score = self.score if visible == "all" else np.full(self.score.size, np.nan)
+            shown = visible == "all"
+            self._check_left_out(criteria_are_public=shown)
+            criteria = dict(zip(self.criteria_names, self._columns(), strict=True)) if shown else None
             return PublicRecord.from_reviews(
-                self.papers, self.paper, score, self.loads(), scale=self.scale, notes=self.notes
+                self.papers,
+                self.paper,
+                self.score if shown else np.full(self.score.size, np.nan),
+                self.loads(),
+                scale=self.scale,
+                notes=self.notes,
+                criteria=criteria,
             )
         raise InputError(f"{EXPLAIN_PUBLIC}; got public={visible!r}")
+
+    def _check_left_out(self, *, criteria_are_public: bool) -> None:
+        """Refuse to have left out papers on grounds that are not public: their absence would tell of these."""
+        if self.ungraded and not criteria_are_public:
+            raise RecordError(
+                f"{self.ungraded} papers were left out for a missing criterion, which is no public ground where "
+                "criteria are not public; read the reviews without criteria (criteria=)"
+            )
 
     def _check(self, record: PublicRecord) -> None:
         """Refuse a public record that these reviews do not have, without telling more than it already says."""
@@ -152,10 +203,16 @@ class Reviews:
                 f"{differs.size} papers have other numbers of scores in the public record than reviews in the private "
                 f"one, first {paper}"
             )
+        if record.criteria is not None and record.criteria_names != self.criteria_names:
+            raise RecordError(
+                f"the public record has the criteria {', '.join(record.criteria_names)}, the private one has "
+                f"{', '.join(self.criteria_names) or 'none'}; read both with the same ones (criteria=)"
+            )
         unequal = self._papers_with_other_scores(record)
         if unequal:
+            what = "scores" if record.criteria is None else "scores or criteria"
             raise RecordError(
-                f"{len(unequal)} papers have other scores in the public record than in the private one, first "
+                f"{len(unequal)} papers have other {what} in the public record than in the private one, first "
                 f"{_shown(self.papers[unequal[0]])}"
             )
         if self.scale is not None and record.hidden and record.scale != self.scale:
@@ -166,16 +223,23 @@ class Reviews:
         self._check_loads(record.loads)
 
     def _papers_with_other_scores(self, record: PublicRecord) -> list[int]:
-        """The papers some of whose public scores are not among the private ones."""
+        """The papers some of whose public scores, or criteria, are not among the private ones."""
+        ours, theirs = self.score[:, None], record.score[:, None]
+        if record.criteria is not None and self.criteria is not None:
+            ours, theirs = np.hstack([ours, self.criteria]), np.hstack([theirs, record.criteria])
         hidden = np.isnan(record.score)
         partly = np.unique(record.paper[hidden])
         whole = ~np.isin(self.paper, partly)
-        unequal = set(self.paper[whole & (self.score != record.score)].tolist())
+        unequal = set(self.paper[whole & (ours != theirs).any(axis=1)].tolist())
         for p in partly.tolist():
-            ours = Counter(self.score[self.paper == p].tolist())
-            if Counter(record.score[(record.paper == p) & ~hidden].tolist()) - ours:
+            private = Counter(map(tuple, ours[self.paper == p].tolist()))
+            if Counter(map(tuple, theirs[(record.paper == p) & ~hidden].tolist())) - private:
                 unequal.add(p)
         return sorted(unequal)
+
+    def _columns(self) -> list[Floats]:
+        """The criteria, each by itself."""
+        return [] if self.criteria is None else list(self.criteria.T)
 
     def _check_loads(self, stated: Loads) -> None:
         own = self.loads()
@@ -194,16 +258,6 @@ class Reviews:
             f"Reviews({len(self.papers)} papers, {self.score.size} reviews, {self.reviewers} reviewers; "
             "contents private)"
         )
-
-
-def _ascend(*keys: Ints | Floats) -> bool:
-    """Whether rows ascend by the first key, then by the next, and so on."""
-    tied = np.ones(max(0, keys[0].size - 1), dtype=bool)
-    for key in keys:
-        if (tied & (key[1:] < key[:-1])).any():
-            return False
-        tied &= key[1:] == key[:-1]
-    return True
 
 
 def _shown(paper: str) -> str:

@@ -7,12 +7,21 @@ import math
 import numpy as np
 
 from peerveil.private.reviews import Reviews
-from peerveil.record import Floats
-from peerveil.weights import Lone, review_weights
+from peerveil.quantities import Lone, Quantity, review_weights
+from peerveil.record import Floats, PublicRecord
 
 
-def true_vector(reviews: Reviews, quantity: str, *, lone: Lone = "refuse") -> Floats:
+def true_vector(
+    reviews: Reviews, quantity: Quantity, *, record: PublicRecord | None = None, lone: Lone = "refuse"
+) -> Floats:
     """The sorted means of the reviewers' weights.
+
+    Args:
+        reviews: the private reviews.
+        quantity: what to compute.
+        record: what is public of them, as checked against them: what is learnt from reviews is learnt from those that
+            it shows. By default everything is public.
+        lone: what to do with the miscalibration of a paper's only review.
 
     Each mean is one exactly rounded sum and one division, whatever the order of the reviews: neighbouring assignments
     differ only in the means of the reviewers they concern, to the last bit.
@@ -21,7 +30,8 @@ def true_vector(reviews: Reviews, quantity: str, *, lone: Lone = "refuse") -> Fl
     >>> true_vector(reviews, "ratings").tolist()
     [3.5, 6.5]
     """
-    weight = review_weights(reviews.paper, reviews.score, quantity, lone=lone)
+    public = reviews.public("all") if record is None else record
+    weight = review_weights(reviews, quantity, record=public, lone=lone)
     order = np.argsort(reviews.reviewer, kind="stable")
     ends = np.cumsum(np.bincount(reviews.reviewer))
     return np.sort([_mean(held) for held in np.split(weight[order], ends[:-1])])

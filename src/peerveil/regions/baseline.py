@@ -32,7 +32,8 @@ def total_range(weights: PublicWeights) -> tuple[float, float]:
     """
     if weights.loads.uniform:
         load = weights.loads.smallest
-        return float(np.sum(weights.low)) / load, float(np.sum(weights.high)) / load
+        least = float(np.sum(weights.low)) / load
+        return least, least if weights.exact else float(np.sum(weights.high)) / load
     share = shares(weights.loads)
     least = math.fsum(np.sort(weights.low) * share)
     greatest = math.fsum(np.sort(weights.high) * share[::-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from math import isfinite, isnan
 
 import numpy as np
 import numpy.typing as npt
@@ -49,17 +49,21 @@ class Region:
 
     def __post_init__(self) -> None:
         n = self.lower.size
-        for name, nothing in (("lower", -np.inf), ("upper", np.inf)):
-            for sums in (f"cumulative_{name}", f"top_{name}"):
+        for side, value in (("lower", -np.inf), ("upper", np.inf)):
+            nothing = constant(value, n + 1)
+            for sums in (f"cumulative_{side}", f"top_{side}"):
                 if not getattr(self, sums).size:
-                    object.__setattr__(self, sums, np.broadcast_to(nothing, n + 1))
+                    object.__setattr__(self, sums, nothing)
                 if getattr(self, sums).size != n + 1:
                     raise InputError(f"{sums} must have n + 1 = {n + 1} entries, got {getattr(self, sums).size}")
+                if getattr(self, sums) is not nothing and isnan(getattr(self, sums).min()):
+                    raise InputError(f"{sums} must be numbers, or infinite where nothing is known, got NaN")
         if self.upper.size != n:
             raise InputError(f"upper must have n = {n} entries, got {self.upper.size}")
         for bounds in (self.lower, self.upper):
             # Ascending between finite ends is finite throughout, and a NaN does not ascend.
-            if not (np.isfinite(bounds[[0, -1]]).all() and (bounds[1:] >= bounds[:-1]).all()):
+            ascending = bounds.strides == (0,) or (bounds[1:] >= bounds[:-1]).all()
+            if not (isfinite(bounds[0]) and isfinite(bounds[-1]) and ascending):
                 raise InputError("a region's per-entry bounds must be finite and ascending")
         for array in (self.lower, self.upper, *self.sums()):
             array.flags.writeable = False
@@ -91,25 +95,23 @@ class Region:
         if t.shape != self.lower.shape or not np.isfinite(t).all():
             raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
         n = t.size
-        worst: list[float | np.float64] = [np.max(self.lower - t), np.max(t - self.upper)]
-        worst.append(np.max(t[:-1] - t[1:], initial=0.0))
+        worst = [(self.lower - t).max(), (t - self.upper).max(), (t[:-1] - t[1:]).max(initial=0.0)]
         # Sums are measured from those of equal entries: with a large offset, differences of plain sums would cancel.
-        level = float(np.mean(t))
+        level = float(t.mean())
         running = np.cumsum(t - level)
         total = float(running[-1])
         worst += [(self.total[0] - n * level - total) / n, (total - (self.total[1] - n * level)) / n]
-        for bound, places, sign in zip(self.sums(), self._bounded, (1, -1, 1, -1), strict=True):
-            if places.size:
-                of_largest = bound is self.top_lower or bound is self.top_upper
+        count = np.arange(1.0, n)
+        for place, bound in enumerate(self.sums()):
+            is_lower, of_largest = place % 2 == 0, place >= 2
+            if not _says_nothing(bound):
                 # The sum of the i largest is the total minus the sum of the n - i smallest.
-                sums = total - running[n - 1 - places] if of_largest else running[places - 1]
-                worst.append(np.max(sign * (bound[places] - places * level - sums) / places))
+                sums = total - running[-2::-1] if of_largest else running[:-1]
+                short = bound[1:-1] - count * level
+                short -= sums
+                short /= count
+                worst.append(short.max(initial=0.0) if is_lower else -short.min(initial=0.0))
         return max(0.0, *map(float, worst))
-
-    @cached_property
-    def _bounded(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """For each of the bounds on sums, how many entries the sums have that it bounds; the total has its own."""
-        return tuple(np.flatnonzero(np.isfinite(bound[1:-1])).astype(np.int64) + 1 for bound in self.sums())
 
     def contains(self, theta: npt.ArrayLike, *, tolerance: float = 1e-9) -> bool:
         """Whether a vector lies in the region, up to ``tolerance`` times the region's spread and round-off."""
@@ -201,3 +203,17 @@ class Region:
             lower, upper = part.implied()
             lines.append(f"  {name:24} {float(np.mean(np.maximum(upper - lower, 0.0))):6.3f}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def constant(value: float, times: int) -> Floats:
+    """One number seen many times, in the memory of one.
+
+    >>> constant(0.5, 3).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    return np.ndarray((times,), dtype=np.float64, buffer=np.array([value]), strides=(0,))
+
+
+def _says_nothing(bound: Floats) -> bool:
+    """Whether a bound on sums was left out: then it is one infinity, seen `n + 1` times."""
+    return bound.strides == (0,) and not isfinite(bound[0])

@@ -9,8 +9,8 @@ import numpy as np
 
 from peerveil.record import Floats
 from peerveil.regions.baseline import shares, total_range
-from peerveil.regions.convex import Region
-from peerveil.regions.sums import Rows, least_totals, pinned_totals
+from peerveil.regions.convex import Region, constant
+from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_tell
 from peerveil.weights import PublicWeights
 
 
@@ -32,24 +32,27 @@ def _uniform(weights: PublicWeights) -> Region:
     low_end, high_end = weights.span
     # Everything is measured from the middle of the range: with a large offset, differences of sums would cancel.
     centre = (low_end + high_end) / 2
-    level = np.arange(n + 1) * centre
+    level = np.arange(n + 1.0) * centre
     around = (total[0] - n * centre, total[1] - n * centre)
-    low = Rows(weights.low - centre, weights.sizes(), n, load)
-    high = low if weights.exact else Rows(weights.high - centre, weights.sizes(), n, load)
+    low = Rows(weights.low, weights.sizes(), n, load, centre)
+    high = low if weights.exact else Rows(weights.high, weights.sizes(), n, load, centre)
     least = least_totals(low) / load
     least[-1] = around[0]
-    # The largest reviews must be held by someone, and so must the smallest.
-    top_least, most = (side / load for side in pinned_totals(high))
-    most = np.minimum(around[1] - top_least[::-1], most)
-    most[0], most[-1] = 0.0, around[1]
-    telling = _telling(most, around[1])
-    lower, upper = np.broadcast_to(low_end, n), np.broadcast_to(high_end, n)
-    if weights.exact and np.isfinite(telling).any():
-        lower, upper = _between(least, most, low_end - centre, high_end - centre)
-        lower, upper = lower + centre, upper + centre
-    top_least, top_most = np.empty(0), np.empty(0)
+    lower, upper = constant(low_end, n), constant(high_end, n)
+    telling = top_least = top_most = np.empty(0)
+    if pins_may_tell(high):
+        # The largest reviews must be held by someone, and so must the smallest.
+        pinned_top, most = (side / load for side in pinned_totals(high))
+        most = np.minimum(around[1] - pinned_top[::-1], most)
+        most[0], most[-1] = 0.0, around[1]
+        telling = _telling(most, around[1])
+        if weights.exact and np.isfinite(telling).any():
+            lower, upper = _between(least, most, low_end - centre, high_end - centre)
+            lower, upper = lower + centre, upper + centre
+        telling += level
     if not weights.exact:
-        top_least = level - _telling(-pinned_totals(low)[0] / load, -around[0])
+        if pins_may_tell(low):
+            top_least = level - _telling(-pinned_totals(low)[0] / load, -around[0])
         top_most = level - least_totals(high.negated()) / load
         top_most[-1] = total[1]
     least += level
@@ -59,7 +62,7 @@ def _uniform(weights: PublicWeights) -> Region:
         lower=lower,
         upper=upper,
         cumulative_lower=least,
-        cumulative_upper=telling + level,
+        cumulative_upper=telling,
         top_lower=top_least,
         top_upper=top_most,
         total=total,
@@ -88,8 +91,8 @@ def _any_loads(weights: PublicWeights) -> Region:
     least[-1], top_most[-1] = total
     return Region(
         name="envelope",
-        lower=np.broadcast_to(low_end, weights.reviewers),
-        upper=np.broadcast_to(high_end, weights.reviewers),
+        lower=constant(low_end, weights.reviewers),
+        upper=constant(high_end, weights.reviewers),
         cumulative_lower=least,
         top_upper=top_most,
         total=total,

@@ -29,12 +29,14 @@ class Rows:
         size: the number of reviews of each paper.
         reviewers: `n`.
         load: `l`.
+        centre: what weights are measured from in all that is computed: with a large offset, sums would cancel.
     """
 
     weight: Floats
     size: Ints
     reviewers: int
     load: int
+    centre: float = 0.0
 
     @cached_property
     def end(self) -> Ints:
@@ -52,18 +54,56 @@ class Rows:
         return np.arange(self.weight.size) - np.repeat(self.start, self.size)
 
     @cached_property
-    def running(self) -> Floats:
-        """Sums of the smallest weights of all papers together, from none to all."""
-        sums = np.empty(self.weight.size + 1)
-        sums[0], sums[1:] = 0.0, self.weight
-        sums[1:].sort()  # in place: one array for both
-        np.cumsum(sums[1:], out=sums[1:])
-        return sums
+    def ascending(self) -> Floats:
+        """The weights of all papers together, ascending."""
+        ascending = np.sort(self.weight)
+        ascending -= self.centre
+        return ascending
 
     @cached_property
-    def cheapest(self) -> Floats:
-        """The smallest review of each paper, ascending."""
-        return np.sort(self.weight[self.start])
+    def running(self) -> Floats:
+        """Sums of the smallest weights of all papers together, from none to all."""
+        return np.concatenate(([0.0], np.cumsum(self.ascending)))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Every `l`-th of these sums: what reviewers hold at least if papers have no limits."""
+        totals = np.zeros(self.reviewers + 1)
+        np.einsum("ij->i", self.ascending.reshape(self.reviewers, self.load), out=totals[1:])
+        np.cumsum(totals[1:], out=totals[1:])
+        return totals
+
+    @property
+    def mean(self) -> float:
+        """The mean of all weights."""
+        return float(self.totals[-1]) / self.weight.size
+
+    @cached_property
+    def smallest(self) -> Floats:
+        """The smallest review of each paper."""
+        return self.weight[self.start] - self.centre
+
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest review of each paper."""
+        return self.weight[self.end - 1] - self.centre
+
+    @property
+    def limited(self) -> int:
+        """How many reviews are held at most where limits of papers bind."""
+        return (self.most - 1) * self.load
+
+    @cached_property
+    def unlimited(self) -> tuple[bool, bool]:
+        """Whether so many of the smallest reviews, and of the largest, can be taken from different papers.
+
+        Then they break no limit.
+        """
+        few = slice(self.limited)
+        return (
+            _of_different_papers(self.ascending[few], self.smallest),
+            _of_different_papers(-self.ascending[::-1][few], -self.largest),
+        )
 
     @cached_property
     def most(self) -> int:
@@ -77,7 +117,7 @@ class Rows:
 
     def negated(self) -> Rows:
         """The same papers in reverse order with all signs changed."""
-        return Rows(-self.weight[::-1], self.size[::-1], self.reviewers, self.load)
+        return Rows(-self.weight[::-1], self.size[::-1], self.reviewers, self.load, -self.centre)
 
     @cached_property
     def extremes(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -89,8 +129,8 @@ class Rows:
         count = self.most * (self.load + 1)
         if count >= self.size.size:
             return np.arange(self.size.size), np.arange(self.size.size)
-        cheap = np.argpartition(self.weight[self.start], count - 1)[:count]
-        dear = np.argpartition(self.weight[self.end - 1], -count)[-count:]
+        cheap = np.argpartition(self.smallest, count - 1)[:count]
+        dear = np.argpartition(self.largest, -count)[-count:]
         return cheap, dear
 
     def select(self, papers: npt.NDArray[np.intp]) -> Rows:
@@ -98,7 +138,7 @@ class Rows:
         size = self.size[papers]
         end = np.cumsum(size)
         reviews = np.arange(end[-1]) + np.repeat(self.end[papers] - end, size)
-        return Rows(self.weight[reviews], size, self.reviewers, self.load)
+        return Rows(self.weight[reviews], size, self.reviewers, self.load, self.centre)
 
 
 def least_totals(rows: Rows) -> Floats:
@@ -112,12 +152,15 @@ def least_totals(rows: Rows) -> Floats:
     """
     if not rows.sparse:
         return _within_limits(rows, rows.reviewers)
-    least = rows.running[:: rows.load].copy()
+    least = rows.totals.copy()
     most = rows.most
-    cheap, dear = rows.extremes
-    least[:most] = _within_limits(rows.select(cheap), most - 1)
-    # The last ones hold everything but what the first ones of the negated record hold.
-    least[rows.reviewers - most + 1 :] = least[-1] + _within_limits(rows.select(dear).negated(), most - 1)[::-1]
+    first, last = rows.unlimited
+    if not first:
+        least[:most] = _within_limits(rows.select(rows.extremes[0]), most - 1)
+    if not last:
+        # The last ones hold everything but what the first ones of the negated record hold.
+        held = _within_limits(rows.select(rows.extremes[1]).negated(), most - 1)
+        least[rows.reviewers - most + 1 :] = least[-1] + held[::-1]
     return least
 
 
@@ -126,7 +169,7 @@ def _within_limits(rows: Rows, upto: int) -> Floats:
 
     The review of rank `p` in a paper with `k` may be given from `i = p + 1` and must be from `i = n - k + p + 1` on.
     """
-    pool = _Pool(rows.weight)
+    pool = _Pool(rows.weight - rows.centre)
     may = _by_time(rows.rank + 1, upto)
     must = _by_time(rows.reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
     totals = [0.0]
@@ -216,32 +259,50 @@ def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
     others = slice(None, None, rows.load - 1) if rows.load > 1 else np.zeros(n + 1, dtype=np.int64)
     least = total - running[::-1][: n + 1] + running[others][: n + 1]
     most = running[: n + 1] + total - running[::-1][others][: n + 1]
-    if rows.sparse:
-        few, special = rows.select(np.union1d(*rows.extremes)), range(1, rows.most)
-    else:
-        few, special = rows, range(1, n if n <= DENSE else 1)
-    for side, part, whole in ((least, few, total), (most, few.negated(), -total)):
-        sign = 1.0 if side is least else -1.0
-        for count in special:
-            if _may_tell(part, count, sign * side[count], whole):
-                side[count] = sign * max(sign * side[count], _pinned(part, count))
+    few = rows.select(np.union1d(*rows.extremes)) if rows.sparse else rows
+    for side, part, sign in ((least, few, 1), (most, few.negated(), -1)):
+        for count in _limits_may_tell(rows, sign) if rows.sparse else range(1, n if n <= DENSE else 1):
+            side[count] = sign * max(sign * side[count], _pinned(part, count))
     return least, most
 
 
-def _may_tell(rows: Rows, count: int, unlimited: float, total: float) -> bool:
-    """Whether the limits of papers can lift a bound above what order and total say of the largest anyway.
+def pins_may_tell(rows: Rows) -> bool:
+    """Whether `pinned_totals` may say more than order and total do; mostly not, and that is quickly seen.
+
+    See docs/mathematics.md, "The envelope", for the proof.
+
+    >>> pins_may_tell(Rows(np.repeat([0.0, 1.0], 8), np.full(8, 2), reviewers=4, load=4))
+    False
+    """
+    if not (rows.sparse and all(rows.unlimited)):
+        return True
+    x, mean, others = rows.ascending, rows.mean, rows.load - 1
+    below = int(x.searchsorted(mean))
+    missing = others * (below * mean - float(x[:below].sum()))
+    if missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0]):
+        return True
+    # Where limits of papers bind, reviews of other papers must do, which are small, too.
+    small, large = (x[rows.limited - 1], x[-rows.limited]) if rows.limited else (x[0], x[-1])
+    return bool(x[-1] + others * small > rows.load * mean or x[0] + others * large < rows.load * mean)
+
+
+def _limits_may_tell(rows: Rows, sign: int) -> list[int]:
+    """For which `q` the limits of papers may lift a bound (1: on the largest, -1: the smallest) above what order says.
 
     Of the `q l` smallest reviews of different papers at least `q (l - 1)` are of papers without pinned reviews.
     """
-    if not rows.sparse or rows.load == 1:
-        return True
-    cheapest = rows.cheapest[: count * rows.load]
-    largest = unlimited - float(rows.running[count * (rows.load - 1)])
-    return largest + float(cheapest[count:].sum()) > count / rows.reviewers * total
+    if rows.size.size < rows.limited:
+        return list(range(1, rows.most))
+    q = np.arange(1, rows.most)
+    pinned, others = (rows.ascending[::-1], rows.smallest) if sign > 0 else (rows.ascending, -rows.largest)
+    held = np.cumsum(np.concatenate(([0.0], np.sort(others)[: rows.limited])))
+    limited = sign * np.cumsum(pinned[: q.size]) + held[q * rows.load] - held[q]
+    return [int(count) for count in q[limited > sign * q * rows.load * rows.mean]]
 
 
 def _pinned(rows: Rows, count: int) -> float:
     """The least total for one ``count``: pinned reviews, forced reviews, then the smallest that may be added."""
+    weight = rows.weight - rows.centre
     order = np.lexsort((rows.rank, rows.weight))  # of equal weights in a paper, the last is pinned first
     pinned = np.zeros(rows.weight.size, dtype=bool)
     pinned[order[-count:]] = True
@@ -249,7 +310,16 @@ def _pinned(rows: Rows, count: int) -> float:
     held = np.repeat(np.add.reduceat(pinned.astype(np.int64), rows.start), rows.size)
     may = ~pinned & (rows.rank < count - held)
     must = may & (rows.rank < size - (rows.reviewers - count) - held)
-    rest = rows.weight[may & ~must]
+    rest = weight[may & ~must]
     missing = count * (rows.load - 1) - int(np.count_nonzero(must))
     smallest = np.partition(rest, missing - 1)[:missing] if 0 < missing < rest.size else rest[: max(missing, 0)]
-    return float(np.sum(rows.weight[pinned]) + np.sum(rows.weight[must]) + np.sum(smallest))
+    return float(np.sum(weight[pinned]) + np.sum(weight[must]) + np.sum(smallest))
+
+
+def _of_different_papers(reviews: Floats, smallest: Floats) -> bool:
+    """Whether the smallest reviews of all, ascending, can be taken from different papers, by each paper's smallest."""
+    if not reviews.size:
+        return True
+    last = reviews[-1]
+    below = int(reviews.searchsorted(last))
+    return bool(np.count_nonzero(smallest < last) == below and np.count_nonzero(smallest <= last) >= reviews.size)

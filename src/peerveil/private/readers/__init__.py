@@ -6,17 +6,18 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from peerveil.criteria import MissingCriteria
 from peerveil.errors import FileError, InputError
 from peerveil.looking import Look, guarded, look
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
 from peerveil.private.readers.finish import finish
 from peerveil.private.readers.mapping import read_mapping
-from peerveil.private.readers.protocol import Choices, Reader
+from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
 from peerveil.scores import Symbols
 from peerveil.table_files import FORMATS, Source
 
-__all__ = ["READERS", "choices_from", "detect", "read"]
+__all__ = ["READERS", "choices_from", "detect", "extract", "read"]
 
 #: Which reader takes which format: platforms first, any table last.
 READERS: dict[str, Reader] = {
@@ -36,6 +37,8 @@ def read(
     paper: str | None = None,
     reviewer: str | None = None,
     score: str | None = None,
+    criteria: Sequence[str] = (),
+    missing_criteria: MissingCriteria = "refuse",
     format: str | None = None,  # noqa: A002 - the name users know
     symbols: str | Sequence[str] | Mapping[str, float] | None = None,
     person: str | None = None,
@@ -56,6 +59,10 @@ def read(
         paper: the column of papers, where its name is not a usual one.
         reviewer: the column of reviewers, where its name is not a usual one.
         score: the column (field, question, label) of scores, where its name is not a usual one.
+        criteria: the columns (fields, questions, labels) of criteria, such as ``["soundness", "clarity"]``, numbers of
+            which more is better; the quantities ``"normalized"`` and ``"subjectivity"`` need them.
+        missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper, before
+            loads are counted. Never a single review: what remained of a reviewer's load would depend on who wrote it.
         format: the file's format; found from its content by default.
         symbols: what letters or other symbols are worth, from the lowest to the highest: ``"D<C<B<A"``, or
             ``{"A": 4, "B": 3}``.
@@ -79,6 +86,8 @@ def read(
         paper=paper,
         reviewer=reviewer,
         score=score,
+        criteria=criteria,
+        missing_criteria=missing_criteria,
         format=format,
         symbols=symbols,
         person=person,
@@ -86,17 +95,25 @@ def read(
         people=people,
         review_name=review_name,
     )
+    found, kind, why = extract(source, choices)
+    return finish(found, choices, format=kind, why=why)
+
+
+def extract(source: Source, choices: Choices) -> tuple[Extract, str, str]:
+    """The reviews of a source before anything is checked about them, its format, and what showed it."""
     if isinstance(source, str) and source.startswith(openreview_live.PREFIX):
         found = openreview_live.extract(source.removeprefix(openreview_live.PREFIX), choices)
-        return finish(found, choices, format="openreview", why="it is a venue of OpenReview")
+        return found, "openreview", "it is a venue of OpenReview"
     kind, why = detect(look(source), choices.format)
-    extract = guarded(lambda: READERS[kind].extract(source, choices), str(source) if _is_text(source) else "the frame")
-    return finish(extract, choices, format=kind, why=why)
+    name = str(source) if _is_text(source) else "the frame"
+    return guarded(lambda: READERS[kind].extract(source, choices), name), kind, why
 
 
 def choices_from(mapping: str | os.PathLike[str] | None, **said: Any) -> Choices:
     """What was said, in a call and in a mapping; the call comes first."""
     given = {key: value for key, value in said.items() if value is not None}
+    if not given.get("criteria"):
+        given.pop("criteria", None)  # none were named here; a mapping may
     together = (read_mapping(mapping) if mapping is not None else {}) | given
     if "symbols" in together:
         together["symbols"] = Symbols.declare(together["symbols"])

@@ -41,6 +41,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     sheet = above = 0
     header: dict[str, int] = {}
     question = ""
+    grades: dict[str, str] = {}
     for row in rows(path, gathering.name):
         if row.sheet != sheet:
             sheet, above, header = row.sheet, 0, {}
@@ -49,6 +50,7 @@ def extract(source: Source, choices: Choices) -> Extract:
             if _is_header(row, choices):
                 header = {_one_line(cell): place for place, cell in row.cells.items()}
                 question = _question(header, row, gathering.name, choices)
+                grades = {name: _criterion(name, header, row, gathering.name) for name in choices.criteria}
             elif above > _MOST_ABOVE:
                 raise FileError(f"sheet {sheet} {_NO_HEADER}", file=gathering.name, line=row.line)
             continue
@@ -58,7 +60,8 @@ def extract(source: Source, choices: Choices) -> Extract:
         if is_missing(paper) and is_missing(person):
             gathering.drop("rows without a paper and a reviewer")
             continue
-        gathering.add(row.line, paper, address(person), {"score": cells[question]})
+        graded = {name: cells[column] for name, column in grades.items()}
+        gathering.add(row.line, paper, address(person), {"score": cells[question]}, graded)
     if not gathering.rows:
         raise FileError(_NO_HEADER, file=gathering.name)
     return gathering.extract(shows=(_SHOWS,))
@@ -74,7 +77,7 @@ def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> 
         raise FileError(_NO_PEOPLE, file=name, line=row.line)
     wanted = choices.score
     if wanted is not None:
-        chosen = [column for column in header if plain(column) == plain(wanted) or _number(column) == plain(wanted)]
+        chosen = _called(wanted, header)
     else:
         chosen = [column for column in header if _number(column) and _ABOUT_SCORES.search(_text(column))]
     values = [column for column in chosen if _is_value(column)] or chosen
@@ -88,6 +91,23 @@ def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> 
         file=name,
         line=row.line,
     )
+
+
+def _criterion(wanted: str, header: dict[str, int], row: Row, name: str) -> str:
+    """The column of a criterion: the value of the question with that number or text."""
+    chosen = _called(wanted, header)
+    values = [column for column in chosen if _is_value(column)] or chosen
+    if len(values) == 1:
+        return values[0]
+    which = "several questions are" if values else "no question is"
+    raise FileError(f"{which} called {wanted!r}; name criteria by their numbers, as 'Q3'", file=name, line=row.line)
+
+
+def _called(wanted: str, header: dict[str, int]) -> list[str]:
+    """The columns of the questions with a number, a text or a whole heading."""
+    return [
+        column for column in header if plain(wanted) in (plain(column), plain(_number(column)), plain(_text(column)))
+    ]
 
 
 def _number(column: str) -> str:

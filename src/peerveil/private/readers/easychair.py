@@ -77,7 +77,8 @@ def extract(source: Source, choices: Choices) -> Extract:
         if total:
             fields.setdefault("total score", table.columns[total][row])
         wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
-        gathering.add(table.lines[row] if len(table.lines) else row + 1, papers[row], people[row], wanted)
+        line = table.lines[row] if len(table.lines) else row + 1
+        gathering.add(line, papers[row], people[row], wanted, gathering.grades(fields))
     found = gathering.extract(shows=(_SHOWS,), problems=problems)
     return replace(found, certain=choices.reviewer is None)
 

@@ -9,12 +9,14 @@ from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
 from peerveil.record import Floats, check_scale
+from peerveil.scores import to_score
 from peerveil.tables import Table, shown
 
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "
     "or leave the whole paper out before loads are counted"
 )
+_NO_GRADE = "is not a number; give the criterion as a number, or leave the whole paper out before loads are counted"
 _NO_SYMBOL = "is none of the declared symbols; declare it too (symbols=), or leave the whole paper out"
 
 
@@ -38,13 +40,31 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         shows=extract.shows,
         problems=(*extract.problems, *_twins(reviewers)),
     )
+    if choices.missing_criteria != "refuse":  # or nobody would see what is twice in a paper that is left out
+        _check_once(table, papers, reviewers, extract.reviewer)
     problem = None
     try:
-        return Reviews.from_columns(papers, reviewers, scores, scale=scale, report=report)
+        return Reviews.from_columns(
+            papers,
+            reviewers,
+            scores,
+            scale=scale,
+            report=report,
+            criteria=grades(extract),
+            missing_criteria=choices.missing_criteria,
+        )
     except RecordError as error:
         problem = error
     _check_once(table, papers, reviewers, extract.reviewer)  # says where
     raise problem
+
+
+def grades(extract: Extract) -> dict[str, Floats]:
+    """Each criterion's value in each review, NaN where it is missing."""
+    table = extract.table
+    return {
+        name: table.numbers(column, to_score, gaps=True, remedy=_NO_GRADE) for name, column in extract.criteria.items()
+    }
 
 
 def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:

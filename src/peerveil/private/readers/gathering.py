@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from peerveil.errors import FileError
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.scores import is_no_entry
-from peerveil.tables import Table, plain
+from peerveil.tables import Table, field_called, plain
 
 WITHOUT_SCORE = "reviews without a score"
 METAREVIEWS = "metareviews"
@@ -32,6 +32,7 @@ class Gathering:
         self._wanted = {plain(name) for name in known} if choices.score is None else {plain(choices.score)}
         self._cells: dict[str, list[Any]] = {"paper": [], "reviewer": []}
         self._fields: dict[str, list[Any]] = {}
+        self._grades: dict[str, list[Any]] = {name: [] for name in choices.criteria}
         self._lines = array("q")
         self._memo: dict[Any, Any] = {}
 
@@ -44,8 +45,15 @@ class Gathering:
         """Whether a field may be the score."""
         return plain(field) in self._wanted
 
-    def add(self, line: int, paper: Any, reviewer: Any, fields: dict[str, Any]) -> None:
-        """Take a review, with the fields that may be its score."""
+    def grades(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of a review's fields that are criteria, by the names that were asked for."""
+        called = {name: field_called(name, fields) for name in self._grades}
+        return {name: fields[field] for name, field in called.items() if field is not None}
+
+    def add(
+        self, line: int, paper: Any, reviewer: Any, fields: Mapping[str, Any], grades: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take a review, with the fields that may be its score and those that are its criteria."""
         for field in fields:
             if field not in self._fields:
                 if len(self._fields) >= 20:
@@ -55,6 +63,8 @@ class Gathering:
                 self._fields[field] = [None] * len(self._lines)
         for field, cells in self._fields.items():
             cells.append(self._one(fields.get(field)))
+        for name, cells in self._grades.items():
+            cells.append(self._one(graded((grades or {}).get(name))))
         self._cells["paper"].append(self._one(paper))
         self._cells["reviewer"].append(self._one(reviewer))
         self._lines.append(line)
@@ -65,10 +75,16 @@ class Gathering:
 
     def extract(self, *, shows: Iterable[str] = (), problems: Iterable[str] = ()) -> Extract:
         """All reviews that have a score."""
-        table = Table(self.name, self.kind, self._cells | {"score": self._scores()}, self._lines)
-        return without_scores(
-            Extract(table=table, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)), self.choices
+        for name, cells in self._grades.items():
+            if self._lines and all(cell is None for cell in cells):
+                raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
+        columns = {name: f"criterion {name}" for name in self._grades}
+        grades = {columns[name]: cells for name, cells in self._grades.items()}
+        table = Table(self.name, self.kind, self._cells | {"score": self._scores()} | grades, self._lines)
+        found = Extract(
+            table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
         )
+        return without_scores(found, self.choices)
 
     def _scores(self) -> list[Any]:
         if len(self._fields) == 1:
@@ -101,9 +117,8 @@ def without_scores(extract: Extract, choices: Choices) -> Extract:
     }
     keep = [row for row, cell in enumerate(cells) if not memo[type(cell), cell]]
     missing = len(cells) - len(keep)
-    table = (
-        kept_rows(extract.table, keep, (extract.paper, extract.reviewer, extract.score)) if missing else extract.table
-    )
+    columns = (extract.paper, extract.reviewer, extract.score, *extract.criteria.values())
+    table = kept_rows(extract.table, keep, columns) if missing else extract.table
     left_out = {**extract.left_out, WITHOUT_SCORE: extract.left_out.get(WITHOUT_SCORE, 0) + missing}
     return replace(extract, table=table, left_out=left_out)
 
@@ -117,6 +132,11 @@ def kept_rows(table: Table, keep: list[int], columns: Iterable[str]) -> Table:
         {name: [table.columns[name][row] for row in keep] for name in dict.fromkeys(columns)},
         lines,
     )
+
+
+def graded(cell: Any) -> Any:
+    """A criterion as it is written; nothing where a platform says that there is no entry."""
+    return None if is_no_entry(cell) else cell
 
 
 def address(cell: Any) -> Any:

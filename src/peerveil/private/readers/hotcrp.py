@@ -13,12 +13,13 @@ from peerveil.private.readers.gathering import (
     NOT_SUBMITTED,
     Gathering,
     address,
+    graded,
     kept_rows,
     without_scores,
 )
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import Source, file_to_read, read_table
-from peerveil.tables import SCORE_NAMES, Table, is_missing
+from peerveil.tables import SCORE_NAMES, Table, criteria_columns, field_called, is_missing
 
 SCORES = ("overall merit", "ovemer", "merit", *SCORE_NAMES)
 
@@ -62,11 +63,17 @@ def extract(source: Source, choices: Choices) -> Extract:
         raise table.error(_NO_PEOPLE)
     reviewer = table.find("reviewer", ("email",), choices.reviewer)
     score = table.find("score", SCORES, choices.score)
+    called = [field_called(name, table.columns) or name for name in choices.criteria]
+    criteria = dict(zip(choices.criteria, criteria_columns(table, called), strict=True))
     shows = (_SHOWS, *_decisions(table, paper))
     keep, left_out = _submitted(table)
-    table = kept_rows(table, keep, (paper, reviewer, score))
+    table = kept_rows(table, keep, (paper, reviewer, score, *criteria.values()))
     table.columns[reviewer][:] = map(address, table.columns[reviewer])
-    found = Extract(table=table, paper=paper, reviewer=reviewer, score=score, left_out=left_out, shows=shows)
+    for column in criteria.values():
+        table.columns[column][:] = map(graded, table.columns[column])
+    found = Extract(
+        table=table, paper=paper, reviewer=reviewer, score=score, criteria=criteria, left_out=left_out, shows=shows
+    )
     return without_scores(found, choices)
 
 
@@ -122,7 +129,7 @@ def _from_json(source: Source, choices: Choices) -> Extract:
         if is_missing(person):
             raise FileError(f"a review {_NO_PEOPLE}", file=gathering.name, line=line, column="reviewer_email")
         fields = {name: value for name, value in review.items() if gathering.wants(name)}
-        gathering.add(line, review.get(choices.paper or "pid"), address(person), fields)
+        gathering.add(line, review.get(choices.paper or "pid"), address(person), fields, gathering.grades(review))
     return gathering.extract(shows=(_SHOWS,))
 
 

@@ -17,6 +17,7 @@ KEYS = {
     "paper": "the column of papers",
     "reviewer": "the column of reviewers",
     "score": "the column, field, question or label of the score",
+    "criteria": 'the columns of criteria, as ["soundness", "clarity"]',
     "scale": "the lowest and highest possible score, as [1, 10]",
     "symbols": 'letters from the lowest to the highest, as ["D", "C", "B", "A"]',
     "person": "'member' or 'subreviewer': whom a subreviewer's review counts to",
@@ -24,7 +25,7 @@ KEYS = {
     "people": "a file that tells who stands behind which anonymous signature",
     "review_name": "what the venue calls its reviews on OpenReview",
 }
-_TEXTS = tuple(key for key in KEYS if key not in ("scale", "symbols"))
+_TEXTS = tuple(key for key in KEYS if key not in ("criteria", "scale", "symbols"))
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -48,6 +49,9 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise FileError(f"says {key!r}, which a mapping cannot; it may say {', '.join(KEYS)}", file=name)
         if key in _TEXTS and not isinstance(value, str):
             raise FileError(f"{key} must be text: {KEYS[key]}", file=name)
+    criteria = said.get("criteria", [])
+    if not isinstance(criteria, list) or not all(isinstance(part, str) for part in criteria):
+        raise FileError(f"criteria must be {KEYS['criteria']}", file=name)
     if "scale" in said:
         said["scale"] = _scale(said["scale"], name)
     if "people" in said:

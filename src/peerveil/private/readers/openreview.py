@@ -177,9 +177,11 @@ class _Notes:
             raise FileError("a review has no signature", file=self.gathering.name, line=line, column="signatures")
         content = _object(note.get("content"))
         fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
-        self.gathering.add(line, note.get("forum"), signatures[0], fields)
+        grades = {name: _value(value) for name, value in self.gathering.grades(content).items()}
+        self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
         if isinstance(note.get("readers"), list):
-            seen = all(_open(part) for part in (note, *(_object(content[name]) for name in fields)))
+            parts = (*(content[name] for name in fields), *self.gathering.grades(content).values())
+            seen = all(_open(part) for part in (note, *map(_object, parts)))
             self.told += 1
             self.everyone += seen
             paper = str(note.get("forum"))
@@ -214,7 +216,8 @@ class _Notes:
     def _shows(self) -> list[str]:
         if not self.told:
             return ["the notes do not say who can read them, so the file does not show which scores are public"]
-        shows = [f"everyone can read the score of {self.everyone} of {self.told} reviews, by OpenReview's readers"]
+        what = "score and the criteria" if self.choices.criteria else "score"
+        shows = [f"everyone can read the {what} of {self.everyone} of {self.told} reviews, by OpenReview's readers"]
         if 0 < self.everyone < self.told:
             papers = f"{sum(self.open_papers.values())} of {len(self.open_papers)} papers"
             shows.append(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, get_args
 
+from peerveil.criteria import MissingCriteria
 from peerveil.errors import InputError
 from peerveil.looking import Look
 from peerveil.scores import Symbols, to_score
 from peerveil.table_files import Source
-from peerveil.tables import Table
+from peerveil.tables import Table, check_names
 
 #: Who is protected where a PC member and a subreviewer stand behind one review.
 PERSONS = ("member", "subreviewer")
@@ -25,6 +26,8 @@ class Choices:
         paper: the column of papers.
         reviewer: the column of reviewers.
         score: the column, field, question or label of the score.
+        criteria: the columns (fields, questions, labels) of criteria.
+        missing_criteria: what to do with papers some of whose reviews lack a criterion.
         scale: the lowest and highest possible score.
         symbols: what each symbol is worth, where scores are no numbers, or numbers with another meaning.
         person: ``"member"`` or ``"subreviewer"``: whom to count a subreviewer's review to.
@@ -37,6 +40,8 @@ class Choices:
     paper: str | None = None
     reviewer: str | None = None
     score: str | None = None
+    criteria: Sequence[str] = ()
+    missing_criteria: MissingCriteria = "refuse"
     scale: tuple[float, float] | None = None
     symbols: Symbols | None = None
     person: str | None = None
@@ -45,6 +50,9 @@ class Choices:
     review_name: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "criteria", check_names(self.criteria))
+        if self.missing_criteria not in get_args(MissingCriteria):
+            raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {self.missing_criteria!r}")
         if self.person not in (None, *PERSONS):
             raise InputError(f"person must be 'member' or 'subreviewer', got {self.person!r}")
         if self.ids not in (None, "people"):
@@ -64,6 +72,7 @@ class Extract:
         paper: its column of papers.
         reviewer: its column of reviewers.
         score: its column of scores.
+        criteria: its column of each criterion that was asked for; a cell is empty where one is missing.
         left_out: how many rows were left out, by reason.
         shows: what the file shows about which scores are public.
         problems: what the chair should look at.
@@ -74,6 +83,7 @@ class Extract:
     paper: str = "paper"
     reviewer: str = "reviewer"
     score: str = "score"
+    criteria: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

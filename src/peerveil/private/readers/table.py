@@ -5,7 +5,7 @@ from __future__ import annotations
 from peerveil.looking import Look
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import FORMATS, Source, read_table
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, criteria_columns
 
 
 def recognise(look: Look) -> str:
@@ -21,4 +21,5 @@ def extract(source: Source, choices: Choices) -> Extract:
         paper=table.find("paper", PAPER_NAMES, choices.paper),
         reviewer=table.find("reviewer", REVIEWER_NAMES, choices.reviewer),
         score=table.find("score", SCORE_NAMES, choices.score),
+        criteria=dict(zip(choices.criteria, criteria_columns(table, choices.criteria), strict=True)),
     )

@@ -1,0 +1,141 @@
+"""Criteria of reviews, such as soundness and clarity: how they are kept, and the one order of reviews they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import InputError, RecordError
+
+Floats = npt.NDArray[np.float64]
+
+#: What to do with papers some of whose reviews lack a criterion.
+MissingCriteria = Literal["refuse", "leave-out"]
+
+#: Criteria as callers give them: for each name one number a review.
+Criteria = Mapping[str, Iterable[float]]
+
+
+def canonical_order(
+    paper: npt.NDArray[np.int64],
+    score: Floats,
+    criteria: Floats | None = None,
+    last: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.intp]:
+    """The order in which both sides hold reviews: by paper, score and criteria; hidden ones end their paper.
+
+    Args:
+        paper: for each review its paper.
+        score: for each review its score, NaN where hidden.
+        criteria: for each review its criteria, a row each.
+        last: what decides between reviews that are alike in all of these.
+
+    >>> canonical_order(np.array([0, 0, 0]), np.array([5.0, 3.0, 3.0]), np.array([[1.0], [2.0], [1.0]])).tolist()
+    [2, 1, 0]
+    """
+    alike = () if last is None else (last,)
+    columns = () if criteria is None else tuple(criteria.T[::-1])
+    return np.lexsort((*alike, *columns, score, paper))
+
+
+def in_canonical_order(
+    paper: npt.NDArray[np.int64],
+    score: Floats,
+    criteria: Floats | None = None,
+    last: npt.NDArray[np.int64] | None = None,
+) -> bool:
+    """Whether reviews stand in their canonical order, without sorting them.
+
+    >>> in_canonical_order(np.array([0, 0, 1]), np.array([3.0, np.nan, 2.0]))
+    True
+    >>> in_canonical_order(np.array([0, 0, 1]), np.array([np.nan, 3.0, 2.0]))
+    False
+    """
+    keys = [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
+    tied = np.ones(max(0, paper.size - 1), dtype=bool)
+    for key in keys:
+        before, after = key[:-1], key[1:]
+        hidden, later = np.isnan(before), np.isnan(after)
+        if (tied & ((after < before) | (hidden & ~later))).any():
+            return False
+        tied &= (before == after) | (hidden & later)
+    return True
+
+
+def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str, ...], Floats | None]:
+    """Names of criteria, sorted, and their matrix with a row a review; nothing where there are none.
+
+    >>> arrange_criteria({"soundness": [1, 2], "clarity": [3, 4]}, 2)
+    (('clarity', 'soundness'), array([[3., 1.],
+           [4., 2.]]))
+    """
+    if not criteria:
+        return (), None
+    columns = {str(name): np.array([_number(x) for x in values]) for name, values in criteria.items()}
+    for name, column in columns.items():
+        if column.shape != (reviews,):
+            raise RecordError(f"criterion {name!r} has {column.size} values for {reviews} reviews")
+    names = tuple(sorted(columns))
+    return names, np.column_stack([columns[name] for name in names])
+
+
+def _number(value: object) -> float:
+    try:
+        return np.nan if value is None else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        pass  # the error would hold the value
+    raise RecordError("a criterion is not a number")
+
+
+def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Floats) -> None:
+    """Refuse criteria that do not belong to these reviews, or are not known exactly where scores are."""
+    if criteria is None:
+        if names:
+            raise RecordError(f"{len(names)} names of criteria, but no criteria")
+        return
+    if criteria.shape != (score.size, len(names)) or not names:
+        raise RecordError(f"criteria must have {score.size} rows and {len(names)} columns, got {criteria.shape}")
+    if list(names) != sorted(set(names)):
+        raise RecordError("criteria must be sorted by name, each once")
+    if np.isinf(criteria).any():
+        raise RecordError("criteria must be finite numbers")
+    unknown = np.isnan(criteria)
+    if (unknown != np.isnan(score)[:, None]).any():
+        raise RecordError(
+            "a review is public as a whole or not at all: its criteria must be hidden exactly where its score is"
+        )
+
+
+def papers_left_out(papers: Sequence[str], lacking: npt.NDArray[np.bool_], missing: MissingCriteria) -> set[str]:
+    """The papers to leave out for a missing criterion, if that is what was asked for; otherwise they are refused.
+
+    Reviews must not be left out one by one: what remained of a reviewer's load would tell who wrote them.
+
+    Args:
+        papers: for each review the name of its paper.
+        lacking: for each review whether it lacks a criterion.
+        missing: ``"refuse"`` or ``"leave-out"``.
+
+    >>> papers_left_out(["p", "p", "q"], np.array([False, True, False]), "leave-out")
+    {'p'}
+    """
+    if missing not in get_args(MissingCriteria):
+        raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {missing!r}")
+    concerned = {paper for paper, lacks in zip(papers, lacking.tolist(), strict=True) if lacks}
+    if concerned and missing == "refuse":
+        raise RecordError(
+            f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {len(concerned)} of "
+            f"{len(set(papers))} papers; fill them in, or leave these papers out whole (missing_criteria='leave-out')"
+        )
+    if concerned == set(papers):
+        raise RecordError("every paper has a review that lacks a criterion; nothing would be left")
+    return concerned
+
+
+def note_left_out(papers: int) -> str:
+    """What a release says of papers that were left out for a missing criterion."""
+    some = "1 paper was" if papers == 1 else f"{papers} papers were"
+    return f"{some} left out whole for a missing criterion, before loads were counted"
