@@ -116,7 +116,7 @@ def _made(kind: str, number: int) -> bytes:
         reviewers=rng.choice([4, 6, 12]),
         load=3,
         reviews_per_paper=3,
-        criteria=rng.choice([(), CRITERIA]),
+        criteria=CRITERIA,
         rng=np.random.default_rng(rng.randrange(10**6)),
     )
     count = int(conference.reviewer.max()) + 1

@@ -109,7 +109,9 @@ def test_public_criteria_that_cannot_be_used_are_refused(changes: dict[str, list
 
 def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> None:
     gap = [1, None, 3, 2, 4, 5]
-    with pytest.raises(pv.RecordError, match=r"1 of 6 reviews lack a criterion, in 1 of 3 papers; .*'leave-out'"):
+    with pytest.raises(
+        pv.FileError, match=r"^the frame: 1 of 6 reviews lack a criterion, in 1 of 3 papers; .*'leave-out'"
+    ):
         pv.read(private(clarity=gap), criteria=CRITERIA)
     reviews = pv.read(private(clarity=gap), scale=(1, 10), criteria=CRITERIA, missing_criteria="leave-out")
     assert reviews.papers == ("q", "r")
@@ -128,7 +130,7 @@ def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> N
             reviews.public(visible)
     with pytest.raises(pv.RecordError, match="papers of the public record are not in the private one"):
         reviews.public(pv.read_public(public(), load=2, criteria=CRITERIA))
-    with pytest.raises(pv.RecordError, match="nothing would be left"):
+    with pytest.raises(pv.FileError, match="nothing would be left"):
         pv.read(private(clarity=[None] * 6), criteria=["clarity"], missing_criteria="leave-out")
     with pytest.raises(pv.InputError, match="missing_criteria must be 'refuse' or 'leave-out', got 'drop'"):
         pv.read(private(), criteria=CRITERIA, missing_criteria="drop")  # type: ignore[arg-type]

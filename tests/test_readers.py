@@ -164,7 +164,7 @@ def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> N
     reviews[0]["Nov"] = gone
     path = tmp_path / "hotcrp.json"
     path.write_text(json.dumps({"reviews": reviews}))
-    with pytest.raises(pv.RecordError, match="1 of 6 reviews lack a criterion, in 1 of 3 papers"):
+    with pytest.raises(pv.FileError, match=r"hotcrp\.json: 1 of 6 reviews lack a criterion, in 1 of 3 papers"):
         read(path, criteria=["nov"])
     assert "1 of 6 reviews lack the criterion 'nov'" in inspect(path, criteria=["nov"])["problems"]
     kept = read(path, criteria=["nov"], missing_criteria="leave-out")

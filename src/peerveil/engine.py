@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from peerveil.errors import InputError, OutputError, PeerveilError
 
@@ -74,12 +76,13 @@ def run(
         tell(len(results), len(tasks))
     calls = ((place, tasks[place], np.random.SeedSequence(seed, spawn_key=(place,))) for place in todo)
     finished: Iterator[tuple[int, Result]]
+    call = partial(_on_one_thread, function)
     if executor is None and (cores == 1 or len(todo) <= 1):
-        finished = ((place, function(task, seeds)) for place, task, seeds in calls)
+        finished = ((place, call(task, seeds)) for place, task, seeds in calls)
     elif executor is not None:
-        finished = _handed_out(function, calls, lambda: executor)
+        finished = _handed_out(call, calls, lambda: executor)
     else:
-        finished = _in_processes(function, calls, min(cores, len(todo)))
+        finished = _in_processes(call, calls, min(cores, len(todo)))
     for place, result in finished:
         if store is not None:
             store.save(place, tasks[place], result)
@@ -128,6 +131,14 @@ def _client(address: str) -> Any:
         with suppress(OSError, ValueError):
             return connect(address, timeout=10, set_as_default=False)
     raise InputError(problem)
+
+
+def _on_one_thread(
+    function: Callable[[Task, np.random.SeedSequence], Result], task: Task, seeds: np.random.SeedSequence
+) -> Result:
+    """Run a task with linear algebra on one thread: the cores have other tasks, and last digits depend on threads."""
+    with threadpool_limits(limits=1):
+        return function(task, seeds)
 
 
 Calls = Iterator[tuple[int, Task, np.random.SeedSequence]]

@@ -180,14 +180,14 @@ class Prior:
         return np.asarray(np.bincount(holder[by_key], weights=weight[by_weight], minlength=loads.size) / loads)
 
 
-def prior(weights: PublicWeights, *, draws: int | None = None) -> Prior:
+def prior(weights: PublicWeights, *, draws: int | None = None, seed: np.random.SeedSequence | None = None) -> Prior:
     """Prepare draws from a public record.
-
-    The seed is derived from the record: the same record gives the same draws, everywhere.
 
     Args:
         weights: the public weights.
         draws: number of draws for each leniency; by default as many as a few seconds allow.
+        seed: where the draws come from; by default derived from the record, so that the same record gives the same
+            draws, everywhere.
 
     >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
     >>> prior(weights).ensemble(0.0).vectors.min(axis=0).tolist()
@@ -198,7 +198,8 @@ def prior(weights: PublicWeights, *, draws: int | None = None) -> Prior:
     """
     if draws is None:
         draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, _MOST_DRAWS))
-    seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
+    if seed is None:
+        seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
     of_weights, of_loads, of_noise, of_places, of_swaps = seed.spawn(5)
     loads = _draw_loads(weights, draws, np.random.default_rng(of_loads))
     noise = np.random.default_rng(of_noise).standard_normal((draws, weights.low.size))

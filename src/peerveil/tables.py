@@ -222,14 +222,16 @@ def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
     return tuple(criteria)
 
 
-def field_called(name: str, fields: Iterable[str]) -> str | None:
+def field_called(name: str, fields: Collection[str]) -> str | None:
     """The field of a form that goes by a name: just so, or else but for case and punctuation.
 
     >>> field_called("soundness", ["Soundness", "clarity"])
     'Soundness'
     """
-    matches = [field for field in fields if plain(field) == plain(name)]
-    return name if name in matches else matches[0] if matches else None
+    if name in fields:
+        return name
+    wanted = plain(name)
+    return next((field for field in fields if plain(field) == wanted), None)
 
 
 def is_missing(cell: object) -> bool:

@@ -424,6 +424,79 @@ def audit(
         raise typer.Exit(1)
 
 
+@app.command(epilog="Example:  peerveil simulate all --draws 100 -o figures")
+def simulate(
+    experiment: Annotated[
+        str | None, typer.Argument(help="beta-5-1, beta-2-5, …, 'all' of the paper's eight, or none with --public.")
+    ] = None,
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder to write; a sweep that was ended goes on there.")
+    ],
+    public: Annotated[
+        str | None, typer.Option(help="Public scores of a real conference, to deal to invented reviewers.")
+    ] = None,
+    draws: Annotated[int | None, typer.Option(help="Draws for each setting; 100, or 20 on a real record.")] = None,
+    methods: Annotated[str, typer.Option(help="What to compare.")] = "noisy,baseline,chain,tight,safe,bayes",
+    noise_scale: Annotated[float | None, typer.Option(help="Scale of the Laplace noise; the paper's is 1.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="With --public: the budget, instead of --noise-scale.")] = None,
+    unit: opt.Unit = "reviewer",
+    leniency: Annotated[
+        str, typer.Option(help="With --public: how strongly invented reviewers differ; 0 is not at all.")
+    ] = "0,0.4,0.9,2",
+    quantity: opt.Quantity = "ratings",
+    lone: opt.Lone = "refuse",
+    load: opt.Load = None,
+    loads: opt.Loads = None,
+    reviewers: opt.Reviewers = None,
+    score_scale: opt.ScoreScale = None,
+    paper: opt.PaperColumn = None,
+    ratings: opt.RatingsColumn = None,
+    seed: Annotated[int, typer.Option(help="Where the draws come from.", min=0)] = 1,
+    workers: opt.Workers = None,
+    cluster: Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")] = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Repeat the paper's simulations, or simulate on a real public record: errors as data and as pictures.
+
+    Ended with Ctrl-C or otherwise, a sweep goes on where it was if it is started again in the same way.
+    """
+    from peerveil.cli.simulate import PaperSweep, RecordSweep, run
+    from peerveil.public_files import read_public
+    from peerveil.weights import weigh
+
+    chosen = tuple(method.strip() for method in methods.split(",") if method.strip())
+    if (experiment is None) == (public is None):
+        raise InputError("name an experiment (or 'all'), or a real record with --public, one of the two")
+    if public is None:
+        if epsilon is not None:
+            raise InputError("--epsilon goes with --public: the paper's experiments have noise of a scale")
+        assert experiment is not None  # noqa: S101 - one of the two
+        sweep: PaperSweep | RecordSweep = PaperSweep(experiment, draws or 100, chosen, noise_scale or 1.0, seed)
+    else:
+        record = read_public(
+            public,
+            load=load,
+            loads=opt.parse_loads(loads),
+            reviewers=reviewers,
+            scale=opt.parse_scale(score_scale),
+            paper=paper,
+            ratings=ratings,
+        )
+        weights = weigh(record, quantity, lone=opt.parse_lone(lone))
+        sweep = RecordSweep(
+            weights,
+            Path(public).stem,
+            opt.parse_numbers(leniency, "--leniency"),
+            draws or 20,
+            chosen,
+            opt.simulated_scale(weights, unit, epsilon=epsilon, scale=noise_scale),
+            seed,
+        )
+    run(sweep, Path(output), workers=workers, cluster=cluster, overwrite=overwrite, as_json=as_json)
+
+
 def _same_quantity(release: Release, asked: str | None) -> str:
     if asked not in (None, release.quantity):
         raise InputError(f"--quantity is {asked}, but the release is of {release.quantity}; leave it out")

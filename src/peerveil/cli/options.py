@@ -17,6 +17,7 @@ from peerveil.quantities import Lone as LoneChoice
 
 if TYPE_CHECKING:
     from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
+    from peerveil.weights import PublicWeights
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
 Loads = Annotated[
@@ -144,7 +145,9 @@ _NAMES = (
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
     *("symbols", "person", "ids", "people", "review_name"),
 )
-_SUBJECT = re.compile(r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger) must be")
+_SUBJECT = re.compile(
+    r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|experiment|methods) must be"
+)
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
@@ -245,6 +248,34 @@ def parse_mechanism(
         if argument not in known:
             raise InputError(f"{options.get(argument, '--' + argument)} does not go with {name} noise")
     return OWN[name](**given)
+
+
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """Numbers as written, between commas.
+
+    >>> parse_numbers("0,0.4", "--leniency")
+    (0.0, 0.4)
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{option} must be numbers between commas, got {text!r}") from None
+
+
+def simulated_scale(weights: PublicWeights, unit: str, *, epsilon: float | None, scale: float | None) -> float:
+    """The scale of simulated Laplace noise: as given, or as a budget would make it."""
+    from peerveil.guarantee import check_unit  # noqa: PLC0415
+    from peerveil.mechanisms import Laplace  # noqa: PLC0415
+    from peerveil.sensitivity import sensitivity  # noqa: PLC0415
+
+    if (epsilon is None) == (scale is None):
+        raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
+    bound = sensitivity(weights, check_unit(unit))
+    if not bound:
+        raise InputError("the public record alone determines the means: there is no noise to simulate")
+    settled = Laplace(epsilon=epsilon, scale=scale).settle(bound)
+    assert settled.scale is not None  # noqa: S101 - settled
+    return settled.scale
 
 
 def parse_lone(text: str) -> LoneChoice:

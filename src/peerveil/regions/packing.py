@@ -19,8 +19,8 @@ from peerveil.errors import PeerveilError, RecordError
 from peerveil.loads import Loads
 from peerveil.record import Floats
 
-#: Up to this many tuples the linear programme is solved.
-MOST_TUPLES = 1_500
+#: Up to this many tuples the linear programme is solved, about a hundred times: in a tenth of a second, and no more.
+MOST_TUPLES = 150
 
 #: Up to this many reviewers the closed form looks at every `z`; beyond, at a few dozen spread-out ones.
 EVERY_Z = 64

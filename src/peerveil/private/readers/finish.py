@@ -42,7 +42,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     )
     if choices.missing_criteria != "refuse":  # or nobody would see what is twice in a paper that is left out
         _check_once(table, papers, reviewers, extract.reviewer)
-    problem = None
+    problem = ""
     try:
         return Reviews.from_columns(
             papers,
@@ -54,9 +54,9 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
             missing_criteria=choices.missing_criteria,
         )
     except RecordError as error:
-        problem = error
+        problem = str(error)
     _check_once(table, papers, reviewers, extract.reviewer)  # says where
-    raise problem
+    raise table.error(problem)
 
 
 def grades(extract: Extract) -> dict[str, Floats]:

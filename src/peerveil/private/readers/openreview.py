@@ -177,10 +177,11 @@ class _Notes:
             raise FileError("a review has no signature", file=self.gathering.name, line=line, column="signatures")
         content = _object(note.get("content"))
         fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
-        grades = {name: _value(value) for name, value in self.gathering.grades(content).items()}
+        graded = self.gathering.grades(content)
+        grades = {name: _value(value) for name, value in graded.items()}
         self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
         if isinstance(note.get("readers"), list):
-            parts = (*(content[name] for name in fields), *self.gathering.grades(content).values())
+            parts = (*(content[name] for name in fields), *graded.values())
             seen = all(_open(part) for part in (note, *map(_object, parts)))
             self.told += 1
             self.everyone += seen
