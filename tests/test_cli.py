@@ -555,3 +555,71 @@ def test_the_leak_test_can_fail(run: Run, tmp_path: Path) -> None:
     assert not set(MEANS) & set(bounds)
     assert run(*RELEASE).code == 0
     assert MARK not in (tmp_path / "out" / "release.json").read_text()
+
+
+def test_exports_are_written_and_read(run: Run, tmp_path: Path) -> None:
+    result = run("demo", "--export", "all")
+    assert result.code == 0, result.err
+    commands = [line.split("#")[0].split()[1:] for line in result.out.splitlines() if "peerveil inspect" in line]
+    assert len(commands) == len(list((tmp_path / "peerveil-demo").iterdir()))
+    for command in commands:
+        looked = run(*command, "--json")
+        assert looked.code == 0, looked.err
+        facts = json.loads(looked.out)
+        assert facts["papers"] == 300
+        assert facts["because"]
+    refused = run("demo", "--export", "word", "-o", "other")
+    assert refused.code == 2
+    assert "export must be one of table, openreview" in refused.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_platforms_are_released_from_and_what_is_left_out_is_told(run: Run, tmp_path: Path) -> None:
+    assert run("demo", "--export", "all", "-o", "made").code == 0
+    options = ["--public", "made/peerread.json", "--load", "4", "--epsilon", "1", "--score-scale", "1,10"]
+    result = run("release", "made/hotcrp-rqc.json", *options, "-o", "out")
+    assert result.code == 0, result.err
+    assert "peerveil: left out: 1 metareviews\n" in result.err
+    result = run("release", "made/easychair.zip", "--public", "all", "--epsilon", "1", "-o", "easy")
+    assert result.code == 2
+    assert "(--person member)" in result.err
+    result = run(
+        "release", "made/easychair.zip", "--public", "all", "--epsilon", "1", "--person", "member", "-o", "easy"
+    )
+    assert result.code == 0, result.err
+
+
+def test_letters_and_mappings_at_the_command_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "letters.csv").write_text("paper,reviewer,mark\np,ann,A\np,bob,B\nq,ann,B\nq,bob,C\n")
+    result = run("inspect", "letters.csv", "--score", "mark")
+    assert result.code == 2
+    assert "(--symbols 'D<C<B<A')" in result.err
+    result = run("inspect", "letters.csv", "--score", "mark", "--symbols", "C<B<A", "--write-mapping", "m.toml")
+    assert result.code == 0, result.err
+    assert 'symbols = "C<B<A"' in (tmp_path / "m.toml").read_text()
+    result = run("inspect", "letters.csv", "--mapping", "m.toml", "--json")
+    assert json.loads(result.out)["declared scale"] == "1 to 3"
+    result = run("release", "letters.csv", "--mapping", "m.toml", "--public", "none", "--epsilon", "1", "-o", "out")
+    assert result.code == 0, result.err
+
+
+def test_inspect_says_what_it_found_and_why(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text(
+        "pid,review,email,status,Overall merit\n1,1A,a@x.org,complete,3\n2,2A,a@x.org,draft,\n"
+    )
+    facts = json.loads(run("inspect", "h.csv", "--json").out)
+    assert (facts["format"], facts["because"]) == ("hotcrp", "its header has HotCRP's pid, review, email")
+    assert facts["left out"] == ["1 reviews that were not submitted"]
+    assert "nothing is assumed" in facts["public"][-1]
+    outside = run("inspect", "public.csv", "--score-scale", "1,2")
+    assert outside.code == 2
+    assert "public.csv: 6 of 6 scores lie outside the declared scale 1 to 2" in outside.err
+    forced = run("inspect", "h.csv", "--format", "csv", "--paper", "pid", "--score", "Overall merit", "--json")
+    assert forced.code == 2
+    assert "an empty cell is not a number" in forced.err
+    (tmp_path / "anon.csv").write_text("paper,reviewer,score\np,Reviewer_AbCd,3\nq,Reviewer_EfGh,4\n")
+    refused = run("inspect", "anon.csv")
+    assert refused.code == 2
+    assert "--ids people" in refused.err
+    assert "AbCd" not in refused.err
+    assert run("inspect", "anon.csv", "--ids", "people").code == 0

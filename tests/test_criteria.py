@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import peerveil as pv
+from peerveil.criteria import canonical_order, in_canonical_order
 from peerveil.monotone import fit_monotone
 from peerveil.private.inspection import inspect
 from peerveil.private.truth import true_vector
@@ -107,7 +109,9 @@ def test_public_criteria_that_cannot_be_used_are_refused(changes: dict[str, list
 
 def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> None:
     gap = [1, None, 3, 2, 4, 5]
-    with pytest.raises(pv.RecordError, match=r"1 of 6 reviews lack a criterion, in 1 of 3 papers; .*'leave-out'"):
+    with pytest.raises(
+        pv.FileError, match=r"^the frame: 1 of 6 reviews lack a criterion, in 1 of 3 papers; .*'leave-out'"
+    ):
         pv.read(private(clarity=gap), criteria=CRITERIA)
     reviews = pv.read(private(clarity=gap), scale=(1, 10), criteria=CRITERIA, missing_criteria="leave-out")
     assert reviews.papers == ("q", "r")
@@ -126,7 +130,7 @@ def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> N
             reviews.public(visible)
     with pytest.raises(pv.RecordError, match="papers of the public record are not in the private one"):
         reviews.public(pv.read_public(public(), load=2, criteria=CRITERIA))
-    with pytest.raises(pv.RecordError, match="nothing would be left"):
+    with pytest.raises(pv.FileError, match="nothing would be left"):
         pv.read(private(clarity=[None] * 6), criteria=["clarity"], missing_criteria="leave-out")
     with pytest.raises(pv.InputError, match="missing_criteria must be 'refuse' or 'leave-out', got 'drop'"):
         pv.read(private(), criteria=CRITERIA, missing_criteria="drop")  # type: ignore[arg-type]
@@ -218,3 +222,19 @@ def test_inspect_tells_of_criteria() -> None:
     facts = inspect(public(ratings=["5;?", "4;4", "8;6"], soundness=["1;?", "3;3", "5;"]), criteria=["soundness"])
     assert facts["criterion 'soundness'"] == "1 to 5"
     assert "1 of 5 reviews lack the criterion 'soundness'" in facts["problems"]
+
+
+FEW = st.sampled_from([1.0, 2.0, float("nan"), 0.0, -0.0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), FEW, FEW, FEW, st.integers(0, 2)), max_size=6), st.booleans())
+def test_the_canonical_order_is_told_without_sorting(rows: list[tuple[float, ...]], sort: bool) -> None:
+    paper, reviewer = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 4))
+    score, criteria = np.array([row[1] for row in rows]), np.array([row[2:4] for row in rows]).reshape(-1, 2)
+    if sort:
+        order = canonical_order(paper, score, criteria, reviewer)
+        paper, score, criteria, reviewer = paper[order], score[order], criteria[order], reviewer[order]
+    order = canonical_order(paper, score, criteria, reviewer)
+    stands = order.tolist() == list(range(len(rows)))
+    assert in_canonical_order(paper, score, criteria, reviewer) == stands
+    assert stands or not sort

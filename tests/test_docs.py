@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from peerveil.bundle import COLUMNS, release_schema
+from peerveil.exports import KINDS
 from peerveil.guarantee import Guarantee
+from peerveil.private.readers import READERS
+from peerveil.private.readers.mapping import KEYS
+from peerveil.public_forms import PUBLIC_FORMATS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,6 +55,12 @@ def test_the_release_format_is_the_one_written() -> None:
         assert f"| `{column}` | {meaning} |" in text
     for field in release_schema()["properties"]:
         assert f"`{field}`" in text
+
+
+def test_every_format_is_described() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    for name in (*KINDS, *READERS, *PUBLIC_FORMATS, *KEYS):
+        assert f"`{name}`" in text, name
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -17,10 +17,11 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version"],
-    ["loads", "files", "tables", "checks", "engine", "criteria"],
-    ["accounting"],
+    ["loads", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
-    ["record"],
+    ["record", "looking"],
+    ["public_forms"],
     ["monotone", "assignment", "public_files", "laws", "outlook"],
     ["quantities"],
     ["weights"],
@@ -36,9 +37,9 @@ LAYERS = [
     ["sensitivity", "budget", "estimation"],
     ["mechanisms"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "experiments"],
-    ["charts"],
-    ["sweep_files"],
+    ["refinement", "noisy_files", "experiments", "exports.style"],
+    ["charts", "exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
+    ["sweep_files", "exports"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

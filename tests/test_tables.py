@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from datetime import date
@@ -20,8 +21,8 @@ COLUMNS = {"paper": ["p", "p", "q", "q"], "reviewer": ["ann", "bob", "bob", "ann
 TRUTH = [4.75, 5.5]
 
 
-def write(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode())
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
@@ -43,6 +44,9 @@ def test_every_generic_form_reads_alike(tmp_path: Path) -> None:
         write(tmp_path / "e.csv", csv_text(header="Paper ID,E-Mail,Overall Score")),
         write(tmp_path / "f.csv", "\n" + csv_text(newline="\n\n")),
         write(tmp_path / "g.jsonl", "\n".join(map(json.dumps, rows))),
+        write(tmp_path / "g.json", json.dumps(rows, indent=1)),
+        write(tmp_path / "u.csv", csv_text().encode("utf-16")),
+        write(tmp_path / "a.csv.gz", gzip.compress(csv_text().encode())),
         tmp_path / "a.parquet",
         frame,
         pd.DataFrame(COLUMNS),
@@ -110,7 +114,8 @@ def test_columns_can_be_named() -> None:
             '{"paper": "p", "reviewer": "a", "score": 1}\n{"paper": "q", "reviewer": "a", "score": true}',
             "line 2, .* text",
         ),
-        ('[{"paper": "p", "reviewer": "a", "score": 1}]', "is a JSON array, not a table; write it as JSON lines"),
+        ('[{"paper": "p", "reviewer": "a", "score": 1}, 2]', "line 1: is not a JSON object"),
+        ('[{"paper": "p", "reviewer": "a", "score": 1},\n{"paper": ]', "line 2: is not well-formed JSON"),
         ("paper-1,~Ann_Smith1,6: good\npaper-2,~Ann_Smith1,5: bad\n", "its 3 columns are not shown here"),
         ("paper,Ann Smith,Bob Jones\np,3,4\n", "its columns are 'paper' and 2 others, not shown here as they could"),
         ('{"paper": "p", "~Ann_Smith1": 3}\n', "its columns are 'paper' and 1 other, not shown here as it could"),
@@ -142,7 +147,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(pv.FileError, match="a pipe or a device"):
         pv.read(tmp_path / "pipe")
-    with pytest.raises(pv.InputError, match="format must be one of csv, tsv, parquet, jsonl, got 'xls'"):
+    with pytest.raises(pv.InputError, match=r"format must be one of openreview, .*csv, .*json, got"):
         pv.read(tmp_path / "latin.csv", format="xls")
     with pytest.raises(pv.FileError, match="neither a path nor a polars or pandas frame"):
         pv.read(3)

@@ -41,6 +41,30 @@ def canonical_order(
     return np.lexsort((*alike, *columns, score, paper))
 
 
+def in_canonical_order(
+    paper: npt.NDArray[np.int64],
+    score: Floats,
+    criteria: Floats | None = None,
+    last: npt.NDArray[np.int64] | None = None,
+) -> bool:
+    """Whether reviews stand in their canonical order, without sorting them.
+
+    >>> in_canonical_order(np.array([0, 0, 1]), np.array([3.0, np.nan, 2.0]))
+    True
+    >>> in_canonical_order(np.array([0, 0, 1]), np.array([np.nan, 3.0, 2.0]))
+    False
+    """
+    keys = [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
+    tied = np.ones(max(0, paper.size - 1), dtype=bool)
+    for key in keys:
+        before, after = key[:-1], key[1:]
+        hidden, later = np.isnan(before), np.isnan(after)
+        if (tied & ((after < before) | (hidden & ~later))).any():
+            return False
+        tied &= (before == after) | (hidden & later)
+    return True
+
+
 def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str, ...], Floats | None]:
     """Names of criteria, sorted, and their matrix with a row a review; nothing where there are none.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ import numpy as np
 
 from peerveil.criteria import MissingCriteria, note_left_out, papers_left_out
 from peerveil.loads import LoadsStatement, declare_loads
+from peerveil.public_forms import public_table
 from peerveil.record import PublicRecord, split_rows
-from peerveil.table_files import Source, read_table
+from peerveil.scores import to_score
+from peerveil.table_files import Source
 from peerveil.tables import PAPER_NAMES, RATING_NAMES, Table, criteria_columns, is_missing
 
 #: How a score that exists but is not public is written.
 HIDDEN = "?"
 
 #: No paper has more reviews than this.
-MOST_REVIEWS = 100_000
+MOST_REVIEWS = 1_000
 
 
 def read_public(
@@ -37,14 +40,15 @@ def read_public(
     missing_criteria: MissingCriteria = "refuse",
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> PublicRecord:
-    """Read a public record from a file or frame: a row a paper (``6;8;5``) or a row a review.
+    """Read a public record from a file or frame: a row a paper or a row a review.
 
-    A score that exists but is not public is written ``?``, or a paper without scores says how many it has in a column
-    ``reviews``; ``scale`` is then needed. Criteria are written like scores, in columns of their own and in the same
-    order; a review is public as a whole or not at all.
+    The scores of a paper are written ``6;8;5`` or ``[6, 8, 5]``, or stand in columns ``0``, ``1`` and so on. JSON of
+    paperlists and of PeerRead is read as well. A score that exists but is not public is written ``?``, or a paper
+    without scores says how many it has in a column ``reviews``; ``scale`` is then needed. Criteria are written like
+    scores, in columns of their own and in the same order; a review is public as a whole or not at all.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON lines file, or a polars or pandas frame.
+        source: a CSV, TSV, Parquet or JSON file, a folder of PeerRead's files, or a polars or pandas frame.
         load: every reviewer's load.
         loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
         reviewers: number of reviewers; needed with a range or a set.
@@ -61,8 +65,11 @@ def read_public(
     >>> read_public(frame, loads={1: 1, 2: 2})
     PublicRecord(2 papers, 5 reviews, 3 reviewers: 1 reviewer with 1 review, 2 reviewers with 2 reviews)
     """
-    by_paper, without = reviews_by_paper(read_table(source, format=format), paper, ratings, criteria)
-    notes = [f"{without} papers without a score were left out"] if without else []
+    found = public_table(source, format, criteria)
+    by_paper, without = reviews_by_paper(found.table, paper, ratings, criteria)
+    notes = [f"{count} {reason} were left out" for reason, count in found.left_out.items()]
+    if without:
+        notes.append(f"{without} papers without a score were left out")
     gone = _lacking_criteria(by_paper, missing_criteria)
     if gone:
         notes.append(note_left_out(len(gone)))
@@ -108,16 +115,29 @@ def reviews_by_paper(
     A hidden score is written ``?``. A paper without scores may say in a column ``reviews`` how many hidden ones it has.
     """
     graded = criteria_columns(table, criteria)
-    names = table.text(table.find("paper", PAPER_NAMES, paper))
-    column = table.find("ratings", RATING_NAMES, ratings)
-    cells = table.columns[column]
+    named = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
+    names = table.text(table.find("paper", named, paper))
+    numbered = [name for name in table.columns if name.isdecimal()]
+    if ratings is None and numbered and not table.matches(RATING_NAMES):
+        column = numbered[0]  # a column a review, called 0, 1 and so on
+        cells: list[Any] = [
+            tuple(cell for cell in row if not is_missing(cell))
+            for row in zip(*(table.columns[name] for name in numbered), strict=True)
+        ]
+    else:
+        column = table.find("ratings", RATING_NAMES, ratings)
+        cells = table.columns[column]
     row_a_review = len(set(names)) < len(names)
     counted = table.matches(("reviews", "number of reviews"))
     counts = counted[0] if counted and not row_a_review else None
     found: dict[str, list[tuple[float, ...]]] = {}
+    memo: dict[tuple[float, ...], tuple[float, ...]] = {}  # reviews repeat: keep one copy of each
     without = 0
     for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
         parts = _parts(cell)
+        if not row_a_review:
+            for one in (column, *graded):
+                _check_commas(table, cell if one == column else table.columns[one][row], row, one)
         if counts is not None:
             parts = _as_counted(table, parts, row, counts)
         if row_a_review and len(parts) > 1:
@@ -129,7 +149,7 @@ def reviews_by_paper(
         if parts:
             scores = [_score(table, part, row, column) for part in parts]
             grades = [_grades(table, scores, row, criterion) for criterion in graded]
-            found.setdefault(name, []).extend(zip(scores, *grades, strict=True))
+            found.setdefault(name, []).extend(memo.setdefault(x, x) for x in zip(scores, *grades, strict=True))
         elif row_a_review:
             raise table.error("the score is missing", row=row, column=column)
         else:
@@ -137,6 +157,13 @@ def reviews_by_paper(
     if not found:
         raise table.error("holds no scores", column=column)
     return found, without
+
+
+def _check_commas(table: Table, cell: Any, row: int, column: str) -> None:
+    if isinstance(cell, str) and _COMMAS.fullmatch(cell.strip()):
+        raise table.error(
+            "a comma could part two scores or be a decimal comma; part scores by ';'", row=row, column=column
+        )
 
 
 def _lacking_criteria(by_paper: dict[str, list[tuple[float, ...]]], missing: MissingCriteria) -> set[str]:
@@ -186,10 +213,26 @@ def _as_counted(table: Table, parts: list[Any], row: int, column: str) -> list[A
 def _score(table: Table, part: Any, row: int, column: str) -> float:
     if isinstance(part, str) and part.strip() == HIDDEN:
         return math.nan
-    return table.number(part, row=row, column=column)
+    return table.number(part, row=row, column=column, value=to_score)
 
 
 def _parts(cell: Any) -> list[Any]:
+    """The scores that a cell holds: parted by semicolons, or in brackets and parted by commas."""
     if is_missing(cell):
         return []
-    return cell.split(";") if isinstance(cell, str) else [cell]
+    if isinstance(cell, tuple):
+        return list(cell)
+    if not isinstance(cell, str):
+        return [cell]
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return cell.split(";")
+    if not text[1:-1].strip():
+        return []
+    return [part[0] or part[1] or part[2].strip() for part in _LISTED.findall(text[1:-1] + ",")]
+
+
+_COMMAS = re.compile(r"[\d.\s]+(?:,[\d.\s]+)+")
+
+# A part of a Python list: text in quotes, or anything up to the next comma.
+_LISTED = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)"|([^,]*))\s*,""")

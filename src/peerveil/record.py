@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.criteria import Criteria, arrange_criteria, canonical_order, check_criteria
+from peerveil.criteria import Criteria, arrange_criteria, canonical_order, check_criteria, in_canonical_order
 from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
 
@@ -68,8 +68,7 @@ class PublicRecord:
         if self.criteria is not None:
             object.__setattr__(self, "criteria", frozen(self.criteria))
         check_criteria(self.criteria_names, self.criteria, self.score)
-        order = canonical_order(self.paper, self.score, self.criteria)
-        if not np.array_equal(order, np.arange(order.size)):
+        if not in_canonical_order(self.paper, self.score, self.criteria):
             raise RecordError("reviews must be sorted by paper, then by score, then by criteria")
         check_scale(self.score, self.scale)
         check_assignable(self.sizes(), self.loads)

@@ -1,16 +1,10 @@
-"""Reading tables from files and frames.
-
-Text goes through the standard csv module: it knows the line of each record, whatever newlines its cells hold, and a
-malformed file is an ordinary error.
-"""
+"""Reading tables from files and frames."""
 
 from __future__ import annotations
 
-import csv
-import json
 import os
-import re
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -19,28 +13,32 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from peerveil.delimited import read_delimited
 from peerveil.errors import FileError
+from peerveil.json_files import Element, elements
 from peerveil.tables import Table
+from peerveil.unpacking import open_bytes
 
 #: Anything a table can be read from: a path, or a polars, pandas or other eager frame.
 Source = str | os.PathLike[str] | Any
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl")
-
-_JSON_ARRAY = re.compile(rb'\[\s*[\[{"\d-]')
-
-# Reviews can be long; a cell beyond this is a quote that was never closed.
-_LONGEST_CELL = 2**26
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
 
 
-def read_table(source: Source, *, format: str | None = None) -> Table:  # noqa: A002 - the name users know
-    """Read a table from a CSV, TSV, Parquet or JSON lines file, or from a frame.
+def read_table(
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know
+    header: Sequence[str] = (),
+) -> Table:
+    """Read a table from a CSV, TSV, Parquet or JSON file, packed or not, or from a frame.
 
     Args:
         source: a path, or a polars or pandas frame.
-        format: one of ``"csv"``, ``"tsv"``, ``"parquet"``, ``"jsonl"``; found from the content by default.
+        format: one of ``"csv"``, ``"tsv"``, ``"parquet"``, ``"jsonl"``, ``"json"``; found from the content by default.
+        header: the columns of a CSV or TSV that has no header.
     """
-    if not isinstance(source, str | os.PathLike):
+    if not is_path(source):
         return _from_frame(source)
     path = file_to_read(source)
     name = str(path)
@@ -49,11 +47,11 @@ def read_table(source: Source, *, format: str | None = None) -> Table:  # noqa: 
     # Raised outside of the handlers: an error that hangs on to the one it replaces hangs on to what was read.
     problem = ""
     try:
-        table = _read_file(path, name, format)
+        table = read_delimited(path, name, header=header) if header else _read_file(path, name, format)
     except OSError as error:
-        problem = _cannot_read(error)
-    except UnicodeDecodeError:
-        problem = _NOT_UTF8
+        problem = cannot_read(error)
+    except UnicodeError:
+        problem = NOT_UTF8
     if problem:
         raise FileError(problem, file=name)
     if not table.rows:
@@ -68,14 +66,21 @@ def read_text(source: str | os.PathLike[str]) -> tuple[str, str]:
     try:
         return str(path), path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        problem = _cannot_read(error)
+        problem = cannot_read(error)
     except UnicodeDecodeError:
-        problem = _NOT_UTF8
+        problem = NOT_UTF8
     raise FileError(problem, file=str(path))
+
+
+def is_path(source: Source) -> bool:
+    """Whether a source is a file's path, not a frame."""
+    return isinstance(source, str | os.PathLike)
 
 
 def file_to_read(source: str | os.PathLike[str]) -> Path:
     """The path of a file that can be read, more than once if need be; whether it is there shows when it is opened."""
+    if not is_path(source):
+        raise FileError("is no file, which this format needs", file="the frame")
     text = os.fspath(source)
     if not text or "\0" in text:
         raise FileError("is no name of a file", file=repr(text))
@@ -85,106 +90,76 @@ def file_to_read(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-_NOT_UTF8 = "is not UTF-8 text; save it as UTF-8"
+NOT_UTF8 = "is not UTF-8 text; save it as UTF-8"
 
 
-def _cannot_read(error: OSError) -> str:
+def cannot_read(error: OSError) -> str:
+    """Why a file cannot be read."""
     return f"cannot be read: {error.strerror or type(error).__name__}"
 
 
-def _read_file(path: Path, name: str, kind: str | None) -> Table:
-    with path.open("rb") as handle:
-        head = handle.read(4096)
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+def start_of(path: Path, name: str, size: int = 4096) -> bytes:
+    """The first bytes of a file that are no blanks, unpacked; an empty file is an error."""
+    with open_bytes(path, name) as handle:
+        start = handle.read(size).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise FileError("is empty", file=name)
-    if kind is None and _JSON_ARRAY.match(start):
-        raise FileError("is a JSON array, not a table; write it as JSON lines, one object a line", file=name)
-    return _READERS[kind or _detect(start)](path, name)
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
+    return start
 
 
-def _detect(head: bytes) -> str:
-    if head.startswith(b"PAR1"):
+def kind_of(start: bytes) -> str:
+    """The format of a table, from its first bytes."""
+    if start.startswith(b"PAR1"):
         return "parquet"
-    return "jsonl" if head.startswith(b"{") else "csv"
+    return "json" if start.startswith((b"{", b"[")) else "csv"
 
 
-def _read_delimited(path: Path, name: str, delimiter: str | None = None) -> Table:
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-    with path.open(encoding="utf-8-sig", newline="") as handle:
-        first = handle.readline()
-        handle.seek(0)
-        separator = delimiter or max(",;\t|", key=first.count)
-        reader = csv.reader(handle, delimiter=separator, strict=True)
-        header: list[str] = []
-        columns: list[list[str]] = []
-        lines: list[int] = []
-        memo: dict[str, str] = {}  # cells repeat: keep one copy of each
-        for line, record in _records(reader, name):
-            if not header:
-                header = [cell.strip() for cell in record]
-                columns = [[] for _ in header]
-                continue
-            if len(record) != len(header):
-                raise FileError(
-                    f"has {len(record)} cells where the header has {len(header)}; quote cells that hold "
-                    f"{separator!r} or newlines",
-                    file=name,
-                    line=line,
-                )
-            lines.append(line)
-            for column, cell in zip(columns, record, strict=True):
-                column.append(memo.setdefault(cell, cell))
-    if len(set(header)) < len(header):
-        place = next(i for i, cell in enumerate(header) if cell in header[:i])
-        raise FileError(f"columns {header.index(header[place]) + 1} and {place + 1} have the same name", file=name)
-    kind = "tsv" if separator == "\t" else "csv"
-    return Table(name, kind, dict(zip(header, columns, strict=True)), lines)
-
-
-def _records(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a csv reader that are not blank, each with the line it starts on."""
-    while True:
-        line = reader.line_num + 1
-        problem = ""
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            problem = f"is not well-formed: {error}"
-        if problem:
-            raise FileError(problem, file=name, line=line)
-        if record is None:
-            return
-        if any(cell.strip() for cell in record):
-            yield line, record
+def _read_file(path: Path, name: str, kind: str | None) -> Table:
+    start = start_of(path, name)
+    return _READERS[kind or kind_of(start)](path, name)
 
 
 def _read_tsv(path: Path, name: str) -> Table:
-    return _read_delimited(path, name, "\t")
+    return read_delimited(path, name, "\t")
 
 
-def _read_jsonl(path: Path, name: str) -> Table:
-    objects: list[dict[str, Any]] = []
-    lines: list[int] = []
-    with path.open(encoding="utf-8-sig") as handle:
-        for line, text in enumerate(handle, 1):
-            if not text.strip():
-                continue
-            try:
-                parsed = json.loads(text)
-            except (ValueError, RecursionError):
-                parsed = None
-            if not isinstance(parsed, dict):
-                raise FileError("is not a JSON object; JSON lines hold one object a line", file=name, line=line)
-            objects.append(parsed)
-            lines.append(line)
-    header = dict.fromkeys(key for parsed in objects for key in parsed)
-    return Table(name, "jsonl", {key: [_cell(parsed.get(key)) for parsed in objects] for key in header}, lines)
+def _read_json(path: Path, name: str) -> Table:
+    return table_of(elements(path, name), name)
+
+
+def table_of(found: Iterator[Element], name: str) -> Table:
+    """A table from objects, each with the line it starts on."""
+    columns: dict[str, list[Any]] = {}
+    lines = array("q")
+    memo: dict[Any, Any] = {}
+    filled = 0
+    for row, (line, _, value) in enumerate(found):
+        if not isinstance(value, dict):
+            raise FileError("is not a JSON object; a table holds one object a row", file=name, line=line)
+        filled += len(value)
+        for key in value:
+            if key not in columns:
+                columns[key] = [None] * row
+        if len(columns) * row > _SPARSE * filled + 1000:
+            raise FileError("its objects have too little in common to be the rows of a table", file=name, line=line)
+        for key, column in columns.items():
+            cell = _cell(value.get(key))
+            column.append(memo.setdefault(cell, cell) if isinstance(cell, str) else cell)
+        lines.append(line)
+    return Table(name, "json", columns, lines)
+
+
+# A table may have this many empty cells for each one that is filled.
+_SPARSE = 8
 
 
 def _cell(cell: Any) -> str | int | float | Decimal | None:
     """A cell as text or a number; anything else becomes text, which is refused where a number is needed."""
     plain = cell.tolist() if isinstance(cell, np.generic | np.ndarray) else cell
+    if isinstance(plain, Decimal) and plain.is_snan():
+        return float("nan")
     return plain if plain is None or isinstance(plain, str | int | float | Decimal) else str(plain)
 
 
@@ -192,8 +167,8 @@ def _read_parquet(path: Path, name: str) -> Table:
     import polars as pl  # noqa: PLC0415 - half a second that other formats need not pay
 
     frame = None
-    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        frame = pl.read_parquet(path)
+    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException), open_bytes(path, name) as handle:
+        frame = pl.read_parquet(handle.read())
     if frame is None:
         raise FileError("is not a Parquet file that can be read", file=name)
     return Table(name, "parquet", _columns(nw.from_native(frame), name))
@@ -232,8 +207,9 @@ def _columns(frame: nw.DataFrame[Any], name: str) -> dict[str, list[Any]]:
 
 
 _READERS: dict[str, Callable[[Path, str], Table]] = {
-    "csv": _read_delimited,
+    "csv": read_delimited,
     "tsv": _read_tsv,
     "parquet": _read_parquet,
-    "jsonl": _read_jsonl,
+    "jsonl": _read_json,
+    "json": _read_json,
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +46,15 @@ _OTHER_NAMES = (
 #: No score is larger; sums and squares of such numbers stay finite.
 LARGEST = 1e100
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Nobody writes a longer number, or column name; what is longer is not worth the time to look at.
+_LONGEST_NUMBER = 1000
+_LONGEST_NAME = 200
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
+
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -78,41 +85,79 @@ class Table:
 
     def text(self, column: str) -> list[str]:
         """The cells of a column as text without surrounding blanks; an empty cell is an error."""
-        memo: dict[str, str] = {}
-        cells: list[str] = []
-        for row, cell in enumerate(self.columns[column]):
-            text = "" if is_missing(cell) else str(cell).strip()
-            if not text:
-                raise self.error("the cell is empty; every review needs one", row=row, column=column)
-            cells.append(memo.setdefault(text, text))  # names repeat: keep one copy of each
-        return cells
 
-    def numbers(self, column: str, *, gaps: bool = False) -> npt.NDArray[np.float64]:
-        """The cells of a column as finite numbers; anything else is an error, but for empty cells where gaps may be."""
-        memo: dict[tuple[type, Any], float] = {}  # the type as well: True is no 1
-        values = np.empty(self.rows)
-        for row, cell in enumerate(self.columns[column]):
-            key = (type(cell), cell)
-            if key not in memo:
-                memo[key] = math.nan if gaps and is_missing(cell) else self.number(cell, row=row, column=column)
-            values[row] = memo[key]
-        return values
+        def refuse(cell: object, row: int) -> FileError:
+            problem = "the cell is empty; every review needs one"
+            if not is_missing(cell):
+                problem = "the cell holds half a character; save the file as UTF-8"
+            return self.error(problem, row=row, column=column)
 
-    def number(self, cell: object, *, row: int, column: str) -> float:
+        return self._translated(column, _name, refuse)
+
+    def numbers(
+        self,
+        column: str,
+        value: Callable[[object], float | None] | None = None,
+        *,
+        gaps: bool = False,
+        remedy: str | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The cells of a column as finite numbers; anything else is an error.
+
+        Args:
+            column: the column.
+            value: what a cell is worth, ``None`` if nothing; numbers by default.
+            gaps: whether cells may be empty; they become NaN.
+            remedy: what to do about a cell that is worth nothing.
+        """
+        read = value or to_number
+
+        def translate(cell: object) -> float | None:
+            return math.nan if gaps and is_missing(cell) else _usable(read(cell))
+
+        def refuse(cell: object, row: int) -> FileError:
+            return self._no_number(cell, read(cell), row, column, remedy)
+
+        values = self._translated(column, translate, refuse)
+        return np.fromiter(values, dtype=np.float64, count=len(values))
+
+    def _translated(
+        self, column: str, translate: Callable[[Any], Kind | None], refuse: Callable[[Any, int], FileError]
+    ) -> list[Kind]:
+        """A column with its cells translated, equal ones once; the first that cannot be is refused."""
+        cells = self.columns[column]
+        typed = not set(map(type, cells)) <= {str}  # equal cells of different types are different: True is no 1
+        keys = [(type(cell), cell) for cell in cells] if typed else cells
+        memo: dict[Any, Kind] = {}
+        for key in dict.fromkeys(keys):
+            cell = key[1] if typed else key
+            translated = translate(cell)
+            if translated is None:
+                raise refuse(cell, keys.index(key))
+            memo[key] = translated
+        return list(map(memo.__getitem__, keys))
+
+    def number(
+        self, cell: object, *, row: int, column: str, value: Callable[[object], float | None] | None = None
+    ) -> float:
         """One cell as a finite number."""
-        value = to_number(cell)
-        if value is None:
-            raise self.error(
-                f"{shown(cell)} is not a number; give the score as a number, or leave the whole paper out "
-                "before loads are counted",
-                row=row,
-                column=column,
-            )
-        if not math.isfinite(value):
-            raise self.error(f"{shown(cell)} is not a finite number", row=row, column=column)
-        if abs(value) > LARGEST:
-            raise self.error(f"{shown(cell)} is too large, above {LARGEST:g}", row=row, column=column)
-        return value
+        found = (value or to_number)(cell)
+        usable = _usable(found)
+        if usable is None:
+            raise self._no_number(cell, found, row, column)
+        return usable
+
+    def _no_number(
+        self, cell: object, found: float | None, row: int, column: str, remedy: str | None = None
+    ) -> FileError:
+        if found is None:
+            usual = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
+            problem = remedy or usual
+        elif not math.isfinite(found):
+            problem = "is not a finite number"
+        else:
+            problem = f"is too large, above {LARGEST:g}"
+        return self.error(f"{shown(cell)} {problem}", row=row, column=column)
 
     def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
         """The column for a role: the one chosen, or the only one with a known name."""
@@ -129,7 +174,7 @@ class Table:
 
     def header(self, asked: Collection[str | None] = ()) -> list[str]:
         """The columns that may be shown: those with usual names, and those the user asked for by name."""
-        return [name for name in self.columns if name in asked or _plain(name) in _SHOWABLE]
+        return [name for name in self.columns if name in asked or plain(name) in _SHOWABLE]
 
     def _columns_in_words(self) -> str:
         names = ", ".join(map(repr, self.header()))
@@ -145,15 +190,48 @@ class Table:
 
     def matches(self, known: Iterable[str]) -> list[str]:
         """The columns whose names, without case and punctuation, are among the known ones."""
-        wanted = {_plain(name) for name in known}
-        return [name for name in self.columns if _plain(name) in wanted]
+        wanted = {plain(name) for name in known}
+        return [name for name in self.columns if plain(name) in wanted]
+
+
+def _name(cell: object) -> str | None:
+    """A cell as a name; ``None`` if it is empty, or has half a character in it, which no file can be written with."""
+    text = cell.strip() if isinstance(cell, str) else "" if is_missing(cell) else str(cell).strip()
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        return None
+    return text or None
+
+
+def _usable(value: float | None) -> float | None:
+    return value if value is not None and abs(value) <= LARGEST else None
 
 
 def criteria_columns(table: Table, names: Sequence[str]) -> list[str]:
     """The columns of criteria that were asked for by name, each once."""
-    if isinstance(names, str) or len(set(names)) < len(names):
-        raise InputError(f"criteria must name different columns, as a list, got {names!r}")
-    return [table.find(f"criterion {name!r}", (), name) for name in names]
+    return [table.find(f"criterion {name!r}", (), name) for name in check_names(names)]
+
+
+def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
+    """The names of criteria; refused if they are not a list, or one comes twice."""
+    if (
+        isinstance(criteria, str)
+        or not all(isinstance(name, str) for name in criteria)
+        or len(set(criteria)) < len(criteria)
+    ):
+        raise InputError(f"criteria must name different columns, as a list, got {criteria!r}")
+    return tuple(criteria)
+
+
+def field_called(name: str, fields: Collection[str]) -> str | None:
+    """The field of a form that goes by a name: just so, or else but for case and punctuation.
+
+    >>> field_called("soundness", ["Soundness", "clarity"])
+    'Soundness'
+    """
+    if name in fields:
+        return name
+    wanted = plain(name)
+    return next((field for field in fields if plain(field) == wanted), None)
 
 
 def is_missing(cell: object) -> bool:
@@ -166,7 +244,7 @@ def is_missing(cell: object) -> bool:
 def to_number(cell: object) -> float | None:
     """A cell as a number, infinite if it is too large for one; ``None`` if it is none."""
     if isinstance(cell, str):
-        return float(cell) if _NUMBER.fullmatch(cell.strip()) else None
+        return float(cell) if len(cell) <= _LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip()) else None
     if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
         return None
     try:
@@ -192,10 +270,13 @@ def shown(cell: object) -> str:
     return text
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """A column's name without case and punctuation."""
+    if len(name) > _LONGEST_NAME:
+        return name
     return re.sub(r"[\W_]+", "", name).lower()
 
 
 _SHOWABLE = {
-    _plain(name) for name in (*PAPER_NAMES, *REVIEWER_NAMES, *SCORE_NAMES, *RATING_NAMES, *NOISY_NAMES, *_OTHER_NAMES)
+    plain(name) for name in (*PAPER_NAMES, *REVIEWER_NAMES, *SCORE_NAMES, *RATING_NAMES, *NOISY_NAMES, *_OTHER_NAMES)
 }

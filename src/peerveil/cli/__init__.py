@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from peerveil.errors import InputError, PeerveilError
 if TYPE_CHECKING:
     from peerveil.bundle import Release
     from peerveil.mechanisms import Mechanism
+    from peerveil.private.reviews import Reviews
     from peerveil.record import PublicRecord
 
 # Commands import what they need when they run: `peerveil --help` answers at once.
@@ -97,23 +98,32 @@ def inspect(
     reviewer: opt.ReviewerColumn = None,
     score: opt.ScoreColumn = None,
     criteria: opt.CriteriaColumns = None,
+    symbols: opt.Symbols = None,
+    person: opt.Person = None,
+    ids: opt.Ids = None,
+    people: opt.People = None,
+    review_name: opt.ReviewName = None,
+    mapping: opt.Mapping = None,
+    write_mapping: Annotated[
+        str | None,
+        typer.Option(help="Draft a TOML file for --mapping, to fill in.", rich_help_panel="Reading"),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Tell what is in a file: papers, reviewers, loads, scores, problems. No names, no means."""
     from peerveil.cli.show import facts_table, out
+    from peerveil.private.inspection import draft_mapping
     from peerveil.private.inspection import inspect as look
 
-    scale = opt.parse_scale(score_scale)
+    said: dict[str, Any] = {"scale": opt.parse_scale(score_scale), "format": format}
+    said |= {"paper": paper, "reviewer": reviewer, "score": score, "symbols": symbols, "person": person}
+    said |= {"ids": ids, "people": people, "review_name": review_name, "criteria": opt.parse_criteria(criteria)}
     with opt.spelling(ratings="--score"):
-        facts = look(
-            file,
-            scale=scale,
-            paper=paper,
-            reviewer=reviewer,
-            score=score,
-            criteria=opt.parse_criteria(criteria),
-            format=format,
-        )
+        if write_mapping is not None:
+            draft_mapping(file, write_mapping, **said)
+            out.print(f"Written: {write_mapping}; fill it in and use it with --mapping", soft_wrap=True)
+            return
+        facts = look(file, mapping=mapping, **said)
     if as_json:
         _print_json(facts)
     else:
@@ -166,6 +176,12 @@ def release(
     score: opt.ScoreColumn = None,
     criteria: opt.CriteriaColumns = None,
     missing_criteria: opt.MissingCriteria = "refuse",
+    symbols: opt.Symbols = None,
+    person: opt.Person = None,
+    ids: opt.Ids = None,
+    people: opt.People = None,
+    review_name: opt.ReviewName = None,
+    mapping: opt.Mapping = None,
     public_paper: opt.PublicPaperColumn = None,
     public_ratings: opt.PublicRatingsColumn = None,
     overwrite: opt.Overwrite = False,
@@ -203,6 +219,12 @@ def release(
             criteria=graded,
             missing_criteria=gaps,
             format=format,
+            symbols=symbols,
+            person=person,
+            ids=ids,
+            people=people,
+            review_name=review_name,
+            mapping=mapping,
         )
         visible: str | PublicRecord = public
         if public in ("all", "none"):
@@ -219,10 +241,10 @@ def release(
                     load=load,
                     loads=stated,
                     reviewers=reviewers,
-                    scale=scale,
+                    scale=reviews.scale,
                     paper=public_paper,
                     ratings=public_ratings,
-                    criteria=graded,
+                    criteria=graded or reviews.criteria_names,  # a mapping may have named them
                     missing_criteria=gaps,
                 )
         step("Drawing noise, bounding the truth from public data, estimating")
@@ -241,6 +263,7 @@ def release(
                 accept_float_noise=accept_float_noise,
             )
         made.write_into(stage)
+    _tell(reviews)
     _report(made, output, as_json=as_json)
 
 
@@ -488,12 +511,25 @@ def demo(
     ] = "peerveil-demo",
     seed: Annotated[int, typer.Option(help="Which synthetic conference.", min=0)] = 1,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of each of the four releases.")] = 1.0,
+    export: Annotated[
+        str | None,
+        typer.Option(help="Only write the conference as a platform exports it: hotcrp, easychair, cmt, … or 'all'."),
+    ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Make a synthetic conference and release all four quantities of it, end to end."""
-    from peerveil.cli.demo import run
+    from peerveil.cli.demo import run, write_exports
 
+    if export is not None:
+        write_exports(Path(output), export, seed=seed, overwrite=overwrite or output == "peerveil-demo")
+        return
     run(Path(output), seed=seed, epsilon=epsilon, overwrite=overwrite or output == "peerveil-demo")
+
+
+def _tell(reviews: Reviews) -> None:
+    """Say on stderr what was left out of the private file, which no release may."""
+    for words in (*(f"left out: {what}" for what in reviews.report.left_out), *reviews.report.problems):
+        sys.stderr.write(f"peerveil: {words}\n")
 
 
 def _report(made: Release, output: str, *, as_json: bool) -> None:

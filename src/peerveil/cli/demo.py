@@ -12,6 +12,7 @@ from rich.text import Text
 from peerveil.bundle import FILES
 from peerveil.cli.show import error_table, out, release_panel
 from peerveil.cli.working import after_writing, working
+from peerveil.exports import KINDS, PRIVATE, export
 from peerveil.files import staged_folder
 from peerveil.mechanisms import Laplace
 from peerveil.private.readers import read
@@ -27,7 +28,8 @@ from peerveil.weights import weigh
 
 CRITERIA = ("soundness", "clarity", "originality")
 REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
-OWN = ("reviews.csv", "public.csv", *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
+EXPORTS = tuple(name for name, _ in KINDS.values())
+OWN = (*EXPORTS, *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
 def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
@@ -71,6 +73,23 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
             soft_wrap=True,
         )
         out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)
+
+
+def write_exports(folder: Path, kind: str, *, seed: int, overwrite: bool) -> None:
+    """Write the conference as platforms would export it, and show how to look at each file."""
+    kinds = tuple(KINDS) if kind == "all" else (kind,)
+    written = []
+    with staged_folder(folder, own=OWN, overwrite=overwrite) as stage:
+        conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
+        for one in kinds:
+            name, data = export(conference, one)
+            (stage / name).write_bytes(data)
+            person = " --person subreviewer" if one.startswith("easychair") else ""
+            written.append(f"peerveil inspect {folder / name}{person}{'' if one in PRIVATE else '   # public scores'}")
+    with after_writing(folder):
+        out.print("Written, with invented reviews. Look at them with", soft_wrap=True)
+        for command in written:
+            out.print(f"  {command}", soft_wrap=True)
 
 
 def _rmse(values: Floats, truth: Floats) -> float:

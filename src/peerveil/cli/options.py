@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -69,7 +70,37 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable s
 ScoreScale = Annotated[
     str | None, typer.Option(help="Lowest and highest possible score, e.g. '1,10'; others are refused.")
 ]
-Format = Annotated[str | None, typer.Option(help="csv | tsv | parquet | jsonl; found from the content by default.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="openreview | hotcrp | easychair | cmt | csv | tsv | parquet | json; found from the content by default."
+    ),
+]
+Symbols = Annotated[
+    str | None,
+    typer.Option(help="Scores that are letters, the lowest first: 'D<C<B<A', or 'A=4,B=3'.", rich_help_panel="Reading"),
+]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        help="Whom a subreviewer's review counts to: 'member' or 'subreviewer'. Needed where there are any.",
+        rich_help_panel="Reading",
+    ),
+]
+Ids = Annotated[
+    str | None,
+    typer.Option(help="'people' if reviewers' ids stand for people across papers.", rich_help_panel="Reading"),
+]
+People = Annotated[
+    str | None,
+    typer.Option(help="File that tells who is behind which OpenReview signature.", rich_help_panel="Reading"),
+]
+ReviewName = Annotated[
+    str | None, typer.Option(help="What the venue calls reviews on OpenReview.", rich_help_panel="Reading")
+]
+Mapping = Annotated[
+    str | None, typer.Option(help="TOML file that says how to read; options come first.", rich_help_panel="Reading")
+]
 PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_help_panel="Columns")]
 ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
 ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
@@ -112,11 +143,12 @@ _PHRASES = {
 _NAMES = (
     *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
+    *("symbols", "person", "ids", "people", "review_name"),
 )
 _SUBJECT = re.compile(
     r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|experiment|methods) must be"
 )
-_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'(\w+)'|(?=(\w))?)")
+_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
 def spell(message: str, names: dict[str, str] | None = None) -> str:
@@ -134,8 +166,8 @@ def spell(message: str, names: dict[str, str] | None = None) -> str:
     message = _SUBJECT.sub(r"--\1 must be", message)
 
     def option(match: re.Match[str]) -> str:
-        name = (names or {}).get(match[1], f"--{match[1]}")
-        return f"{name} {match[2] or ''}" if match[2] or match[3] else name
+        name = (names or {}).get(match[1], f"--{match[1].replace('_', '-')}")
+        return f"{name} {shlex.quote(match[2]) if match[2] else ''}" if match[2] or match[3] else name
 
     return _ARGUMENT.sub(option, message)
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from peerveil.private.readers import read
+from peerveil.delimited import separator_of
+from peerveil.errors import FileError, RecordError
+from peerveil.looking import first_line, look
+from peerveil.private.readers import choices_from, detect, extract
+from peerveil.private.readers.finish import finish, grades
+from peerveil.private.readers.mapping import write_mapping
+from peerveil.private.readers.openreview_live import PREFIX
+from peerveil.private.readers.protocol import Choices
+from peerveil.private.reviews import Reviews
 from peerveil.public_files import reviews_by_paper
+from peerveil.public_forms import public_table, recognise
 from peerveil.record import Floats, check_scale
-from peerveil.table_files import Source, read_table
-from peerveil.tables import REVIEWER_NAMES, Table, criteria_columns
+from peerveil.table_files import FORMATS, Source, is_path, read_table
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table
 
 
 def inspect(
@@ -23,68 +34,152 @@ def inspect(
     score: str | None = None,
     criteria: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the name users know
+    mapping: str | os.PathLike[str] | None = None,
+    **said: Any,
 ) -> dict[str, Any]:
     """Counts, loads, the scores' range and problems of a private or public file; no identity, no mean.
+
+    The arguments are those of :func:`peerveil.read`.
 
     >>> import polars as pl
     >>> inspect(pl.DataFrame({"paper": ["a", "b"], "ratings": ["6;8;5", "3"]}))["problems"]
     ['1 of 2 papers have a single review: their miscalibration is not defined']
     """
-    table = read_table(source, format=format)
-    shown = table.header((paper, reviewer, score, *criteria))
-    facts: dict[str, Any] = {"file": table.name, "format": table.kind, "columns": shown}
-    if len(shown) < len(table.columns):
-        facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
-    problems: list[str] = []
-    if reviewer is not None or table.matches(REVIEWER_NAMES):
-        reviews = read(source, scale=scale, paper=paper, reviewer=reviewer, score=score, format=format)
-        facts |= {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
-        facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
+    said |= {"scale": scale, "paper": paper, "reviewer": reviewer, "score": score, "format": format}
+    said["criteria"] = criteria
+    public = format if format in ("paperlists", "peerread") else None
+    choices = choices_from(mapping, **(said | {"format": None} if public else said))
+    facts: dict[str, Any] = {"file": str(source) if is_path(source) else "the frame"}
+    if not public and _is_private(source, choices):
+        found, kind, why = extract(source, choices)
+        reviews = finish(replace(found, criteria={}), choices, format=kind, why=why)
+        graded = grades(found)
+        facts |= _table_facts(source, choices, reviews.report.format) | _private_facts(reviews)
+        sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
+        scores, declared = reviews.score, reviews.scale
+        problems = [*reviews.report.problems]
         if reviews.reviewers < 2:
             problems.append("one reviewer only: nothing can be released")
-        twins = _twins(table, table.find("reviewer", REVIEWER_NAMES, reviewer))
-        if twins:
-            problems.append(
-                f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the "
-                "same people, write their addresses alike"
-            )
-        sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
-        scores = reviews.score
-        grades = [table.numbers(name, gaps=True) for name in criteria_columns(table, criteria)]
     else:
-        by_paper, without = reviews_by_paper(table, paper, score, criteria)
-        scores, *grades = np.array([review for reviews in by_paper.values() for review in reviews]).T
-        grades = [column[~np.isnan(scores)] for column in grades]
-        check_scale(scores, scale)
+        shown = public_table(source, public or choices.format, choices.criteria)
+        by_paper, without = reviews_by_paper(shown.table, choices.paper, choices.score, choices.criteria)
+        scores, *columns = np.array([review for row in by_paper.values() for review in row]).T
+        graded = {name: c[~np.isnan(scores)] for name, c in zip(choices.criteria, columns, strict=True)}
+        declared = choices.scale
+        _check_on_scale(shown.table.name, scores, declared)
         sizes = [len(row) for row in by_paper.values()]
+        facts |= {"format": shown.format, "because": shown.why} | _columns(shown.table, choices)
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
+        if shown.left_out:
+            facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
         if np.isnan(scores).any():
             facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
             scores = scores[~np.isnan(scores)]
-        if without:
-            problems.append(f"{without} papers have no score and are left out")
+        problems = [f"{without} papers have no score and are left out"] if without else []
     alone = sum(size == 1 for size in sizes)
     if alone:
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
     facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
-    facts["declared scale"] = "none" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
-    _describe(criteria, grades, facts, problems)
+    facts["declared scale"] = "none" if declared is None else f"{declared[0]:g} to {declared[1]:g}"
+    _describe(graded, facts, problems)
     facts["problems"] = problems
     return facts
 
 
-def _describe(names: Sequence[str], grades: Sequence[Floats], facts: dict[str, Any], problems: list[str]) -> None:
+def _check_on_scale(name: str, scores: Floats, scale: tuple[float, float] | None) -> None:
+    """Refuse public scores outside the scale, with the file's name."""
+    check_scale(np.empty(0), scale)
+    problem = ""
+    try:
+        check_scale(scores, scale)
+    except RecordError as error:
+        problem = str(error)
+    if problem:
+        raise FileError(problem, file=name)
+
+
+def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> None:
+    """Write a mapping with what can be told about a file; what cannot is left to fill in.
+
+    Columns whose names could be somebody's are not written, so that the draft names nobody.
+    """
+    choices = choices_from(None, **said)
+    known: dict[str, Any] = {key: value for key, value in said.items() if value not in (None, [], ())}
+    comments = {}
+    kind, why = detect(look(source), choices.format)
+    known["format"] = kind
+    comments["format"] = f"the file's format: {why}"
+    if kind in FORMATS:
+        table = read_table(source, format=choices.format)
+        for role, names in (("paper", PAPER_NAMES), ("reviewer", REVIEWER_NAMES), ("score", SCORE_NAMES)):
+            matches = table.matches(names)
+            if role not in known and len(matches) == 1:
+                known[role] = matches[0]
+        headings = ", ".join(repr(" ".join(name.split())) for name in table.header())
+        comments["paper"] = f"the column of papers; the file has {headings or 'only columns that could be names'}"
+    write_mapping(path, known, comments=comments)
+
+
+def _is_private(source: Source, choices: Choices) -> bool:
+    """Whether a file tells who reviewed what: a platform's does, a table if it has a column of reviewers."""
+    if isinstance(source, str) and source.startswith(PREFIX):
+        return True
+    if choices.format is None and is_path(source) and os.path.isdir(source):  # noqa: PTH112 - a name may be no path
+        return False
+    seen = look(source)
+    kind, _ = detect(seen, choices.format)
+    if kind not in FORMATS:
+        return True
+    if choices.reviewer is not None:
+        return True
+    return not recognise(seen)[0] and bool(_heading(source, choices).matches(REVIEWER_NAMES))
+
+
+def _private_facts(reviews: Reviews) -> dict[str, Any]:
+    report = reviews.report
+    facts: dict[str, Any] = {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
+    facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
+    facts["left out"] = list(report.left_out)
+    facts["public"] = [*report.shows, "you say what is public (--public); nothing is assumed"]
+    return facts
+
+
+def _table_facts(source: Source, choices: Choices, kind: str) -> dict[str, Any]:
+    """The format, why it is taken for it, and the columns that may be shown."""
+    why = "you said so" if choices.format else "it is a venue of OpenReview"
+    if not (isinstance(source, str) and source.startswith(PREFIX)):
+        why = detect(look(source), choices.format)[1]
+    facts: dict[str, Any] = {"format": kind, "because": why}
+    if kind in FORMATS:
+        table = _heading(source, choices)
+        facts["format"] = table.kind
+        facts |= _columns(table, choices)
+    return facts
+
+
+def _heading(source: Source, choices: Choices) -> Table:
+    """A table of which only the columns' names are wanted: a CSV shows them at once."""
+    seen = look(source)
+    if seen.kind == "csv" and choices.format is None and seen.first:
+        kind = "tsv" if separator_of(first_line(seen.start)) == "\t" else "csv"
+        return Table(seen.name, kind, {name.strip(): [] for name in seen.first})
+    return read_table(source, format=choices.format)
+
+
+def _columns(table: Table, choices: Choices) -> dict[str, Any]:
+    shown = table.header((choices.paper, choices.reviewer, choices.score, *choices.criteria))
+    facts: dict[str, Any] = {"columns": shown}
+    if len(shown) < len(table.columns):
+        facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
+    return facts
+
+
+def _describe(graded: Mapping[str, Floats], facts: dict[str, Any], problems: list[str]) -> None:
     """The range of each criterion; reviews that lack one are a problem."""
-    for name, column in zip(names, grades, strict=True):
+    for name, column in graded.items():
         known = column[~np.isnan(column)]
         facts[f"criterion {name!r}"] = f"{known.min():g} to {known.max():g}" if known.size else "empty"
         if known.size < column.size:
             problems.append(f"{column.size - known.size} of {column.size} reviews lack the criterion {name!r}")
-
-
-def _twins(table: Table, column: str) -> int:
-    """How many reviewers' addresses are another one's, but for case."""
-    addresses = {name for name in table.text(column) if "@" in name}
-    return len(addresses) - len({address.casefold() for address in addresses})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -16,6 +16,7 @@ from peerveil.criteria import (
     arrange_criteria,
     canonical_order,
     check_criteria,
+    in_canonical_order,
     note_left_out,
     papers_left_out,
 )
@@ -30,12 +31,32 @@ EXPLAIN_PUBLIC = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What reading a file showed, in counts that name nobody. For the chair's eyes: it is never published.
+
+    Attributes:
+        format: the format the file was read as.
+        why: what showed that it has this format.
+        left_out: what was left out, and why.
+        shows: what the file shows about which scores are public; it decides nothing.
+        problems: what the chair should look at.
+    """
+
+    format: str = ""
+    why: str = ""
+    left_out: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reviews:
     """All reviews of a conference, with reviewers as bare numbers: names are forgotten on reading.
 
     Reviews are sorted by paper, score, criteria and reviewer. Make one with :func:`peerveil.read` or
-    :meth:`from_columns`.
+    :meth:`from_columns`. ``ungraded`` counts the papers that were left out whole for a missing criterion; ``report``
+    tells of all that was left out.
 
     >>> reviews = Reviews.from_columns(["p1", "p1", "p2", "p2"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
     >>> reviews
@@ -50,9 +71,10 @@ class Reviews:
     score: Floats
     scale: tuple[float, float] | None = None
     notes: tuple[str, ...] = field(default=())
+    report: Report = field(default=Report())
     criteria: Floats | None = None
     criteria_names: tuple[str, ...] = ()
-    left_out: int = 0
+    ungraded: int = 0
 
     def __post_init__(self) -> None:
         for name in ("paper", "reviewer", "score", *(() if self.criteria is None else ("criteria",))):
@@ -61,11 +83,11 @@ class Reviews:
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
         check_criteria(self.criteria_names, self.criteria, self.score)
-        order = canonical_order(self.paper, self.score, self.criteria, self.reviewer)
-        if not np.array_equal(order, np.arange(order.size)):
+        if not in_canonical_order(self.paper, self.score, self.criteria, self.reviewer):
             raise RecordError("reviews must be sorted by paper, score, criteria and reviewer")
         pairs = self.paper * (int(self.reviewer.max(initial=0)) + 1) + self.reviewer
-        if np.unique(pairs).size < pairs.size:
+        pairs.sort()
+        if (pairs[1:] == pairs[:-1]).any():
             raise RecordError("a reviewer has two reviews of one paper; keep one of them")
 
     @classmethod
@@ -77,6 +99,7 @@ class Reviews:
         *,
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
+        report: Report = Report(),  # noqa: B008 - it cannot change
         criteria: Criteria | None = None,
         missing_criteria: MissingCriteria = "refuse",
     ) -> Reviews:
@@ -93,9 +116,11 @@ class Reviews:
         gone: set[str] = set()
         if matrix is not None:
             gone = papers_left_out(papers, np.logical_or.reduce(np.isnan(matrix), axis=1), missing_criteria)
+        if matrix is not None and gone:
             kept = [e for e, paper in enumerate(papers) if paper not in gone]
             papers, reviewers = [papers[e] for e in kept], [reviewers[e] for e in kept]
             score, matrix = score[kept], matrix[kept]
+            report = replace(report, left_out=(*report.left_out, f"{len(gone)} whole papers, for a missing criterion"))
         names = sorted(set(papers))
         paper = _codes(papers, names)
         reviewer = _codes(reviewers, sorted(set(reviewers)))
@@ -107,9 +132,10 @@ class Reviews:
             score=score[order],
             scale=scale,
             notes=(*notes, note_left_out(len(gone))) if gone else notes,
+            report=report,
             criteria=None if matrix is None else matrix[order],
             criteria_names=criteria_names,
-            left_out=len(gone),
+            ungraded=len(gone),
         )
 
     @property
@@ -151,9 +177,9 @@ class Reviews:
 
     def _check_left_out(self, *, criteria_are_public: bool) -> None:
         """Refuse to have left out papers on grounds that are not public: their absence would tell of these."""
-        if self.left_out and not criteria_are_public:
+        if self.ungraded and not criteria_are_public:
             raise RecordError(
-                f"{self.left_out} papers were left out for a missing criterion, which is no public ground where "
+                f"{self.ungraded} papers were left out for a missing criterion, which is no public ground where "
                 "criteria are not public; read the reviews without criteria (criteria=)"
             )
 
@@ -241,6 +267,8 @@ def _shown(paper: str) -> str:
 
 def _names(column: str, values: Sequence[object]) -> list[str]:
     """Names as text; what is no name is pointed at, never shown."""
+    if set(map(type, values)) <= {str}:
+        return list(map(str, values))
     for place, value in enumerate(values, 1):
         if not isinstance(value, str | Real) or value != value:  # noqa: PLR0124 - only not-a-number differs from itself
             raise RecordError(f"entry {place} of {column} is neither text nor a number")
@@ -248,6 +276,8 @@ def _names(column: str, values: Sequence[object]) -> list[str]:
 
 
 def _numbers(values: Sequence[float] | Floats) -> Floats:
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
+        return values
     numbers = [_number(value) for value in values]
     for place, number in enumerate(numbers, 1):
         if number is None:
@@ -264,4 +294,4 @@ def _number(value: Any) -> float | None:
 
 def _codes(values: Sequence[str], names: Sequence[str]) -> Ints:
     code = {name: i for i, name in enumerate(names)}
-    return np.fromiter((code[value] for value in values), dtype=np.int64, count=len(values))
+    return np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))

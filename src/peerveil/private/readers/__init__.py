@@ -1,39 +1,33 @@
-"""Readers of private files: one small module a format, all with one signature."""
+"""Readers of private files: one small module a platform, all behind one Protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from peerveil.criteria import MissingCriteria
-from peerveil.errors import InputError
-from peerveil.private.readers import table
+from peerveil.errors import FileError, InputError
+from peerveil.looking import Look, guarded, look
+from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
+from peerveil.private.readers.finish import finish
+from peerveil.private.readers.mapping import read_mapping
+from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
+from peerveil.scores import Symbols
 from peerveil.table_files import FORMATS, Source
 
-__all__ = ["read"]
+__all__ = ["READERS", "choices_from", "detect", "extract", "read"]
 
-
-class Reader(Protocol):
-    """What a reader offers: reviews from a source, or an error with file, line and column."""
-
-    def __call__(
-        self,
-        source: Source,
-        *,
-        scale: tuple[float, float] | None,
-        paper: str | None,
-        reviewer: str | None,
-        score: str | None,
-        criteria: Sequence[str],
-        missing_criteria: MissingCriteria,
-        format: str | None,  # noqa: A002 - the name users know
-    ) -> Reviews:
-        """Read the reviews."""
-
-
-#: Which reader takes which format; platforms' own formats find their place here.
-READERS: dict[str, Reader] = dict.fromkeys(FORMATS, table.read)
+#: Which reader takes which format: platforms first, any table last.
+READERS: dict[str, Reader] = {
+    "openreview": openreview,
+    "hotcrp": hotcrp,
+    "easychair": easychair,
+    "cmt": cmt,
+    **dict.fromkeys(FORMATS, table),
+}
+_PLATFORMS = ("openreview", "hotcrp", "easychair", "cmt")
 
 
 def read(
@@ -46,33 +40,48 @@ def read(
     criteria: Sequence[str] = (),
     missing_criteria: MissingCriteria = "refuse",
     format: str | None = None,  # noqa: A002 - the name users know
+    symbols: str | Sequence[str] | Mapping[str, float] | None = None,
+    person: str | None = None,
+    ids: str | None = None,
+    people: Source | None = None,
+    review_name: str | None = None,
+    mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
-    """Read private reviews: one row a review, with paper, reviewer and score.
+    """Read private reviews: a platform's export, or any table with a row a review.
 
-    Names of reviewers are forgotten on reading. Nothing is dropped silently.
+    Names of reviewers are forgotten on reading. What is left out (metareviews, drafts, reviews without a score) is
+    counted in the reviews' ``report``, which also tells what the file shows about which scores are public.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON lines file, or a polars or pandas frame.
+        source: a file of OpenReview, HotCRP, EasyChair or CMT; a CSV, TSV, Parquet or JSON file; any of them packed;
+            a polars or pandas frame; or ``"openreview:VENUE"``.
         scale: the lowest and highest possible score; scores outside it are refused.
         paper: the column of papers, where its name is not a usual one.
         reviewer: the column of reviewers, where its name is not a usual one.
-        score: the column of scores, where its name is not a usual one.
-        criteria: the columns of criteria, such as ``["soundness", "clarity"]``, numbers of which more is better; the
-            quantities ``"normalized"`` and ``"subjectivity"`` need them.
+        score: the column (field, question, label) of scores, where its name is not a usual one.
+        criteria: the columns (fields, questions, labels) of criteria, such as ``["soundness", "clarity"]``, numbers of
+            which more is better; the quantities ``"normalized"`` and ``"subjectivity"`` need them.
         missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper, before
             loads are counted. Never a single review: what remained of a reviewer's load would depend on who wrote it.
         format: the file's format; found from its content by default.
+        symbols: what letters or other symbols are worth, from the lowest to the highest: ``"D<C<B<A"``, or
+            ``{"A": 4, "B": 3}``.
+        person: ``"member"`` or ``"subreviewer"``: whom to count a subreviewer's review to. Needed where there are any.
+        ids: ``"people"`` states that ids which look as if they were given anew on every paper stand for people.
+        people: a file that tells who stands behind which anonymous signature.
+        review_name: what a venue calls its reviews on OpenReview.
+        mapping: a TOML file that says any of these; what is said here comes first.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"Paper ID": [1, 1, 2], "Email": ["a@x.org", "b@x.org", "a@x.org"], "Score": [6, 8, 3]})
     >>> read(frame, scale=(1, 10))
     Reviews(2 papers, 3 reviews, 2 reviewers; contents private)
+    >>> letters = pl.DataFrame({"paper": [1, 1, 2], "reviewer": ["ann", "bob", "ann"], "score": ["A", "C: weak", "B"]})
+    >>> read(letters, symbols="D<C<B<A").scale
+    (1.0, 4.0)
     """
-    if format is not None and format not in READERS:
-        raise InputError(f"format must be one of {', '.join(READERS)}, got {format!r}")
-    reader = READERS[format] if format else table.read
-    return reader(
-        source,
+    choices = choices_from(
+        mapping,
         scale=scale,
         paper=paper,
         reviewer=reviewer,
@@ -80,4 +89,58 @@ def read(
         criteria=criteria,
         missing_criteria=missing_criteria,
         format=format,
+        symbols=symbols,
+        person=person,
+        ids=ids,
+        people=people,
+        review_name=review_name,
     )
+    found, kind, why = extract(source, choices)
+    return finish(found, choices, format=kind, why=why)
+
+
+def extract(source: Source, choices: Choices) -> tuple[Extract, str, str]:
+    """The reviews of a source before anything is checked about them, its format, and what showed it."""
+    if isinstance(source, str) and source.startswith(openreview_live.PREFIX):
+        found = openreview_live.extract(source.removeprefix(openreview_live.PREFIX), choices)
+        return found, "openreview", "it is a venue of OpenReview"
+    kind, why = detect(look(source), choices.format)
+    name = str(source) if _is_text(source) else "the frame"
+    return guarded(lambda: READERS[kind].extract(source, choices), name), kind, why
+
+
+def choices_from(mapping: str | os.PathLike[str] | None, **said: Any) -> Choices:
+    """What was said, in a call and in a mapping; the call comes first."""
+    given = {key: value for key, value in said.items() if value is not None}
+    if not given.get("criteria"):
+        given.pop("criteria", None)  # none were named here; a mapping may
+    together = (read_mapping(mapping) if mapping is not None else {}) | given
+    if "symbols" in together:
+        together["symbols"] = Symbols.declare(together["symbols"])
+    known = together.get("format")
+    if known is not None and known not in READERS:
+        raise InputError(f"format must be one of {', '.join(READERS)}, got {known!r}")
+    return Choices(**together)
+
+
+def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
+    """The format to read a file as, and why.
+
+    >>> detect(Look(name="a.csv", kind="csv", first=("pid", "review", "email", "Overall merit")))
+    ('hotcrp', "its header has HotCRP's pid, review, email")
+    >>> detect(Look(name="a.csv", kind="csv", first=("paper", "reviewer", "score")))
+    ('csv', "no platform's names are in it, so it is read as a table (csv)")
+    """
+    if asked is not None:
+        return asked, "you said so"
+    for name in _PLATFORMS:
+        why = READERS[name].recognise(seen)
+        if why:
+            return name, why
+    if seen.kind == "xml":
+        raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=seen.name)
+    return seen.kind if seen.kind in FORMATS else "csv", table.recognise(seen)
+
+
+def _is_text(source: Source) -> bool:
+    return isinstance(source, str | os.PathLike)

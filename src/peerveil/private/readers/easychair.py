@@ -1,0 +1,163 @@
+"""EasyChair: review.csv, alone or in the zip it comes in, with or without a header."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from peerveil.looking import Look, look
+from peerveil.private.readers.gathering import Gathering, address
+from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.table_files import Source, read_table
+from peerveil.tables import SCORE_NAMES, Table, is_missing, plain
+
+SCORES = ("overall evaluation", *SCORE_NAMES)
+
+#: The columns in their order; the total score is not in every export.
+COLUMNS = (
+    *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
+    *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time"),
+    "attachment?",
+)
+_SHORT = tuple(name for name in COLUMNS if name != "total score")
+_NEEDED = ("submission #", "member #", "scores")
+
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
+_SHOWS = "the file does not show which scores are public; EasyChair shows them to the committee and authors"
+_OLDER = "older versions of reviews"
+
+
+def recognise(look: Look) -> str:
+    """By the header, or by what stands where in the first row."""
+    if look.kind != "csv":
+        return ""
+    if look.names(*_NEEDED):
+        return f"its header has EasyChair's {', '.join(_NEEDED)}"
+    if _columns(look.first):
+        return "its rows have EasyChair's columns in their order, without a header"
+    return ""
+
+
+def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of a file without a header, told by where a row has its date; nothing if it has none there."""
+    for columns in (COLUMNS, _SHORT):
+        place = columns.index("date")
+        if (
+            len(columns) - 1 <= len(row) <= len(columns)
+            and _DATE.match(row[place].strip())
+            and all(row[i].strip().isdigit() for i in range(3))
+            and ":" in row[columns.index("scores")]
+        ):
+            return columns[: len(row)]
+    return ()
+
+
+def extract(source: Source, choices: Choices) -> Extract:
+    """The latest version of each review; each label of the scores is a field."""
+    seen = look(source)
+    table = read_table(source, header=_columns(seen.first))
+    column = {plain(name): name for name in table.columns}
+    for name in _NEEDED:
+        if plain(name) not in column:
+            raise table.error(f"has no column {name!r}, which EasyChair's review.csv has")
+    people, problems = _people(table, column, choices)
+    gathering = Gathering(table.name, "csv", SCORES, choices)
+    papers = table.columns[table.find("paper", ("submission #",), choices.paper)]
+    latest = _latest(table, column)
+    total = column.get(plain("total score"))
+    scores = table.columns[column["scores"]]
+    labelled = [_scores(cell) for cell in scores]
+    if choices.score is None and not any(gathering.wants(name) for fields in labelled for name in fields) and total:
+        gathering = Gathering(table.name, "csv", ("total score",), choices)
+    for row, fields in enumerate(labelled):
+        if row not in latest:
+            gathering.drop(_OLDER)
+            continue
+        if total:
+            fields.setdefault("total score", table.columns[total][row])
+        wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
+        line = table.lines[row] if len(table.lines) else row + 1
+        gathering.add(line, papers[row], people[row], wanted, gathering.grades(fields))
+    found = gathering.extract(shows=(_SHOWS,), problems=problems)
+    return replace(found, certain=choices.reviewer is None)
+
+
+def _scores(cell: Any) -> dict[str, str]:
+    """The lines ``Label: n`` of a cell, by label."""
+    lines = (line.rpartition(":") for line in str(cell or "").splitlines()[:100])
+    return {label.strip(): value.strip() for label, _, value in lines if label.strip()}
+
+
+def _latest(table: Table, column: dict[str, str]) -> set[int]:
+    """The rows that hold the latest version of their review; a review is a member's review of that number."""
+    if "version" not in column or "number" not in column:
+        return set(range(table.rows))
+    keys = zip(*(table.columns[column[plain(name)]] for name in ("submission #", "member #", "number")), strict=True)
+    versions = table.numbers(column["version"], lambda cell: 0.0 if is_missing(cell) else _whole(cell))
+    best: dict[tuple[Any, ...], int] = {}
+    for row, key in enumerate(keys):
+        other = best.get(key)
+        if other is None or versions[row] > versions[other]:
+            best[key] = row
+        elif versions[row] == versions[other]:
+            raise table.error(
+                "the same version of the same review stands here twice; keep one", row=row, column="version"
+            )
+    return set(best.values())
+
+
+def _whole(cell: Any) -> float | None:
+    text = str(cell).strip()
+    return float(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[list[Any], list[str]]:
+    """Whom each review counts to. Where members and subreviewers differ, the user says which."""
+    if choices.reviewer is not None:
+        return table.columns[table.find("reviewer", (), choices.reviewer)], []
+    members = table.text(column[plain("member #")])
+    names = table.columns.get(column.get(plain("member name"), ""), [None] * table.rows)
+    writers, namesakes = _writers(table, column, members, names)
+    if choices.person == "member" or writers is None:
+        return members, []
+    if choices.person == "subreviewer":
+        if not namesakes:
+            return writers, []
+        return writers, [f"{namesakes} subreviewers have the name of a PC member and are taken for the same people"]
+    if len(set(zip(members, writers, strict=True))) == len(set(members)) == len(set(writers)):
+        return members, []
+    raise table.error(
+        "some reviews were written by subreviewers: say whether to protect all that a PC member is responsible for "
+        "(person='member') or all that one person wrote (person='subreviewer')"
+    )
+
+
+def _writers(
+    table: Table, column: dict[str, str], members: list[str], names: list[Any]
+) -> tuple[list[str] | None, int]:
+    """Who wrote each review: the subreviewer where there is one, else the member."""
+    fields = [column.get(plain(f"reviewer {name}")) for name in ("email", "person #", "first name", "last name")]
+    if not any(fields):
+        return None, 0
+    member_of = {_words(name): member for member, name in zip(members, names, strict=True) if _words(name)}
+    writers, namesakes = [], set()
+    cells = [[str(cell or "").strip() for cell in table.columns[f]] if f else [""] * table.rows for f in fields]
+    emails = [str(address(cell)) for cell in cells[0]]
+    person_of = {email: person for email, person in zip(emails, cells[1], strict=True) if email and person}
+    for row, member in enumerate(members):
+        email, person = emails[row], cells[1][row] or person_of.get(emails[row], "")
+        name = _words(f"{cells[2][row]} {cells[3][row]}")
+        if not (email or person or name):
+            writers.append(f"member {member}")
+        elif name and name in member_of:
+            if member_of[name] != member:
+                namesakes.add(name)
+            writers.append(f"member {member_of[name]}")
+        else:
+            writers.append(f"person {person}" if person else email or f"named {name}")
+    return writers, len(namesakes)
+
+
+def _words(name: Any) -> str:
+    return " ".join(str(name or "").casefold().split())

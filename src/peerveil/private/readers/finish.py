@@ -1,0 +1,106 @@
+"""From an extract to reviews: everything that is checked whatever the platform."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from peerveil.errors import RecordError
+from peerveil.private.readers.identities import check_ids
+from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.private.reviews import Report, Reviews
+from peerveil.record import Floats, check_scale
+from peerveil.scores import to_score
+from peerveil.tables import Table, shown
+
+_NO_SCORE = (
+    "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "
+    "or leave the whole paper out before loads are counted"
+)
+_NO_GRADE = "is not a number; give the criterion as a number, or leave the whole paper out before loads are counted"
+_NO_SYMBOL = "is none of the declared symbols; declare it too (symbols=), or leave the whole paper out"
+
+
+def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Reviews:  # noqa: A002 - the name users know
+    """The reviews of an extract: complete, on the scale, by people, and nobody twice on a paper."""
+    table = extract.table
+    left_out = tuple(f"{count} {reason}" for reason, count in extract.left_out.items() if count)
+    if not table.rows:
+        raise table.error(f"holds no review with a score{': ' if left_out else ''}{', '.join(left_out)}")
+    scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
+    papers, reviewers = table.text(extract.paper), table.text(extract.reviewer)
+    remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
+    scores = table.numbers(extract.score, choices.value, remedy=remedy)
+    _check_scale(table, scores, extract.score, scale)
+    if not extract.certain:
+        check_ids(table, extract.reviewer, papers, reviewers, choices)
+    report = Report(
+        format=format,
+        why=why,
+        left_out=left_out,
+        shows=extract.shows,
+        problems=(*extract.problems, *_twins(reviewers)),
+    )
+    if choices.missing_criteria != "refuse":  # or nobody would see what is twice in a paper that is left out
+        _check_once(table, papers, reviewers, extract.reviewer)
+    problem = ""
+    try:
+        return Reviews.from_columns(
+            papers,
+            reviewers,
+            scores,
+            scale=scale,
+            report=report,
+            criteria=grades(extract),
+            missing_criteria=choices.missing_criteria,
+        )
+    except RecordError as error:
+        problem = str(error)
+    _check_once(table, papers, reviewers, extract.reviewer)  # says where
+    raise table.error(problem)
+
+
+def grades(extract: Extract) -> dict[str, Floats]:
+    """Each criterion's value in each review, NaN where it is missing."""
+    table = extract.table
+    return {
+        name: table.numbers(column, to_score, gaps=True, remedy=_NO_GRADE) for name, column in extract.criteria.items()
+    }
+
+
+def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:
+    """Point at the first score that the scale does not hold."""
+    check_scale(np.empty(0), scale)
+    if scale is None:
+        return
+    outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
+    if outside.size:
+        row = int(outside[0])
+        raise table.error(
+            f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}",
+            row=row,
+            column=column,
+        )
+
+
+def _check_once(table: Table, papers: list[str], reviewers: list[str], column: str) -> None:
+    seen: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(papers, reviewers, strict=True)):
+        first = seen.setdefault(pair, row)
+        if first != row:
+            where = f"line {table.lines[first]}" if len(table.lines) else f"row {first + 1}"
+            raise table.error(
+                f"the same reviewer has a review of the same paper in {where}; keep one of them",
+                row=row,
+                column=column,
+            )
+
+
+def _twins(reviewers: list[str]) -> tuple[str, ...]:
+    """How many reviewers' addresses are another one's, but for case."""
+    addresses = {name for name in set(reviewers) if "@" in name}
+    twins = len(addresses) - len({address.casefold() for address in addresses})
+    words = (
+        f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
+        "people, write their addresses alike"
+    )
+    return (words,) if twins else ()

@@ -1,0 +1,144 @@
+"""Gathering the reviews of a file one by one, and counting what is left out."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from peerveil.errors import FileError
+from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.scores import is_no_entry
+from peerveil.tables import Table, field_called, plain
+
+WITHOUT_SCORE = "reviews without a score"
+METAREVIEWS = "metareviews"
+NOT_SUBMITTED = "reviews that were not submitted"
+DELETED = "reviews that were deleted"
+
+
+class Gathering:
+    """Reviews with the line each stands on; scores stay as they are written.
+
+    Platforms have one form for all reviews, so a review may have several fields that could be the score: which one it
+    is must be the same for all, and is decided when all are known.
+    """
+
+    def __init__(self, name: str, kind: str, known: Iterable[str], choices: Choices) -> None:
+        self.name, self.kind, self.choices = name, kind, choices
+        self.left_out: Counter[str] = Counter()
+        self._wanted = {plain(name) for name in known} if choices.score is None else {plain(choices.score)}
+        self._cells: dict[str, list[Any]] = {"paper": [], "reviewer": []}
+        self._fields: dict[str, list[Any]] = {}
+        self._grades: dict[str, list[Any]] = {name: [] for name in choices.criteria}
+        self._lines = array("q")
+        self._memo: dict[Any, Any] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many reviews were taken."""
+        return len(self._lines)
+
+    def wants(self, field: str) -> bool:
+        """Whether a field may be the score."""
+        return plain(field) in self._wanted
+
+    def grades(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of a review's fields that are criteria, by the names that were asked for."""
+        called = {name: field_called(name, fields) for name in self._grades}
+        return {name: fields[field] for name, field in called.items() if field is not None}
+
+    def add(
+        self, line: int, paper: Any, reviewer: Any, fields: Mapping[str, Any], grades: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take a review, with the fields that may be its score and those that are its criteria."""
+        for field in fields:
+            if field not in self._fields:
+                if len(self._fields) >= 20:
+                    raise FileError(
+                        "too many fields could be the score; say which it is with score=", file=self.name, line=line
+                    )
+                self._fields[field] = [None] * len(self._lines)
+        for field, cells in self._fields.items():
+            cells.append(self._one(fields.get(field)))
+        for name, cells in self._grades.items():
+            cells.append(self._one(graded((grades or {}).get(name))))
+        self._cells["paper"].append(self._one(paper))
+        self._cells["reviewer"].append(self._one(reviewer))
+        self._lines.append(line)
+
+    def drop(self, reason: str) -> None:
+        """Leave a review out."""
+        self.left_out[reason] += 1
+
+    def extract(self, *, shows: Iterable[str] = (), problems: Iterable[str] = ()) -> Extract:
+        """All reviews that have a score."""
+        for name, cells in self._grades.items():
+            if self._lines and all(cell is None for cell in cells):
+                raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
+        columns = {name: f"criterion {name}" for name in self._grades}
+        grades = {columns[name]: cells for name, cells in self._grades.items()}
+        table = Table(self.name, self.kind, self._cells | {"score": self._scores()} | grades, self._lines)
+        found = Extract(
+            table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
+        )
+        return without_scores(found, self.choices)
+
+    def _scores(self) -> list[Any]:
+        if len(self._fields) == 1:
+            return next(iter(self._fields.values()))
+        if not self._lines:
+            return []
+        if self._fields:
+            several = ", ".join(map(repr, self._fields))
+            raise FileError(
+                f"several fields could be the score: {several}; say which it is with score=", file=self.name
+            )
+        asked = "" if self.choices.score is None else f" {self.choices.score!r}"
+        raise FileError(f"no review has a field{asked} for the score; say which it is with score=", file=self.name)
+
+    def _one(self, cell: Any) -> Any:
+        """One copy of cells that repeat; what is neither text nor a number becomes text."""
+        if cell is None or isinstance(cell, bool | int | float):
+            return cell
+        text = cell if isinstance(cell, str) else str(cell)
+        return self._memo.setdefault(text, text)
+
+
+def without_scores(extract: Extract, choices: Choices) -> Extract:
+    """The same reviews but for those that have no score, which are counted."""
+    cells = extract.table.columns[extract.score]
+    symbols = choices.symbols
+    memo = {
+        key: is_no_entry(key[1]) and (symbols is None or symbols.value(key[1]) is None)
+        for key in {(type(cell), cell) for cell in cells}
+    }
+    keep = [row for row, cell in enumerate(cells) if not memo[type(cell), cell]]
+    missing = len(cells) - len(keep)
+    columns = (extract.paper, extract.reviewer, extract.score, *extract.criteria.values())
+    table = kept_rows(extract.table, keep, columns) if missing else extract.table
+    left_out = {**extract.left_out, WITHOUT_SCORE: extract.left_out.get(WITHOUT_SCORE, 0) + missing}
+    return replace(extract, table=table, left_out=left_out)
+
+
+def kept_rows(table: Table, keep: list[int], columns: Iterable[str]) -> Table:
+    """Some rows and columns of a table, each row with its line."""
+    lines = array("q", [table.lines[row] if len(table.lines) else row + 1 for row in keep])
+    return Table(
+        table.name,
+        table.kind,
+        {name: [table.columns[name][row] for row in keep] for name in dict.fromkeys(columns)},
+        lines,
+    )
+
+
+def graded(cell: Any) -> Any:
+    """A criterion as it is written; nothing where a platform says that there is no entry."""
+    return None if is_no_entry(cell) else cell
+
+
+def address(cell: Any) -> Any:
+    """An e-mail address, whose case does not matter; anything else as it is."""
+    return cell.strip().casefold() if isinstance(cell, str) and "@" in cell else cell

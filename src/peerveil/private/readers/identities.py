@@ -1,0 +1,81 @@
+"""Reviewers' ids that stand for nobody: names that platforms give anew on every paper.
+
+A release protects what one id holds. If a person has another id on every paper, each of their reviews would be
+protected as if it were all they wrote, and the promise of the release would be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from peerveil.private.readers.protocol import Choices
+from peerveil.tables import Table
+
+#: With fewer reviews it may be chance that no id occurs twice.
+ENOUGH = 10
+#: With fewer papers a small committee may have reviewed everything.
+MANY = 20
+
+_OF_A_PAPER = re.compile(r"/(?:Submission|Paper)\d+/", re.IGNORECASE)
+_ANONYMOUS = re.compile(r"(?:.*/)?(?:Anon)?Reviewer_?[A-Za-z0-9]{1,5}", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?i:(?:anon(?:ymous)?[\s_-]*)?(?:reviewer|referee|review|rev|r)[\s_#-]*|#\s*)?(\d{1,3}|[A-Z])")
+
+_REMEDY = (
+    "bring an export that tells who they are (addresses, profiles), or a file that joins them to people (people=). If "
+    "these ids do stand for the same people on every paper, say so with ids='people'"
+)
+
+
+def check_ids(table: Table, column: str, papers: Sequence[str], reviewers: Sequence[str], choices: Choices) -> None:
+    """Refuse ids that name reviewers anew on every paper."""
+    if choices.ids is not None:
+        return
+    problem = _problem(papers, reviewers)
+    if problem:
+        raise table.error(f"{problem}; {_REMEDY}", column=column)
+
+
+def _problem(papers: Sequence[str], reviewers: Sequence[str]) -> str:
+    ids = set(reviewers)
+    if any("/" in name and _OF_A_PAPER.search(name) for name in ids):
+        return "reviewers have anonymous signatures, which differ from paper to paper"
+    if len(set(papers)) < 2:
+        return ""
+    if len(ids) == len(reviewers):
+        return _never_twice(papers, reviewers)
+    if _numbered(papers, reviewers, ids):
+        return "reviewers are numbered on each paper, so that number 1 is somebody else on the next"
+    return ""
+
+
+def _never_twice(papers: Sequence[str], reviewers: Sequence[str]) -> str:
+    """What is wrong with ids none of which occurs twice."""
+    if all(_ANONYMOUS.fullmatch(name) for name in reviewers):
+        return "reviewers have anonymous names, none of which occurs on two papers"
+    if all(_starts_with(name, paper) for name, paper in zip(reviewers, papers, strict=True)):
+        return "reviewers are called after the paper, so that nobody occurs on two papers"
+    if len(reviewers) >= ENOUGH and not any("@" in name or name.startswith("~") for name in reviewers):
+        return f"none of {len(reviewers)} reviewers occurs on two papers, so their ids may not stand for people"
+    return ""
+
+
+def _starts_with(name: str, paper: str) -> bool:
+    return name != paper and name.startswith(paper) and not name[len(paper)].isdigit()
+
+
+def _numbered(papers: Sequence[str], reviewers: Sequence[str], ids: set[str]) -> bool:
+    """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
+    number: dict[str, int] = {}
+    for name in ids:
+        match = _ORDINAL.fullmatch(name)
+        if match is None:
+            return False
+        number[name] = int(match[1]) if match[1].isdigit() else ord(match[1]) - 64
+    of: dict[str, set[int]] = {}
+    for paper, name in zip(papers, reviewers, strict=True):
+        of.setdefault(paper, set()).add(number[name])
+    most = max(map(len, of.values()))
+    if len(of) >= MANY and max(number.values()) <= most + 2:
+        return True
+    return all(found == set(range(1, len(found) + 1)) for found in of.values())

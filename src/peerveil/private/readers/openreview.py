@@ -1,0 +1,252 @@
+"""OpenReview: a JSON dump of notes, as either version of its API gives them, with the groups behind the signatures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from peerveil.errors import FileError
+from peerveil.json_files import Element, elements
+from peerveil.looking import Look, guarded, look
+from peerveil.private.readers.gathering import DELETED, METAREVIEWS, Gathering, address
+from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.table_files import Source, file_to_read, is_path, read_table
+from peerveil.tables import SCORE_NAMES
+
+SCORES = (*SCORE_NAMES, "overall recommendation", "overall assessment", "evaluation")
+ARRAYS = ("groups", "profiles", "notes")
+
+_ANONYMOUS = re.compile(r".*/(?:Submission|Paper)\d+/.+|.*/(?:Anon)?Reviewer_?\w+\s*", re.IGNORECASE | re.DOTALL)
+_OTHER_REPLIES = "other replies, such as comments and decisions"
+_COPIES = "second copies of a note"
+
+
+def recognise(look: Look) -> str:
+    """By the members of its notes."""
+    if look.kind == "json":
+        for names in (("signatures", "invitations"), ("signatures", "invitation"), ("groups", "members")):
+            if set(names) <= set(look.first):
+                return f"its objects have OpenReview's {' and '.join(names)}"
+    return ""
+
+
+def extract(source: Source, choices: Choices) -> Extract:
+    """The reviews of a dump, each with the person behind its signature."""
+    path = file_to_read(source)
+    return from_elements(elements(path, str(path), under=ARRAYS), str(path), choices)
+
+
+def from_elements(found: Iterable[Element], name: str, choices: Choices) -> Extract:
+    """The reviews among notes, groups and profiles."""
+    venue = _Venue(choices)
+    people = _People()
+    notes = _Notes(name, venue, choices)
+    for line, key, value in found:
+        if not isinstance(value, dict):
+            raise FileError("is not a JSON object; OpenReview has an object a note", file=name, line=line)
+        if key == "profiles":
+            people.profile(value)
+        elif key == "groups" or (not key and isinstance(value.get("members"), list)):
+            people.group(value)
+            if venue.learn(value) and notes.gathering.rows:
+                raise FileError(
+                    "the venue's group says what its reviews are called, but stands below them; put groups first, or "
+                    "say it with review_name= and score=",
+                    file=name,
+                    line=line,
+                )
+        else:
+            notes.take(line, value)
+    if choices.people is not None:
+        people.join(choices.people)
+    return notes.extract(people)
+
+
+class _Venue:
+    """What a venue calls its reviews and their ratings; its own group says so."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.review_name = choices.review_name or "Official_Review"
+        self.ratings: tuple[str, ...] = ()
+        self._told, self._chosen = choices.review_name is not None, choices.score is not None
+
+    def learn(self, group: dict[str, Any]) -> bool:
+        """Take what a group says; whether it changes what is looked for."""
+        before = (self.review_name, self.ratings)
+        content = _object(group.get("content"))
+        name, rating = _value(content.get("review_name")), _value(content.get("review_rating"))
+        if isinstance(name, str) and not self._told:
+            self.review_name = name
+        if rating is not None and not self._chosen:
+            self.ratings = tuple(part for part in _list(rating) or [rating] if isinstance(part, str))
+        return (self.review_name, self.ratings) != before
+
+
+class _People:
+    """Who stands behind which signature."""
+
+    def __init__(self) -> None:
+        self.member: dict[str, str] = {}
+        self.canonical: dict[str, str] = {}
+
+    def group(self, group: dict[str, Any]) -> None:
+        members = _list(group.get("members"))
+        if isinstance(group.get("id"), str) and members and isinstance(members[0], str):
+            self.member[group["id"]] = members[0]
+
+    def profile(self, profile: dict[str, Any]) -> None:
+        content = _object(profile.get("content"))
+        names = (_object(name).get("username") for name in _list(_value(content.get("names"))))
+        for alias in (profile.get("id"), *names, *_list(_value(content.get("emails")))):
+            if isinstance(alias, str) and isinstance(profile.get("id"), str):
+                self.canonical[address(alias)] = profile["id"]
+
+    def join(self, source: Source) -> None:
+        """Take a file of groups, or a table of signatures and people."""
+        if is_path(source) and look(source).kind == "json":
+            path = file_to_read(source)
+            for _, key, value in guarded(lambda: list(elements(path, str(path), under=ARRAYS)), str(path)):
+                self._join_object(key, _object(value))
+            return
+        table = read_table(source)
+        signature = table.find("signature", ("signature", "signatures", "id", "group"), remedy="call it 'signature'")
+        names = ("person", "profile", "member", "members", "reviewer", "email")
+        person = table.find("person", names, remedy="call it 'profile'")
+        self.member |= zip(table.text(signature), table.text(person), strict=True)
+
+    def _join_object(self, key: str, value: dict[str, Any]) -> None:
+        if key == "profiles":
+            self.profile(value)
+        elif "members" in value:
+            self.group(value)
+        else:
+            self.member |= {name: person for name, person in value.items() if isinstance(person, str)}
+
+    def behind(self, signature: str) -> str | None:
+        """The person behind a signature; ``None`` if it is anonymous and nothing tells."""
+        person = self.member.get(signature, signature)
+        if _ANONYMOUS.fullmatch(person):
+            return None
+        plain = str(address(person))
+        return self.canonical.get(plain, plain)
+
+
+class _Notes:
+    """The reviews among the notes and their replies."""
+
+    def __init__(self, name: str, venue: _Venue, choices: Choices) -> None:
+        self.venue, self.choices = venue, choices
+        self.gathering = Gathering(name, "json", SCORES, choices)
+        self.seen: set[str] = set()
+        self.told = self.everyone = 0
+        self.open_papers: dict[str, bool] = {}
+
+    def take(self, line: int, note: dict[str, Any]) -> None:
+        """Take a note, and the replies that hang on it."""
+        details = _object(note.get("details"))
+        replies = _list(details.get("replies")) or _list(details.get("directReplies"))
+        kind = _kind(note)
+        if kind == self.venue.review_name:
+            self._review(line, note)
+        elif note.get("replyto"):
+            self._other(kind)
+        for reply in map(_object, replies):
+            kind = _kind(reply)
+            if kind == self.venue.review_name:
+                self._review(line, reply)
+            else:
+                self._other(kind)
+
+    def _other(self, kind: str) -> None:
+        self.gathering.drop(METAREVIEWS if kind.endswith("Meta_Review") else _OTHER_REPLIES)
+
+    def _review(self, line: int, note: dict[str, Any]) -> None:
+        identity = note.get("id")
+        if isinstance(identity, str):
+            if identity in self.seen:
+                self.gathering.drop(_COPIES)
+                return
+            self.seen.add(identity)
+        if note.get("ddate"):
+            self.gathering.drop(DELETED)
+            return
+        signatures = _list(note.get("signatures"))
+        if not signatures or not isinstance(signatures[0], str):
+            raise FileError("a review has no signature", file=self.gathering.name, line=line, column="signatures")
+        content = _object(note.get("content"))
+        fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
+        graded = self.gathering.grades(content)
+        grades = {name: _value(value) for name, value in graded.items()}
+        self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
+        if isinstance(note.get("readers"), list):
+            parts = (*(content[name] for name in fields), *graded.values())
+            seen = all(_open(part) for part in (note, *map(_object, parts)))
+            self.told += 1
+            self.everyone += seen
+            paper = str(note.get("forum"))
+            self.open_papers[paper] = seen and self.open_papers.get(paper, True)
+
+    def _wants(self, field: str) -> bool:
+        return field in self.venue.ratings if self.venue.ratings else self.gathering.wants(field)
+
+    def extract(self, people: _People) -> Extract:
+        """The reviews, with people in the place of signatures."""
+        found = self.gathering.extract(shows=self._shows())
+        table = found.table
+        signatures: list[str] = table.columns[found.reviewer]
+        person = {signature: people.behind(signature) for signature in set(signatures)}
+        unknown = [row for row, signature in enumerate(signatures) if person[signature] is None]
+        if unknown and self.choices.ids is None:
+            raise table.error(
+                f"{len(unknown)} of {len(signatures)} reviews have anonymous signatures, which differ from paper to "
+                "paper, and nothing tells who is behind them; bring the venue's groups with their members (people=)",
+                row=unknown[0],
+                column="signatures",
+            )
+        signatures[:] = [person[signature] or signature for signature in signatures]
+        kinds = {"~" if name.startswith("~") else "@" for name in signatures if name.startswith("~") or "@" in name}
+        problems = []
+        if len(kinds) == 2:
+            problems.append(
+                "some reviewers go by a profile, others by an address: if they may be the same people, bring profiles"
+            )
+        return replace(found, problems=tuple(problems))
+
+    def _shows(self) -> list[str]:
+        if not self.told:
+            return ["the notes do not say who can read them, so the file does not show which scores are public"]
+        what = "score and the criteria" if self.choices.criteria else "score"
+        shows = [f"everyone can read the {what} of {self.everyone} of {self.told} reviews, by OpenReview's readers"]
+        if 0 < self.everyone < self.told:
+            papers = f"{sum(self.open_papers.values())} of {len(self.open_papers)} papers"
+            shows.append(
+                f"all scores of {papers} are among them; the others must be hidden ('?') in a file of public scores"
+            )
+        return shows
+
+
+def _kind(note: dict[str, Any]) -> str:
+    """What kind of note it is: the end of its invitation's name."""
+    invitations = _list(note.get("invitations"))
+    invitation = invitations[0] if invitations else note.get("invitation")
+    return invitation.rpartition("/")[2] if isinstance(invitation, str) else ""
+
+
+def _open(part: dict[str, Any]) -> bool:
+    readers = part.get("readers")
+    return readers is None or "everyone" in _list(readers)
+
+
+def _value(content: Any) -> Any:
+    """The value of a field of the content: bare in version 1 of the API, wrapped in version 2."""
+    return content.get("value") if isinstance(content, dict) else content
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,107 @@
+"""OpenReview, live: a venue's notes, groups and profiles through openreview-py, read like a dump of them.
+
+Needs the extra ``peerveil[openreview]`` and an account that may see who reviewed what.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from peerveil.errors import InputError, PeerveilError
+from peerveil.json_files import Element
+from peerveil.private.readers.openreview import from_elements
+from peerveil.private.readers.protocol import Choices, Extract
+
+#: How a venue is written where a file could stand.
+PREFIX = "openreview:"
+
+# The server answers no more at a time.
+_BATCH = 1000
+
+_MEMBERS = (
+    *("id", "members", "content", "forum", "replyto", "invitations", "invitation", "signatures", "readers", "ddate"),
+    "details",
+)
+_SERVER = "https://api2.openreview.net"
+
+
+class VenueError(PeerveilError):
+    """A venue could not be read: the server, the account or the venue's name."""
+
+
+def extract(venue: str, choices: Choices, client: Any = None) -> Extract:
+    """The reviews of a venue.
+
+    Args:
+        venue: the venue's group, such as ``"Example.org/2026/Conference"``.
+        choices: what the user said.
+        client: an OpenReview client; made from the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD`` by
+            default.
+    """
+    problem = ""
+    try:
+        client = client or _client()
+        return from_elements(_elements(venue, choices, client), f"{PREFIX}{venue}", choices)
+    except PeerveilError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the client's errors may hold names
+        problem = type(error).__name__
+    raise VenueError(f"{PREFIX}{venue} could not be read ({problem}); check its name and what your account may see")
+
+
+def _client() -> Any:
+    try:
+        from openreview.api import OpenReviewClient  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise InputError("reading a venue needs openreview-py: pip install 'peerveil[openreview]'") from None
+    account = [os.environ.get(f"OPENREVIEW_{name}") for name in ("USERNAME", "PASSWORD")]
+    if not all(account):
+        raise InputError("set OPENREVIEW_USERNAME and OPENREVIEW_PASSWORD to an account that may see reviewers")
+    return OpenReviewClient(baseurl=_SERVER, username=account[0], password=account[1])
+
+
+def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
+    """What a dump of the venue would hold, groups first."""
+    group = _plain(client.get_group(venue))
+    content = group.get("content") or {}
+    submission = _named(content, "submission_name", "Submission")
+    yield Element(1, "groups", group)
+    groups = [_plain(g) for g in client.get_all_groups(prefix=f"{venue}/{submission}", domain=venue)]
+    behind = [g for g in groups if "/Reviewer_" in str(g.get("id")) and g.get("members")]
+    members = sorted({str(g["members"][0]) for g in behind})
+    for profile in _profiles(client, members):
+        yield Element(1, "profiles", profile)
+    for g in behind:
+        yield Element(1, "groups", g)
+    notes: Iterable[Any] = client.get_all_notes(invitation=f"{venue}/-/{submission}", details="replies")
+    for number, note in enumerate(notes, 1):
+        yield Element(number, "notes", _plain(note))
+
+
+def _profiles(client: Any, members: list[str]) -> Iterator[dict[str, Any]]:
+    """The profiles of the members that have one, each with the names and addresses that were asked for."""
+    ids = [member for member in members if member.startswith("~")]
+    addresses = [member for member in members if not member.startswith("~")]
+    for start in range(0, len(ids), _BATCH):
+        for profile in client.search_profiles(ids=ids[start : start + _BATCH]):
+            yield {"id": profile.id, "content": {"names": (profile.content or {}).get("names", [])}}
+    for start in range(0, len(addresses), _BATCH):
+        found = client.search_profiles(confirmedEmails=addresses[start : start + _BATCH])
+        for member, profile in found.items():
+            yield {"id": profile.id, "content": {"emails": [member]}}
+
+
+def _named(content: dict[str, Any], key: str, usual: str) -> str:
+    field = content.get(key)
+    value = field.get("value") if isinstance(field, dict) else field
+    return value if isinstance(value, str) else usual
+
+
+def _plain(thing: Any) -> dict[str, Any]:
+    """A note or group as an object; its details, which hold the replies, too."""
+    if isinstance(thing, dict):
+        return thing
+    plain = {name: getattr(thing, name) for name in _MEMBERS if hasattr(thing, name)}
+    return {name: value for name, value in plain.items() if value is not None}

@@ -1,0 +1,84 @@
+"""Packed files: what is packed is read, what swells or is damaged is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import peerveil as pv
+from peerveil.unpacking import MOST_GROWTH
+
+TEXT = b"paper,reviewer,score\np,ann,3\np,bob,4\nq,ann,5\n"
+
+
+def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(TEXT),
+        zipped({"reviews.csv": TEXT}),
+        zipped({"any.txt": TEXT}, zipfile.ZIP_STORED),
+        zipped({"a/": b"", "a/review.csv": TEXT, "a/paper.csv": b"x\n1\n", "__MACOSX/a/review.csv": b"x"}),
+    ],
+    ids=["gzip", "zip", "stored", "one of several"],
+)
+def test_packed_files_are_read(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(data)
+    assert pv.read(tmp_path / "packed").score.tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+@pytest.mark.parametrize("beginning", [b"", b"[", b"paper,reviewer,score\n"], ids=["bare", "json", "csv"])
+def test_bombs_are_refused_before_they_go_off(kind: str, beginning: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    bomb = beginning + b"0" * (MOST_GROWTH + 50) * 2**17
+    path.write_bytes(gzip.compress(bomb) if kind == "gzip" else zipped({"review.csv": bomb}))
+    tracemalloc.start()
+    with pytest.raises(pv.FileError, match=r"grows more than .* unpack it yourself") as caught:
+        pv.read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert str(caught.value).startswith(str(path))
+    assert peak < 2**21 + 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(TEXT)[:-9], "is damaged"),
+        (gzip.compress(TEXT)[:20] + b"xxxx" + gzip.compress(TEXT)[24:], "is damaged"),
+        (zipped({"review.csv": TEXT})[:60], "is damaged"),
+        (zipped({"review.csv": TEXT}, zipfile.ZIP_LZMA), "is packed in an unusual way"),
+        (zipped({"a.csv": TEXT, "b.csv": TEXT}), "holds 2 files, none of them review.csv"),
+        (zipped({}), "holds 0 files"),
+        (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "is an Excel workbook"),
+    ],
+    ids=["short gzip", "spoilt gzip", "short zip", "lzma", "two files", "no files", "Excel"],
+)
+def test_packed_files_that_cannot_be_read(data: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(data)
+    with pytest.raises(pv.FileError, match=message) as caught:
+        pv.read(tmp_path / "packed")
+    assert caught.value.__context__ is None
+
+
+def test_locked_files_are_told(tmp_path: Path) -> None:
+    data = bytearray(zipped({"review.csv": TEXT}))
+    directory = data.index(b"PK\x01\x02")
+    data[6] |= 1
+    data[directory + 8] |= 1
+    (tmp_path / "packed").write_bytes(bytes(data))
+    with pytest.raises(pv.FileError, match="locked with a password"):
+        pv.read(tmp_path / "packed")
