@@ -32,7 +32,7 @@ def published(release: pv.Release, folder: Path) -> dict[str, bytes]:
 
 
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
     case: Case, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -66,7 +66,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
 
 
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(
     pair: tuple[Case, list[list[bool]]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
