@@ -25,7 +25,7 @@ CORRELATIONS = np.array([-0.8, -0.5, -0.25, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0
 
 #: Before anything is seen, correlations are thought to be half-normal with this deviation; and, with this chance,
 #: negative: means that differ less than by random dealing.
-TYPICAL, NARROWER = 0.8, 0.05
+TYPICAL, NARROWER = 0.65, 0.05
 
 #: How far the truth may be from the draws, as a multiple of the deviation of the means; and how likely that is.
 DISCREPANCIES = {0.0: 0.85, 0.03: 0.08, 0.1: 0.04, 0.3: 0.02, 1.0: 0.01}
