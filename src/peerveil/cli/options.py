@@ -146,7 +146,7 @@ _NAMES = (
     *("symbols", "person", "ids", "people", "review_name"),
 )
 _SUBJECT = re.compile(
-    r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|experiment|methods) must be"
+    r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be"
 )
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
