@@ -145,9 +145,7 @@ _NAMES = (
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
     *("symbols", "person", "ids", "people", "review_name"),
 )
-_SUBJECT = re.compile(
-    r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be"
-)
+_SUBJECT = re.compile(r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be")
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
