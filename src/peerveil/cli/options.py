@@ -64,6 +64,7 @@ NoiseBound = Annotated[
     float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
+Cluster = Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console, Group
@@ -11,12 +16,50 @@ from rich.table import Table
 from rich.text import Text
 
 from peerveil.bundle import Release
+from peerveil.cli.options import spell
+from peerveil.cli.working import after_writing
 from peerveil.guarantee import NOT_PROTECTED
 from peerveil.record import Floats
 
 # What is shown is data, with any brackets and colons it has: never markup.
 out = Console(markup=False, emoji=False, highlight=False)
 err = Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+
+def print_json(document: object) -> None:
+    """A document for machines; in ASCII, so that every stdout can carry it whole."""
+    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+@contextmanager
+def telling_warnings() -> Iterator[None]:
+    """Warnings of the library, a line each on stderr."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        yield
+    for warning in told:
+        err.print(f"peerveil: warning: {spell(str(warning.message))}", soft_wrap=True)
+
+
+def report_release(made: Release, output: str, *, as_json: bool) -> None:
+    """Say what was released and where it is."""
+    with after_writing(output):
+        if as_json:
+            print_json(
+                {
+                    "folder": output,
+                    "quantity": made.quantity,
+                    "reviewers": made.reviewers,
+                    "guarantee": made.guarantee.summary,
+                    "estimator": made.estimator,
+                    "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
+                    "notes": list(made.notes),
+                }
+            )
+        else:
+            out.print(release_panel(made))
+            out.print(f"Written: {Path(output) / 'release.json'}, {Path(output) / 'release.csv'}", soft_wrap=True)
+
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 

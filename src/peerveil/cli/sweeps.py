@@ -1,4 +1,4 @@
-"""`peerveil simulate`: sweeps that can be interrupted, as data and pictures."""
+"""Sweeps of simulations that can be interrupted, as data and pictures."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,13 +63,13 @@ def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) 
 @app.command(epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
 def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
     """Show every charge, the oldest first."""
-    from peerveil.cli.show import out, rows_table
+    from peerveil.cli.show import out, print_json, rows_table
     from peerveil.private.ledger import Ledger
 
     ledger = Ledger(place)
     entries = ledger.history(dataset and ledger.dataset(dataset))
     if as_json:
-        _print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
+        print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
     rows = [(e.charged, e.dataset, e.unit, _cost(e.spend), e.quantity, _noise(e.mechanism), e.release) for e in entries]
     out.print(rows_table(("charged (UTC)", "data set", "unit", "cost", "quantity", "noise"), rows))
@@ -89,11 +87,11 @@ def _noise(described: dict[str, object]) -> str:
 
 
 def _show(accounts: list[Account], *, as_json: bool) -> None:
-    from peerveil.cli.show import out, rows_table
+    from peerveil.cli.show import out, print_json, rows_table
     from peerveil.guarantee import downward, upward
 
     if as_json:
-        _print_json([_account_facts(account) for account in accounts])
+        print_json([_account_facts(account) for account in accounts])
         return
     rows = []
     for account in accounts:
@@ -132,7 +130,3 @@ def _account_facts(account: Account) -> dict[str, object]:
 def _spend_facts(spend: Spend) -> dict[str, float | None]:
     facts = spend._asdict()
     return facts | {"omega": None if math.isinf(spend.omega) else spend.omega}  # JSON has no infinity
-
-
-def _print_json(document: list[dict[str, object]]) -> None:
-    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")

@@ -1,0 +1,77 @@
+"""`peerveil refine`: a noisy vector that someone published, sharpened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
+from peerveil.cli.working import working
+from peerveil.errors import InputError
+
+if TYPE_CHECKING:
+    from peerveil.bundle import Release
+    from peerveil.mechanisms import Mechanism
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+@grouped
+def refine(
+    noisy: Annotated[str, typer.Argument(help="The noisy vector: one number a line, a column 'noisy', or JSON.")],
+    *,
+    public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
+    output: opt.Output,
+    quantity: Annotated[
+        str | None,
+        typer.Option(
+            help="ratings (the default) | miscalibration | normalized | subjectivity; a release.json says it itself."
+        ),
+    ] = None,
+    mechanism: opt.MechanismName = "laplace",
+    noise_scale: Annotated[
+        float | None, typer.Option(help="Scale of its noise, where known.", rich_help_panel="Noise")
+    ] = None,
+    noise_bound: opt.NoiseBound = None,
+    words: Annotated[str | None, typer.Option(help="How it was made private, in its source's words.")] = None,
+    region: opt.Region = "tight",
+    estimator: opt.Estimator = None,
+    loads: LoadsOptions,
+    scores: PublicOptions,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Sharpen a noisy vector that someone published: never less accurate, and as private."""
+    from peerveil.bundle import FILES, Release
+    from peerveil.cli.show import report_release
+    from peerveil.files import staged_folder
+    from peerveil.mechanisms import External
+    from peerveil.noisy_files import read_noisy
+    from peerveil.refinement import refine as sharpen
+
+    if words is not None and noise_scale is not None:
+        raise InputError("give --words or --noise-scale, not both")
+    noise: Mechanism | None = None
+    if noise_scale is not None:
+        noise = opt.parse_mechanism(mechanism, scale=noise_scale, bound=noise_bound)
+    elif words is not None:
+        noise = External(words=words)
+    with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading") as step:
+        source = read_noisy(noisy)
+        if isinstance(source, Release):
+            quantity = _same_quantity(source, quantity)
+            if noise is not None:
+                raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
+        weights = scores.weights(public, loads, quantity or "ratings")
+        step("Bounding the truth from public data, estimating")
+        made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
+        made.write_into(stage)
+    report_release(made, output, as_json=as_json)
+
+
+def _same_quantity(release: Release, asked: str | None) -> str:
+    if asked not in (None, release.quantity):
+        raise InputError(f"--quantity is {asked}, but the release is of {release.quantity}; leave it out")
+    return release.quantity

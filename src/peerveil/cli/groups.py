@@ -1,0 +1,176 @@
+"""Options that several commands share, gathered: a command takes a group as one argument."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from peerveil.cli import options as opt
+from peerveil.errors import InputError
+
+if TYPE_CHECKING:
+    from peerveil.mechanisms import OwnMechanism
+    from peerveil.private.reviews import Reviews
+    from peerveil.record import PublicRecord
+    from peerveil.weights import PublicWeights
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose arguments of a group's type become the group's options."""
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters.values()
+    groups = {name: hint for name, hint in hints.items() if getattr(hint, "is_option_group", False)}
+    shown: list[inspect.Parameter] = []
+    for parameter in own:
+        if parameter.name in groups:
+            shown += _options(groups[parameter.name])
+        else:
+            shown.append(parameter.replace(annotation=hints[parameter.name]))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        gathered = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**gathered, **given)
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return run
+
+
+def _options(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+class OptionGroup:
+    """A frozen dataclass of options."""
+
+    is_option_group = True
+
+
+@dataclass(frozen=True)
+class NoiseOptions(OptionGroup):
+    """Which noise, by its budget or by itself."""
+
+    mechanism: opt.MechanismName = "laplace"
+    epsilon: opt.Epsilon = None
+    delta: opt.Delta = None
+    rho: opt.Rho = None
+    omega: opt.Omega = None
+    noise_scale: opt.NoiseScale = None
+    noise_bound: opt.NoiseBound = None
+
+    def chosen(self) -> OwnMechanism:
+        """The mechanism."""
+        if self.epsilon is self.rho is self.noise_scale is None:
+            raise InputError(
+                "give a budget with --epsilon (1 is a common choice) or --rho, or the noise itself with --noise-scale"
+            )
+        return opt.parse_mechanism(
+            self.mechanism,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            omega=self.omega,
+            scale=self.noise_scale,
+            bound=self.noise_bound,
+        )
+
+
+@dataclass(frozen=True)
+class ReadingOptions(OptionGroup):
+    """How to read a file of reviews."""
+
+    score_scale: opt.ScoreScale = None
+    format: opt.Format = None
+    paper: opt.PaperColumn = None
+    reviewer: opt.ReviewerColumn = None
+    score: opt.ScoreColumn = None
+    criteria: opt.CriteriaColumns = None
+    missing_criteria: opt.MissingCriteria = "refuse"
+    symbols: opt.Symbols = None
+    person: opt.Person = None
+    ids: opt.Ids = None
+    people: opt.People = None
+    review_name: opt.ReviewName = None
+    mapping: opt.Mapping = None
+
+    def said(self) -> dict[str, Any]:
+        """What a reader is told, but for what to do about missing criteria and the mapping."""
+        same = ("format", "paper", "reviewer", "score", "symbols", "person", "ids", "people", "review_name")
+        parsed = {"scale": opt.parse_scale(self.score_scale), "criteria": opt.parse_criteria(self.criteria)}
+        return parsed | {name: getattr(self, name) for name in same}
+
+    def reviews(self, file: str) -> Reviews:
+        """The reviews of a file."""
+        from peerveil.private.readers import read
+
+        gaps = opt.parse_missing(self.missing_criteria)
+        return read(file, mapping=self.mapping, missing_criteria=gaps, **self.said())
+
+
+@dataclass(frozen=True)
+class LoadsOptions(OptionGroup):
+    """What is public about loads."""
+
+    load: opt.Load = None
+    loads: opt.Loads = None
+    reviewers: opt.Reviewers = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is said."""
+        return any(option is not None for option in (self.load, self.loads, self.reviewers))
+
+    def stated(self) -> dict[str, Any]:
+        """As the library takes it."""
+        return {"load": self.load, "loads": opt.parse_loads(self.loads), "reviewers": self.reviewers}
+
+
+@dataclass(frozen=True)
+class PublicOptions(OptionGroup):
+    """How to read a file of public scores, and what to weigh in it."""
+
+    lone: opt.Lone = "refuse"
+    score_scale: opt.ScoreScale = None
+    paper: opt.PaperColumn = None
+    ratings: opt.RatingsColumn = None
+    criteria: opt.CriteriaColumns = None
+    missing_criteria: opt.MissingCriteria = "refuse"
+
+    def record(self, file: str, loads: LoadsOptions) -> PublicRecord:
+        """The record of a file."""
+        from peerveil.public_files import read_public
+
+        return read_public(
+            file,
+            **loads.stated(),
+            scale=opt.parse_scale(self.score_scale),
+            paper=self.paper,
+            ratings=self.ratings,
+            criteria=opt.parse_criteria(self.criteria),
+            missing_criteria=opt.parse_missing(self.missing_criteria),
+        )
+
+    def weights(self, file: str, loads: LoadsOptions, quantity: str) -> PublicWeights:
+        """The public weights of a file's reviews."""
+        from peerveil.weights import weigh
+
+        lone = opt.parse_lone(self.lone)
+        return weigh(self.record(file, loads), quantity, lone=lone)
