@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from peerveil.laws import Law
 from peerveil.mechanisms import External, Mechanism, mechanism_from
 from peerveil.posterior import EntryNoise
 from peerveil.projection import check_vector
+from peerveil.record import Floats
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.version import software
@@ -128,6 +130,40 @@ def assemble(
         created=datetime.now(UTC).replace(microsecond=0),
         software=software(),
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Perturbed:
+    """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private.
+
+    Attributes:
+        noisy: the noisy vector.
+        weights: the public weights it belongs to.
+        mechanism: the mechanism, with its noise stated.
+        guarantee: the claim.
+        public: what was stated to be public.
+        notes: what readers of the release should know.
+    """
+
+    noisy: Floats
+    weights: PublicWeights
+    mechanism: Mechanism
+    guarantee: Guarantee
+    public: str
+    notes: tuple[str, ...]
+
+    def refined(self, bounds: Region, estimator: str | None) -> Release:
+        """What is published of it, with a region of its weights."""
+        return assemble(
+            self.noisy,
+            self.weights,
+            mechanism=self.mechanism,
+            guarantee=self.guarantee,
+            public=self.public,
+            bounds=bounds,
+            estimator=estimator,
+            notes=self.notes,
+        )
 
 
 def law_of(described: dict[str, Any]) -> Law | None:

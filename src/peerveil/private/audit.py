@@ -21,7 +21,7 @@ from peerveil.errors import InputError
 from peerveil.guarantee import DELTA, Guarantee, Unit, check_unit
 from peerveil.laws import Law
 from peerveil.mechanisms import OwnMechanism, mechanism_from
-from peerveil.private.release import perturb
+from peerveil.private.release import prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.truth import true_vector
 from peerveil.record import Floats
@@ -202,15 +202,14 @@ def _release_often(task: _Task, _: np.random.SeedSequence) -> tuple[Floats, tupl
     Returns the noisy vectors, the claim and the mechanism. Seeds are of no use: noise is real.
     """
     made = [
-        perturb(
+        prepare_release(
             task.reviews,
             public=task.public,
             quantity="ratings",
             mechanism=task.mechanism,
             unit=task.unit,
-            region="baseline",  # it has no part in the noise
             accept_float_noise=True,
-        )
+        ).draw()
         for _ in range(task.draws)
     ]
     return np.stack([one.noisy for one in made]), (made[0].guarantee, made[0].mechanism.describe())

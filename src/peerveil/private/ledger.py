@@ -12,19 +12,19 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from peerveil.budget import TOLERANCE, Budget, Spend
 from peerveil.errors import BudgetError, InputError, LedgerError
 from peerveil.guarantee import Guarantee, Unit, check_unit, downward
 from peerveil.mechanisms import Mechanism
+from peerveil.private.database import engine, ledger_url, lock_all, shown, transaction, translated
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.version import software
 
@@ -61,6 +61,7 @@ _CHARGES = sa.Table(
     sa.Column("software", sa.Text, nullable=False),
     sa.Column("key", sa.Text),
     sa.Column("digest", sa.Text),
+    sa.UniqueConstraint("budget", "release"),
 )
 
 
@@ -121,16 +122,6 @@ class Entry:
     software: str
 
 
-#: What addresses may begin with, and the driver it means.
-_DRIVERS = {
-    "sqlite": "sqlite",
-    "sqlite+pysqlite": "sqlite",
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "postgresql+psycopg": "postgresql+psycopg",
-}
-
-
 class Ledger:
     """A ledger in an SQLite file, or in a PostgreSQL database by its address.
 
@@ -155,10 +146,10 @@ class Ledger:
 
     def __init__(self, place: str) -> None:
         url = ledger_url(place)
-        self.name = _shown(url)
+        self.name = shown(url)
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
             raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
-        self._engine = _engine(url)
+        self._engine = engine(url)
         with self._using() as connection:
             if not sa.inspect(connection).has_table(_ABOUT.name):
                 raise LedgerError(f"{self.name} holds no ledger; make one with `peerveil ledger open`")
@@ -170,9 +161,9 @@ class Ledger:
     def create(cls, place: str) -> Ledger:
         """The ledger at a place, made if there is none."""
         url = ledger_url(place)
-        engine = _engine(url)
-        with _translated(_shown(url)), _transaction(engine, write=True) as connection:
-            _lock_all(connection)
+        database = engine(url)
+        with translated(shown(url)), transaction(database, write=True) as connection:
+            lock_all(connection)
             if not sa.inspect(connection).has_table(_ABOUT.name):
                 _METADATA.create_all(connection)
                 connection.execute(_ABOUT.insert().values(schema_version=_SCHEMA))
@@ -198,7 +189,7 @@ class Ledger:
         dataset = check_dataset(dataset)
         row = asdict(budget) | {"dataset": dataset, "unit": check_unit(unit), "omega": _finite(budget.omega)}
         with self._using(write=True) as connection:
-            _lock_all(connection)
+            lock_all(connection)
             same = (_BUDGETS.c.dataset == dataset) & (_BUDGETS.c.unit == unit)
             if connection.execute(sa.select(_BUDGETS.c.id).where(same)).first():
                 raise BudgetError(
@@ -263,6 +254,7 @@ class Ledger:
         unit: str,
         mechanism: Mechanism,
         fingerprint: Fingerprint | None = None,
+        release: str | None = None,
     ) -> Charge:
         """Charge a release to every budget of a data set, or to none.
 
@@ -273,16 +265,20 @@ class Ledger:
             unit: the unit that the release states.
             mechanism: the mechanism, with its noise.
             fingerprint: of the private data, to notice that it changed.
+            release: the number of the release, where it has one before it is charged; it is charged once only.
 
         Raises:
-            BudgetError: if a budget would be overspent or the claim does not fit it; then nothing is charged.
+            BudgetError: if a budget would be overspent, the claim does not fit it, or the release was charged before;
+                then nothing is charged.
         """
-        release = secrets.token_hex(8)
+        release = new_release_number() if release is None else release
         with self._using(write=True) as connection:
             found = _accounts(connection, dataset, lock=True)
             if not found:
                 raise InputError(f"{dataset!r} has no budget in the ledger at {self.name}")
             keys = [key for key, _ in found]
+            if connection.execute(sa.select(_CHARGES.c.id).where(_CHARGES.c.release == release)).first():
+                raise BudgetError(f"release {release} was charged before, and is charged once only")
             changed = fingerprint is not None and _changed(connection, keys, fingerprint)
             others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
             for key, account in found:
@@ -309,10 +305,15 @@ class Ledger:
                 )
         return Charge(release=release, dataset=dataset, data_changed=changed, also_as=others)
 
+    def charged(self, release: str) -> bool:
+        """Whether a release was charged."""
+        with self._using() as connection:
+            return connection.execute(sa.select(_CHARGES.c.id).where(_CHARGES.c.release == release)).first() is not None
+
     @contextmanager
     def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
         """A connection in one transaction, committed at the end; what the database complains of is a LedgerError."""
-        with _translated(self.name), _transaction(self._engine, write=write) as connection:
+        with translated(self.name), transaction(self._engine, write=write) as connection:
             yield connection
 
 
@@ -332,88 +333,21 @@ class Charge:
     data_changed: bool
     also_as: tuple[str, ...] = ()
 
-
-def ledger_url(place: str) -> sa.URL:
-    """The address of a ledger: a file's path, or a database's.
-
-    >>> ledger_url("budgets.db").render_as_string()
-    'sqlite:///budgets.db'
-    >>> ledger_url("postgresql://localhost/budgets").render_as_string()
-    'postgresql+psycopg://localhost/budgets'
-    """
-    if not place.strip():
-        raise InputError("ledger must be a file or the address of a database, got nothing")
-    if "://" not in place:
-        if "password=" in place or "host=" in place:
-            raise InputError("ledger must be a file or an address such as postgresql://user@host/name")
-        return sa.URL.create("sqlite", database=str(Path(place).expanduser()))
-    url = None
-    with suppress(SQLAlchemyError, ValueError):  # the error would hold a password
-        url = sa.make_url(place)
-    if url is None or url.drivername not in _DRIVERS or (url.query and url.drivername.startswith("sqlite")):
-        raise InputError("ledger must be a file, or an address that begins with sqlite:/// or postgresql://")
-    return url.set(drivername=_DRIVERS[url.drivername])
-
-
-def _shown(url: sa.URL) -> str:
-    """A ledger's place for messages, without user, password and options."""
-    if url.get_backend_name() == "sqlite":
-        return url.database or "a passing SQLite database"
-    return f"postgresql://{url.host or ''}/{url.database or ''}"
-
-
-def _engine(url: sa.URL) -> sa.Engine:
-    problem = ""
-    try:
-        if url.get_backend_name() == "sqlite":
-            engine = sa.create_engine(url, connect_args={"timeout": 60}, poolclass=sa.pool.NullPool)
-            sa.event.listen(engine, "connect", _sqlite_connected)
-            sa.event.listen(engine, "begin", _sqlite_begun)
-            return engine
-        # Reading after the lock must see what others committed before it, whatever the server's default is.
-        return sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="READ COMMITTED")
-    except ModuleNotFoundError:
-        problem = "PostgreSQL needs the package psycopg: pip install 'peerveil[postgres]'"
-    raise LedgerError(problem)
-
-
-@contextmanager
-def _transaction(engine: sa.Engine, *, write: bool) -> Iterator[sa.Connection]:
-    with engine.connect().execution_options(peerveil_write=write) as connection, connection.begin():
-        if write and connection.dialect.name == "postgresql":
-            connection.execute(sa.text("SET LOCAL synchronous_commit TO on"))
-        yield connection
-
-
-def _sqlite_connected(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
-    connection.execute("PRAGMA synchronous=EXTRA")
-    connection.execute("PRAGMA foreign_keys=ON")
-
-
-def _sqlite_begun(connection: sa.Connection) -> None:
-    # Who writes takes the right to at once: two that have read the same sum must not both add to it.
-    write = connection.get_execution_options().get("peerveil_write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-
-def _lock_all(connection: sa.Connection) -> None:
-    """Let no two make tables or budgets at once."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7062310554)"))
-
-
-@contextmanager
-def _translated(name: str) -> Iterator[None]:
-    problem = None
-    try:
-        yield
-    except DBAPIError as error:
-        problem = next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
-    except SQLAlchemyError as error:
-        problem = type(error).__name__
-    if problem is not None:
-        raise LedgerError(f"the ledger at {name} cannot be used ({problem}); nothing was released")
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever releases should know."""
+        remarks = []
+        if self.data_changed:
+            remarks.append(
+                f"the reviews differ from those last released as {self.dataset!r}; if they are of another conference, "
+                "they were charged to the wrong budget"
+            )
+        if self.also_as:
+            remarks.append(
+                f"the same reviews were released as {', '.join(map(repr, self.also_as))} before; both budgets are "
+                "spent on the same reviewers, and neither counts the other's"
+            )
+        return tuple(remarks)
 
 
 def _accounts(connection: sa.Connection, dataset: str | None, *, lock: bool = False) -> list[tuple[int, Account]]:
@@ -473,6 +407,11 @@ def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -
         .where(_CHARGES.c.digest == new.digest, _CHARGES.c.key == new.key, _CHARGES.c.budget.not_in(keys))
     )
     return tuple(sorted(set(connection.execute(query).scalars())))
+
+
+def new_release_number() -> str:
+    """A number that no other release has."""
+    return secrets.token_hex(8)
 
 
 def check_dataset(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
@@ -15,8 +15,8 @@ from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import Floats, PublicRecord
-from peerveil.refinement import assemble
-from peerveil.regions import Region, check_region
+from peerveil.refinement import Perturbed
+from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
 from peerveil.weights import PublicWeights, weigh
@@ -64,65 +64,102 @@ def release(
     >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
     True
     """
-    made = perturb(
+    check_region(region)
+    check_estimator(estimator)
+    ready = prepare_release(
         reviews,
         public=public,
         quantity=quantity,
         mechanism=mechanism,
         unit=unit,
-        region=region,
         lone=lone,
         name=name,
-        ledger=ledger,
-        dataset=dataset,
         accept_float_noise=accept_float_noise,
-        estimator=estimator,
     )
-    return made.refined(estimator)
+    if dataset is not None and ledger is None:
+        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
+    if ledger is not None:
+        ready.charge(ledger, dataset)
+    return ready.draw().refined(bounds, estimator)
+
+
+class LedgerWarning(UserWarning):
+    """Something about the ledger that does not stop a release, but that its chair should know."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Perturbed:
-    """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private."""
+class Ready:
+    """A release for which all was checked that can be, before budget is spent and noise is drawn.
 
-    noisy: Floats
+    Attributes:
+        weights: the public weights.
+        noise: what will be drawn, with its claim.
+        public: what was stated to be public.
+        notes: what readers of the release should know.
+    """
+
     weights: PublicWeights
-    bounds: Region
-    mechanism: OwnMechanism
-    guarantee: Guarantee
+    noise: Prepared
     public: str
     notes: tuple[str, ...]
+    _reviews: Reviews = field(repr=False)
+    _truth: Floats = field(repr=False)
 
-    def refined(self, estimator: str) -> Release:
-        """What is published of it."""
-        return assemble(
-            self.noisy,
-            self.weights,
-            mechanism=self.mechanism,
-            guarantee=self.guarantee,
+    def charge(self, ledger: str, dataset: str | None, *, release: str | None = None) -> None:
+        """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
+
+        Args:
+            ledger: the ledger, a file or a database's address.
+            dataset: the name of the data set; may be left out if the ledger has one only.
+            release: the number of the release, where it has one already.
+        """
+        from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
+        from peerveil.private.ledger import Ledger  # noqa: PLC0415
+
+        def claim_for(unit: Unit) -> Guarantee:
+            if unit == self.noise.guarantee.unit:
+                return self.noise.guarantee
+            return self.noise.mechanism.guarantee(sensitivity(self.weights, unit), unit)
+
+        book = Ledger(ledger)
+        assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+        charge = book.charge(
+            book.dataset(dataset),
+            claim_for,
+            quantity=self.weights.quantity,
+            unit=self.noise.guarantee.unit,
+            mechanism=self.noise.mechanism,
+            fingerprint=fingerprint(self._reviews),
+            release=release,
+        )
+        for remark in charge.remarks:
+            warnings.warn(remark, LedgerWarning, stacklevel=3)
+
+    def draw(self) -> Perturbed:
+        """The noisy vector. Nothing private is left in what is returned."""
+        return Perturbed(
+            noisy=self.noise.draw(self._truth),
+            weights=self.weights,
+            mechanism=self.noise.mechanism,
+            guarantee=self.noise.guarantee,
             public=self.public,
-            bounds=self.bounds,
-            estimator=estimator,
             notes=self.notes,
         )
 
 
-def perturb(
+def prepare_release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None,
     quantity: Quantity,
     mechanism: OwnMechanism,
     unit: str,
-    region: str,
     lone: Lone = "refuse",
     name: str | None = None,
-    ledger: str | None = None,
-    dataset: str | None = None,
     accept_float_noise: bool = False,
-    estimator: str = "safe",
-) -> Perturbed:
-    """The private part of a release: check everything, charge the ledger, draw the noise. Arguments as in a release."""
+) -> Ready:
+    """Check everything and settle the noise, without spending or drawing any. Arguments as in a release."""
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
     if not isinstance(mechanism, tuple(OWN.values())):
@@ -135,28 +172,19 @@ def perturb(
             "sinh-normal noise is drawn in floating point, so the last digits of what is published may reveal more "
             "than the claim says; use Gaussian noise, or accept that (accept_float_noise=True)"
         )
-    if dataset is not None and ledger is None:
-        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
     protected = check_unit(unit)
-    check_region(region)
-    check_estimator(estimator)
     if reviews.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
-    bounds = make_region(weights, region)  # what can fail must fail before budget is spent and noise is drawn
     noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
-    truth = noise.checked(true_vector(reviews, quantity, record=record, lone=lone))
-    if ledger is not None:
-        _charge(ledger, dataset, reviews, weights, noise)
-    return Perturbed(
-        noisy=noise.draw(truth),
+    return Ready(
         weights=weights,
-        bounds=bounds,
-        mechanism=noise.mechanism,
-        guarantee=noise.guarantee,
+        noise=noise,
         public=_public_words(public, record),
         notes=record.notes,
+        _reviews=reviews,
+        _truth=noise.checked(true_vector(reviews, quantity, record=record, lone=lone)),
     )
 
 
@@ -168,43 +196,3 @@ def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
     if public == "all":
         return f"all scores{criteria}, and load counts"
     return f"a public record: scores{criteria} as far as it shows them, loads as declared"
-
-
-class LedgerWarning(UserWarning):
-    """Something about the ledger that does not stop a release, but that its chair should know."""
-
-
-def _charge(ledger: str, dataset: str | None, reviews: Reviews, weights: PublicWeights, noise: Prepared) -> None:
-    """Charge the release to the budgets of its data set; a claim for another unit is computed from the noise."""
-    from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
-    from peerveil.private.ledger import Ledger  # noqa: PLC0415
-
-    def claim_for(unit: Unit) -> Guarantee:
-        if unit == noise.guarantee.unit:
-            return noise.guarantee
-        return noise.mechanism.guarantee(sensitivity(weights, unit), unit)
-
-    book = Ledger(ledger)
-    assert noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-    charge = book.charge(
-        book.dataset(dataset),
-        claim_for,
-        quantity=weights.quantity,
-        unit=noise.guarantee.unit,
-        mechanism=noise.mechanism,
-        fingerprint=fingerprint(reviews),
-    )
-    if charge.data_changed:
-        warnings.warn(
-            f"the reviews differ from those last released as {charge.dataset!r}; if they are of another conference, "
-            "they were charged to the wrong budget",
-            LedgerWarning,
-            stacklevel=4,
-        )
-    if charge.also_as:
-        warnings.warn(
-            f"the same reviews were released as {', '.join(map(repr, charge.also_as))} before; both budgets are spent "
-            "on the same reviewers, and neither counts the other's",
-            LedgerWarning,
-            stacklevel=4,
-        )
