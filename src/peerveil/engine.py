@@ -10,11 +10,12 @@ import hashlib
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,21 +75,60 @@ def run(
     todo = [place for place in range(len(tasks)) if place not in results]
     if results:
         tell(len(results), len(tasks))
-    calls = ((place, tasks[place], np.random.SeedSequence(seed, spawn_key=(place,))) for place in todo)
-    finished: Iterator[tuple[int, Result]]
-    call = partial(_on_one_thread, function)
-    if executor is None and (cores == 1 or len(todo) <= 1):
-        finished = ((place, call(task, seeds)) for place, task, seeds in calls)
-    elif executor is not None:
-        finished = _handed_out(call, calls, lambda: executor)
-    else:
-        finished = _in_processes(call, calls, min(cores, len(todo)))
+    waiting = ((place, tasks[place]) for place in todo)
+    finished = _finished(function, waiting, seed=seed, workers=min(cores, len(todo)), executor=executor)
     for place, result in finished:
         if store is not None:
             store.save(place, tasks[place], result)
         results[place] = result
         tell(len(results), len(tasks))
     return [results[place] for place in range(len(tasks))]
+
+
+def stream(
+    function: Callable[[Task, np.random.SeedSequence], Result],
+    tasks: Iterable[Task],
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+) -> Iterator[tuple[Task, Result]]:
+    """Run a function on tasks that are made one by one, and yield each with its result, as they finish.
+
+    Tasks are taken only as fast as they are worked on, some ahead. Arguments as in :func:`run`.
+
+    >>> def double(number, seeds):
+    ...     return 2 * number
+    >>> sorted(stream(double, range(3), workers=1))
+    [(0, 0), (1, 2), (2, 4)]
+    """
+    given: dict[int, Task] = {}
+
+    def waiting() -> Iterator[tuple[int, Task]]:
+        for place, task in enumerate(tasks):
+            given[place] = task
+            yield place, task
+
+    for place, result in _finished(function, waiting(), seed=seed, workers=cores_for(workers), executor=executor):
+        yield given.pop(place), result
+
+
+def _finished(
+    function: Callable[[Task, np.random.SeedSequence], Result],
+    waiting: Iterator[tuple[int, Task]],
+    *,
+    seed: int,
+    workers: int,
+    executor: Executor | None,
+) -> Iterator[tuple[int, Result]]:
+    """The results of tasks with their places, as they finish."""
+    calls = ((place, task, np.random.SeedSequence(seed, spawn_key=(place,))) for place, task in waiting)
+    call = partial(_on_one_thread, function)
+    if executor is not None:
+        return _handed_out(call, calls, executor, {})
+    if workers <= 1:
+        return ((place, call(task, seeds)) for place, task, seeds in calls)
+    return _in_processes(call, calls, workers)
 
 
 def cores_for(workers: int | None) -> int:
@@ -141,51 +181,68 @@ def _on_one_thread(
         return function(task, seeds)
 
 
-Calls = Iterator[tuple[int, Task, np.random.SeedSequence]]
+#: A task with its place and its seeds.
+Call = tuple[int, Task, np.random.SeedSequence]
+Calls = Iterator[Call[Task]]
 
 
 def _handed_out(
     function: Callable[[Task, np.random.SeedSequence], Result],
     calls: Calls[Task],
-    pool: Callable[[], Executor],
+    pool: Executor,
+    running: dict[Future[Result], Call[Task]],
 ) -> Iterator[tuple[int, Result]]:
-    """Hand tasks to an executor, some ahead of the results, and yield these as they come."""
-    running: dict[Future[Result], int] = {}
+    """Hand tasks to an executor, some ahead of the results, and yield these as they come.
+
+    What runs when it fails is left in ``running``.
+    """
     try:
         while True:
             while len(running) < _AHEAD and (call := next(calls, None)) is not None:
-                place, task, seeds = call
-                running[pool().submit(function, task, seeds)] = place
+                running[_submitted(function, call, pool)] = call
             if not running:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                place = running.pop(future)
-                yield place, future.result()
+                result = future.result()
+                place, _, _ = running.pop(future)
+                yield place, result
     finally:
         for future in running:
             future.cancel()
+
+
+def _submitted(
+    function: Callable[[Task, np.random.SeedSequence], Result], call: Call[Task], pool: Executor
+) -> Future[Result]:
+    """A call's future; a pool that is broken fails here or later, and the call is not lost either way."""
+    _, task, seeds = call
+    try:
+        return pool.submit(function, task, seeds)
+    except BrokenProcessPool as error:
+        failed: Future[Result] = Future()
+        failed.set_exception(error)
+        return failed
 
 
 def _in_processes(
     function: Callable[[Task, np.random.SeedSequence], Result], calls: Calls[Task], workers: int
 ) -> Iterator[tuple[int, Result]]:
     """Run tasks in processes of our own; a pool whose worker was killed is set up anew, and loses nothing."""
-    left = {place: (place, task, seeds) for place, task, seeds in calls}
     for _ in range(1 + _RESTARTS):
         # Spawned, not forked: libraries that run threads (polars, BLAS) do not survive a fork.
         pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+        running: dict[Future[Result], Call[Task]] = {}
         broken = False
         try:
-            for place, result in _handed_out(function, iter(list(left.values())), lambda: pool):  # noqa: B023
-                del left[place]
-                yield place, result
+            yield from _handed_out(function, calls, pool, running)
         except BrokenProcessPool:
             broken = True
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
         if not broken:
             return
+        calls = chain(list(running.values()), calls)
     raise PeerveilError(
         f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer workers= need less)? Does the "
         "script that calls this do so under `if __name__ == '__main__':`, as processes need it?"
