@@ -42,3 +42,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def data() -> Path:
     """The folder of real public records."""
     return DATA
+
+
+@pytest.fixture(autouse=True)
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the key of whoever runs it."""
+    monkeypatch.setenv("PEERVEIL_KEY_FILE", str(tmp_path / "secret" / "key"))

@@ -41,6 +41,8 @@ def test_python_blocks_run(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
 def test_commands_run(text: str, tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text(REVIEWS)
+    for _, venues in blocks("toml"):
+        (tmp_path / "venues.toml").write_text(venues)
     for line in text.strip().splitlines():
         program, *arguments = shlex.split(line)
         assert program == "peerveil"

@@ -18,6 +18,8 @@ import pytest
 
 import peerveil as pv
 from peerveil.engine import cluster, run
+from peerveil.experiments import simulate
+from peerveil.sweep_files import write_sweep
 
 
 def draw(size: int, seeds: np.random.SeedSequence) -> list[float]:
@@ -222,13 +224,22 @@ def dask_cluster(marks: Path) -> Iterator[str]:
             process.wait()
 
 
-def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(dask_cluster: str, marks: Path) -> None:
+def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(
+    dask_cluster: str, marks: Path, tmp_path: Path
+) -> None:
     alone = run(draw, [2] * 12, seed=5, workers=1)
     with cluster(dask_cluster) as executor:
         assert run(draw, [2] * 12, seed=5, executor=executor) == alone
         assert os.getpid() not in run(place, [0, 1, 2, 3], executor=executor)
         assert run(die_once, list(range(12)), seed=5, executor=executor) == alone
-    assert (marks / "died2").exists()
+        assert (marks / "died2").exists()
+        assert sweep_bytes(tmp_path / "cluster", executor=executor) == sweep_bytes(tmp_path / "alone", workers=1)
+
+
+def sweep_bytes(folder: Path, **where: Any) -> list[bytes]:
+    """The files of a small sweep: its data and its picture."""
+    folder.mkdir()
+    return [path.read_bytes() for path in write_sweep(simulate("beta-2-2", draws=12, points=[10], **where), folder)]
 
 
 def test_a_cluster_that_is_not_there_is_told() -> None:

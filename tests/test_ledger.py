@@ -36,10 +36,9 @@ REVIEWS = pv.Reviews.from_columns([*"ppqqrr"], ["ann", "bob", "bob", "cem", "cem
 LAPLACE = pv.Laplace(scale=1.0)
 
 
-@pytest.fixture(autouse=True)
-def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PEERVEIL_KEY_FILE", str(tmp_path / "secret" / "key"))
-    return tmp_path / "secret" / "key"
+@pytest.fixture
+def key() -> Path:
+    return Path(os.environ["PEERVEIL_KEY_FILE"])
 
 
 @pytest.fixture(scope="session")

@@ -10,17 +10,18 @@ import hashlib
 import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from peerveil.errors import InputError, OutputError, PeerveilError
 
@@ -177,8 +178,14 @@ def _on_one_thread(
     function: Callable[[Task, np.random.SeedSequence], Result], task: Task, seeds: np.random.SeedSequence
 ) -> Result:
     """Run a task with linear algebra on one thread: the cores have other tasks, and last digits depend on threads."""
-    with threadpool_limits(limits=1):
+    with _libraries(len(sys.modules)).limit(limits=1):
         return function(task, seeds)
+
+
+@lru_cache(maxsize=1)
+def _libraries(_modules: int) -> ThreadpoolController:
+    """The libraries with threads of their own; looked for again, at a millisecond, where modules were imported since."""
+    return ThreadpoolController()
 
 
 #: A task with its place and its seeds.

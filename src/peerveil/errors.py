@@ -16,6 +16,9 @@ Messages name the argument, the value and the remedy. They never hold an identit
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import extract_tb
+
 
 class PeerveilError(Exception):
     """Base of every error that Peerveil raises on purpose.
@@ -72,3 +75,16 @@ class BudgetError(LedgerError):
 
 class ProjectionError(PeerveilError):
     """A projection whose gap or violation is above tolerance."""
+
+
+def unexpected(error: BaseException) -> str:
+    """Where an error that nobody foresaw arose. Its own text may hold private values, so it is never shown.
+
+    >>> try:
+    ...     {}["a reviewer's name"]
+    ... except KeyError as error:
+    ...     unexpected(error).split(" in ")[0]
+    'internal error (KeyError'
+    """
+    place = extract_tb(error.__traceback__)[-1]
+    return f"internal error ({type(error).__name__} in {Path(place.filename).name}, line {place.lineno})"

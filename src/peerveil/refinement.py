@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy.typing as npt
 
 from peerveil.bundle import Release
-from peerveil.errors import InputError
+from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.estimation import check_estimator, estimate
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
@@ -164,6 +164,60 @@ class Perturbed:
             estimator=estimator,
             notes=self.notes,
         )
+
+    def to_document(self) -> dict[str, Any]:
+        """As JSON can hold it, without the weights, of which it has the digest."""
+        return {
+            "record": self.weights.digest(),
+            "noisy": self.noisy.tolist(),
+            "mechanism": self.mechanism.describe(),
+            "guarantee": asdict(self.guarantee),
+            "public": self.public,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], weights: PublicWeights) -> Perturbed:
+        """From what was kept, with the same public weights."""
+        if document["record"] != weights.digest():
+            raise InputError("the public record is not the one for which noise was drawn; give the same record")
+        mechanism = mechanism_from(document["mechanism"])
+        assert mechanism is not None  # noqa: S101 - we wrote it
+        return cls(
+            noisy=check_vector("noisy", document["noisy"], weights.reviewers),
+            weights=weights,
+            mechanism=mechanism,
+            guarantee=Guarantee(**document["guarantee"]),
+            public=document["public"],
+            notes=tuple(document["notes"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Unfinished:
+    """A release whose noise is drawn and whose public work is still to be done, by whoever: it holds nothing private.
+
+    Attributes:
+        name: which one it is.
+        perturbed: the noisy vector with its claim.
+        region: the region to bound the truth with.
+        estimator: how to refine.
+    """
+
+    name: str
+    perturbed: Perturbed
+    region: str
+    estimator: str | None
+
+
+def finish(work: Unfinished, _: object) -> Release | str:
+    """A task of the engine: the release, or why it failed."""
+    try:
+        return work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
+    except PeerveilError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - one release that fails must not end the others
+        return unexpected(error)
 
 
 def law_of(described: dict[str, Any]) -> Law | None:

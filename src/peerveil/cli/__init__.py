@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
-from traceback import extract_tb
 from typing import Annotated
 
 import typer
@@ -13,13 +11,14 @@ import typer
 from peerveil.cli import options as opt
 from peerveil.cli.commands import ledger
 from peerveil.cli.commands.audit import audit
+from peerveil.cli.commands.batch import batch
 from peerveil.cli.commands.demo import demo
 from peerveil.cli.commands.inspect import inspect
 from peerveil.cli.commands.refine import refine
 from peerveil.cli.commands.release import release
 from peerveil.cli.commands.simulate import simulate
 from peerveil.cli.working import silence, tidy_ending
-from peerveil.errors import PeerveilError
+from peerveil.errors import PeerveilError, unexpected
 
 app = typer.Typer(
     name="peerveil",
@@ -34,6 +33,7 @@ _COMMANDS = {
     inspect: "peerveil inspect reviews.csv --score-scale 1,10",
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
     refine: "peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
+    batch: "peerveil batch venues.toml --ledger budgets.db -o releases",
     audit: "peerveil audit --mechanism laplace --epsilon 1 --unit reviewer",
     simulate: "peerveil simulate all --draws 100 -o figures",
     demo: "peerveil demo",
@@ -58,9 +58,7 @@ def main() -> None:
         sys.stderr.write(f"peerveil: {error.strerror or 'input or output failed'}; nothing was released\n")
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: never show it
-        place = extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
-        sys.stderr.write(f"peerveil: internal error ({where}); nothing was released. Please report it\n")
+        sys.stderr.write(f"peerveil: {unexpected(error)}; nothing was released. Please report it\n")
         sys.exit(1)
 
 

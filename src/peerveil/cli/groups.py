@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
 
 from peerveil.cli import options as opt
 from peerveil.errors import InputError
@@ -174,3 +176,73 @@ class PublicOptions(OptionGroup):
 
         lone = opt.parse_lone(self.lone)
         return weigh(self.record(file, loads), quantity, lone=lone)
+
+
+@dataclass(frozen=True)
+class ReleaseOptions(OptionGroup):
+    """What is public, what is released, and how."""
+
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="What everyone can see: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
+        ),
+    ] = None
+    quantity: opt.Quantity = "ratings"
+    unit: opt.Unit = "reviewer"
+    dataset: Annotated[str | None, typer.Option(help="Which data set's budget to charge.")] = None
+    region: opt.Region = "tight"
+    estimator: opt.Estimator = None
+    lone: opt.Lone = "refuse"
+    accept_float_noise: Annotated[
+        bool,
+        typer.Option(
+            "--accept-float-noise",
+            help="Take noise whose last digits are not protected (sinh-normal).",
+            rich_help_panel="Noise",
+        ),
+    ] = False
+    public_paper: opt.PublicPaperColumn = None
+    public_ratings: opt.PublicRatingsColumn = None
+
+    def check(self) -> None:
+        """Refuse to go on until it is said what is public."""
+        from peerveil.private.reviews import EXPLAIN_PUBLIC
+
+        if not self.public:
+            raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
+
+    def chosen(self) -> dict[str, Any]:
+        """As the library takes it, but for what is public."""
+        return {
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "region": self.region,
+            "estimator": self.estimator or "safe",
+            "lone": opt.parse_lone(self.lone),
+            "accept_float_noise": self.accept_float_noise,
+        }
+
+    def visible(self, reviews: Reviews, loads: LoadsOptions, reading: ReadingOptions) -> str | PublicRecord:
+        """What is public, as the library takes it: 'all', 'none', or the record of a file."""
+        from peerveil.public_files import read_public
+
+        self.check()
+        assert self.public is not None  # noqa: S101 - checked
+        if self.public in ("all", "none"):
+            if loads.given or self.public_paper is not None or self.public_ratings is not None:
+                raise InputError(
+                    "--load, --loads, --reviewers, --public-paper and --public-ratings go with a file of public "
+                    "scores, not with --public all or none"
+                )
+            return self.public
+        with opt.spelling(paper="--public-paper", ratings="--public-ratings"):
+            return read_public(
+                self.public,
+                **loads.stated(),
+                scale=reviews.scale,
+                paper=self.public_paper,
+                ratings=self.public_ratings,
+                criteria=opt.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
+                missing_criteria=opt.parse_missing(reading.missing_criteria),
+            )

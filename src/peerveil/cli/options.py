@@ -63,6 +63,10 @@ NoiseScale = Annotated[
 NoiseBound = Annotated[
     float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
 ]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option("--ledger", help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
+]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
 Cluster = Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]

@@ -235,15 +235,18 @@ class Ledger:
 
     def dataset(self, name: str | None) -> str:
         """The data set to charge: the one named, or the only one there is."""
-        known = sorted({account.dataset for account in self.accounts()})
-        name = None if name is None else check_dataset(name)
+        column = _BUDGETS.c.dataset
+        with self._using() as connection:
+            if name is not None:
+                name = check_dataset(name)
+                if connection.execute(sa.select(column).where(column == name)).first():
+                    return name
+            known = connection.execute(sa.select(column).distinct().order_by(column).limit(6)).scalars().all()
         if name is None and len(known) == 1:
-            return known[0]
-        if name is None or name not in known:
-            what = "a data set must be named (dataset=)" if name is None else f"{name!r} has no budget"
-            listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
-            raise InputError(f"{what}; the ledger at {self.name} has budgets for: {listed}")
-        return name
+            return str(known[0])
+        what = "a data set must be named (dataset=)" if name is None else f"{name!r} has no budget"
+        listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
+        raise InputError(f"{what}; the ledger at {self.name} has budgets for: {listed}")
 
     def charge(
         self,

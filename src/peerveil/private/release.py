@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from peerveil.bundle import Release
 from peerveil.errors import InputError
@@ -20,6 +21,9 @@ from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
 from peerveil.weights import PublicWeights, weigh
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
 
 
 def release(
@@ -80,7 +84,9 @@ def release(
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
     bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
     if ledger is not None:
-        ready.charge(ledger, dataset)
+        from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
+
+        ready.charge(Ledger(ledger), dataset)
     return ready.draw().refined(bounds, estimator)
 
 
@@ -106,23 +112,21 @@ class Ready:
     _reviews: Reviews = field(repr=False)
     _truth: Floats = field(repr=False)
 
-    def charge(self, ledger: str, dataset: str | None, *, release: str | None = None) -> None:
+    def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
 
         Args:
-            ledger: the ledger, a file or a database's address.
+            book: the ledger.
             dataset: the name of the data set; may be left out if the ledger has one only.
             release: the number of the release, where it has one already.
         """
         from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
-        from peerveil.private.ledger import Ledger  # noqa: PLC0415
 
         def claim_for(unit: Unit) -> Guarantee:
             if unit == self.noise.guarantee.unit:
                 return self.noise.guarantee
             return self.noise.mechanism.guarantee(sensitivity(self.weights, unit), unit)
 
-        book = Ledger(ledger)
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),

@@ -1,0 +1,109 @@
+"""`peerveil batch`: releases of many venues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, grouped
+from peerveil.errors import InputError
+
+if TYPE_CHECKING:
+    from peerveil.private.batch import Outcome
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+@grouped
+def batch(
+    venues: Annotated[str, typer.Argument(help="A TOML file with a [[venue]] each, or a folder with a file each.")],
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Folder of the releases; a batch that was ended goes on there.")
+    ],
+    ledger: opt.LedgerPlace = None,
+    workers: opt.Workers = None,
+    cluster: opt.Cluster = None,
+    what: ReleaseOptions,
+    noise: NoiseOptions,
+    loads: LoadsOptions,
+    reading: ReadingOptions,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Release many venues, each into a folder of its own; one that fails is reported and stops no other.
+
+    In a TOML file the keys are the options of `peerveil release`, for all in [defaults] or for one in its [[venue]].
+    With a folder, the options here hold for every file. Started again, a batch goes on where it was and charges no
+    venue twice. Reviews never leave this machine: a cluster is given noisy vectors and public records only.
+
+    Exit code 1 if a venue failed; batch.json in the output folder says which, and why.
+    """
+    from peerveil import engine
+    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.cli.venues import common_options, venues_from_toml, venues_in_folder
+    from peerveil.cli.working import after_writing, counting
+    from peerveil.private.batch import REPORT, Outcome, Venue, report, run_batch
+
+    said = common_options(what, noise, loads, reading)
+    if Path(venues).is_dir():
+        found = venues_in_folder(Path(venues), said)
+    elif said:
+        raise InputError(f"{_option(min(said))} goes with a folder; with a TOML file, say it there, in [defaults]")
+    else:
+        found, named = venues_from_toml(venues)
+        ledger = ledger or named
+    good = [venue for venue in found if isinstance(venue, Venue)]
+    outcomes: dict[str, Outcome] = {}
+    place = Path(output)
+    try:
+        with engine.cluster(cluster) as executor, counting("Releasing venues") as progress:
+            run_batch(
+                good,
+                place,
+                ledger=ledger,
+                workers=workers,
+                executor=executor,
+                progress=progress,
+                told=lambda outcome: outcomes.update({outcome.name: outcome}),
+            )
+    finally:
+        done = [venue if isinstance(venue, Outcome) else outcomes.get(venue.name) for venue in found]
+        told = [_spelled(outcome) for outcome in done if outcome is not None]
+        facts = report(told)
+        if place.is_dir():
+            _write(place / REPORT, facts)
+    with after_writing(place):
+        if as_json:
+            print_json(facts)
+        else:
+            failed = [(outcome.name, outcome.reason) for outcome in told if outcome.status == "failed"]
+            if failed:
+                out.print(rows_table(("venue", "why it was not released"), failed))
+            for outcome in told:
+                for words in outcome.warnings:
+                    out.print(f"{outcome.name}: warning: {words}", soft_wrap=True)
+            counts = f"{facts['released']} released, {facts['stands']} released before, {facts['failed']} failed"
+            out.print(f"{len(told)} venues: {counts}. Written: {place / REPORT}", soft_wrap=True)
+    if facts["failed"]:
+        raise typer.Exit(1)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _spelled(outcome: Outcome) -> Outcome:
+    from dataclasses import replace
+
+    return replace(outcome, reason=opt.spell(outcome.reason), warnings=tuple(map(opt.spell, outcome.warnings)))
+
+
+def _write(file: Path, facts: dict[str, object]) -> None:
+    import json
+
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    part.replace(file)

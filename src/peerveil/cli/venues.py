@@ -1,0 +1,185 @@
+"""The venues of a batch: from a TOML file whose keys are the options of `peerveil release`, or from a folder."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
+from peerveil.errors import FileError, InputError
+from peerveil.private.batch import Outcome, Venue, check_venue_name
+from peerveil.private.reviews import Reviews
+from peerveil.record import PublicRecord
+from peerveil.table_files import file_to_read
+
+Group = TypeVar("Group")
+
+_GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
+_KEYS = {field.name for group in _GROUPS for field in fields(group)}
+_PATHS = ("file", "mapping", "people")
+_NUMBERS = ("epsilon", "delta", "rho", "omega", "noise_scale", "noise_bound", "load", "reviewers")
+_BUDGET = ("epsilon", "delta", "rho", "omega")
+
+
+@dataclass(frozen=True)
+class VenueOptions:
+    """All that is said about a venue, gathered as on the command line."""
+
+    file: str
+    what: ReleaseOptions
+    noise: NoiseOptions
+    loads: LoadsOptions
+    reading: ReadingOptions
+
+    def venue(self, name: str, *, budget: Mapping[str, float] | None = None) -> Venue:
+        """The venue."""
+        self.what.check()
+        said = {key: value for part in (self.what, self.noise, self.loads, self.reading) for key, value in _said(part)}
+        return Venue(
+            name=name,
+            read=self.read,
+            mechanism=self.noise.chosen(),
+            dataset=self.what.dataset,
+            budget=budget or {},
+            settings=said | {"file": self.file} | ({"budget": dict(budget)} if budget else {}),
+            **self.what.chosen(),
+        )
+
+    def read(self) -> tuple[Reviews, str | PublicRecord]:
+        """The reviews, and what is public of them."""
+        reviews = self.reading.reviews(self.file)
+        return reviews, self.what.visible(reviews, self.loads, self.reading)
+
+
+def _said(group: Any) -> list[tuple[str, Any]]:
+    """What is not left as it is by default."""
+    return [(field.name, value) for field in fields(group) if (value := getattr(group, field.name)) != field.default]
+
+
+def venues_in_folder(folder: Path, common: Mapping[str, Any]) -> list[Venue | Outcome]:
+    """A venue for each file, named by it; hidden files are passed over."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise InputError(f"there is no file in {folder}")
+    return _named([(_stem(path), {**common, "file": str(path)}) for path in files])
+
+
+def _stem(path: Path) -> str:
+    return path.name.split(".", 1)[0]
+
+
+def venues_from_toml(file: str) -> tuple[list[Venue | Outcome], str | None]:
+    """The venues of a TOML file, and the ledger it names."""
+    place = file_to_read(file)
+    try:
+        document = tomllib.loads(place.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problem = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "not UTF-8"
+    except OSError as error:
+        problem = error.strerror or "cannot be read"
+    else:
+        return _from_document(document, place)
+    raise FileError(f"cannot be read as TOML: {problem}", file=file)
+
+
+def _from_document(document: dict[str, Any], place: Path) -> tuple[list[Venue | Outcome], str | None]:
+    unknown = document.keys() - {"ledger", "defaults", "venue"}
+    tables, common = document.get("venue"), document.get("defaults", {})
+    if unknown or not isinstance(tables, list) or not isinstance(common, dict) or not tables:
+        what = f"{min(unknown)!r} is not known here" if unknown else "there is no venue"
+        raise FileError(f"{what}; it holds a ledger, [defaults], and a [[venue]] for each venue", file=place.name)
+    ledger = document.get("ledger")
+    if ledger is not None and not isinstance(ledger, str):
+        raise FileError("ledger must be a file or the address of a database", file=place.name)
+    if ledger is not None and "://" not in ledger:
+        ledger = os.fspath(place.parent / Path(ledger).expanduser())
+    return _named([_table(number, table, common, place.parent) for number, table in enumerate(tables, 1)]), ledger
+
+
+def _table(number: int, table: Any, common: dict[str, Any], folder: Path) -> tuple[str, dict[str, Any] | str]:
+    """A venue's name and what is said about it; or what is wrong with it."""
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(name, str):
+        return f"venue {number}", "it needs a name, in quotes"
+    said = {key.replace("-", "_"): value for key, value in {**common, **table}.items() if key != "name"}
+    for key in _PATHS:
+        if isinstance(said.get(key), str):
+            said[key] = os.fspath(folder / Path(said[key]).expanduser())
+    if isinstance(said.get("public"), str) and said["public"] not in ("all", "none", ""):
+        said["public"] = os.fspath(folder / Path(said["public"]).expanduser())
+    return name, said
+
+
+def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]]) -> list[Venue | Outcome]:
+    """The venues; those with something wrong as outcomes."""
+    found: list[Venue | Outcome] = []
+    seen: set[str] = set()
+    for name, said in given:
+        try:
+            found.append(_venue(name, said, seen))
+            seen.add(name.casefold())
+        except InputError as error:
+            found.append(Outcome(name=name, status="failed", reason=opt.spell(str(error))))
+    return found
+
+
+def _venue(name: str, said: Mapping[str, Any] | str, others: set[str]) -> Venue:
+    if isinstance(said, str):
+        raise InputError(said)
+    if check_venue_name(name).casefold() in others:
+        raise InputError("another venue has this name; each needs one of its own")
+    left = dict(said)
+    file, budget = left.pop("file", None), left.pop("budget", None)
+    if not isinstance(file, str):
+        raise InputError("it needs a file of reviews (file)")
+    if budget is not None and not (isinstance(budget, dict) and budget.keys() <= set(_BUDGET)):
+        raise InputError("budget must be a table such as { epsilon = 3 }, with epsilon, delta, rho or omega")
+    for key in left:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(key, _KEYS, n=1)
+            hint = f"; do you mean {close[0].replace('_', '-')}?" if close else ""
+            raise InputError(f"{key.replace('_', '-')!r} is no option of a release{hint}")
+    options = VenueOptions(
+        file,
+        what=_group(ReleaseOptions, left),
+        noise=_group(NoiseOptions, left),
+        loads=_group(LoadsOptions, left),
+        reading=_group(ReadingOptions, left),
+    )
+    return options.venue(name, budget=budget)
+
+
+def _group(group: Callable[..., Group], said: Mapping[str, Any]) -> Group:
+    known: Any = group
+    return group(**{field.name: _option(field.name, said[field.name]) for field in fields(known) if field.name in said})
+
+
+def _option(name: str, value: Any) -> Any:
+    """A value as the command line has it: lists with commas, counts as 'load:count'."""
+    key = name.replace("_", "-")
+    if isinstance(value, list):
+        value = ",".join(map(str, value))
+    elif isinstance(value, dict):
+        value = ",".join(f"{size}:{count}" for size, count in value.items())
+    if name == "accept_float_noise":
+        if isinstance(value, bool):
+            return value
+        raise InputError(f"{key} must be true or false, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{key} must be a text or a number, got {type(value).__name__}")
+    if name in _NUMBERS:
+        if isinstance(value, str):
+            raise InputError(f"{key} must be a number, got {value!r}")
+        return value
+    return str(value)
+
+
+def common_options(*groups: Any) -> dict[str, Any]:
+    """What was said on the command line, for every venue of a folder."""
+    return {key: value for group in groups for key, value in _said(group)}

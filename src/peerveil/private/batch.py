@@ -1,0 +1,361 @@
+"""Many releases at once: a venue that fails is reported and stops nobody, and a batch that was ended goes on.
+
+Reading, charging and drawing happen here, a venue after the other. Only what is public goes to the engine: regions and
+estimates of noisy vectors.
+
+What was done is kept beside the releases, a file a venue: first the number under which the venue will be charged, then,
+as soon as it is drawn, the noisy vector with its claim. So a batch that is started again never charges a venue twice:
+where the vector is kept, it is refined without another charge; where the number is charged and the vector is not there,
+because the batch was killed between the two, the venue is reported and left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from peerveil import engine
+from peerveil.bundle import FILES, Release
+from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError, unexpected
+from peerveil.estimation import check_estimator
+from peerveil.files import staged_folder
+from peerveil.mechanisms import OwnMechanism
+from peerveil.private.release import Ready, prepare_release
+from peerveil.private.reviews import Reviews
+from peerveil.quantities import Lone
+from peerveil.record import PublicRecord
+from peerveil.refinement import Perturbed, Unfinished, finish
+from peerveil.regions import check_region
+from peerveil.version import software
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
+
+#: Where the batch keeps what it did, in the folder of the releases.
+KEPT = ".batch"
+
+#: What became of each venue, in the same folder.
+REPORT = "batch.json"
+
+#: So few venues are faster done in this process than processes are started.
+_FEW = 4
+
+_NAME = re.compile(r"[\w][\w.+-]{0,99}")
+
+Status = Literal["released", "stands", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Venue:
+    """A venue of a batch: what is read when its turn comes, and how it is released.
+
+    Attributes:
+        name: its name, which becomes its folder's.
+        read: gives the private reviews and what is public of them.
+        mechanism: the mechanism, with its budget.
+        quantity, unit, region, estimator, lone, accept_float_noise: as in a release.
+        dataset: the data set whose budget is charged; the venue's name by default.
+        budget: opens a budget where the data set has none: arguments of the ledger's ``open``.
+        settings: all that was said about it. If that changes, the venue is another one.
+    """
+
+    name: str
+    read: Callable[[], tuple[Reviews, str | PublicRecord]] = field(repr=False)
+    mechanism: OwnMechanism
+    quantity: str = "ratings"
+    unit: str = "reviewer"
+    region: str = "tight"
+    estimator: str = "safe"
+    lone: Lone = "refuse"
+    accept_float_noise: bool = False
+    dataset: str | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        check_venue_name(self.name)
+        check_region(self.region)
+        check_estimator(self.estimator)
+
+    def ready(self) -> Ready:
+        """Everything read and checked."""
+        reviews, public = self.read()
+        return prepare_release(
+            reviews,
+            public=public,
+            quantity=self.quantity,
+            mechanism=self.mechanism,
+            unit=self.unit,
+            lone=self.lone,
+            accept_float_noise=self.accept_float_noise,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a venue.
+
+    Attributes:
+        name: the venue's name.
+        status: ``"released"``; ``"stands"``: it was released by an earlier run; ``"failed"``.
+        reason: why it failed.
+        claim: the privacy claim of its release.
+        warnings: what whoever released it should know.
+    """
+
+    name: str
+    status: Status
+    reason: str = ""
+    claim: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What became of the venues, for a file."""
+    count = Counter(outcome.status for outcome in outcomes)
+    return {
+        "software": software(),
+        "finished": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "venues": len(outcomes),
+        **{status: count[status] for status in get_args(Status)},
+        "outcomes": [asdict(outcome) for outcome in outcomes],
+    }
+
+
+def check_venue_name(name: str) -> str:
+    """A venue's name, which must do for a folder on every system.
+
+    >>> check_venue_name("iclr-2021")
+    'iclr-2021'
+    """
+    if not _NAME.fullmatch(name) or name.endswith(".") or name.casefold() == REPORT:
+        raise InputError(f"a venue's name must be of letters, digits, '-', '_', '+' and '.', got {name!r}")
+    return name
+
+
+def run_batch(
+    venues: Sequence[Venue],
+    folder: str | os.PathLike[str],
+    *,
+    ledger: str | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: engine.Progress | None = None,
+    told: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Release every venue into a folder of its own; outcomes come in the order of the venues.
+
+    Args:
+        venues: what to release. Names that differ by case only are one folder on some systems: they are refused.
+        folder: where the folders go. Started again with the same one, a batch goes on where it was.
+        ledger: the ledger to charge.
+        workers: how many processes for the public work; all cores by default.
+        executor: where to do the public work instead, e.g. a cluster's.
+        progress: called after each venue.
+        told: called with each outcome as it comes.
+    """
+    _check_names(venues)
+    batch = _Batch(Path(folder), _ledger_for(venues, ledger))
+    tell, show = told or (lambda _: None), progress or (lambda _done, _total: None)
+    outcomes: dict[str, Outcome] = {}
+
+    def add(outcome: Outcome) -> None:
+        outcomes[outcome.name] = outcome
+        tell(outcome)
+        show(len(outcomes), len(venues))
+
+    remarks: dict[str, tuple[str, ...]] = {}
+
+    def works() -> Iterator[Unfinished]:
+        for venue in venues:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                begun = _attempt(venue.name, lambda: batch.begin(venue))  # noqa: B023 - called at once
+            remarks[venue.name] = tuple(str(warning.message) for warning in caught)
+            if isinstance(begun, Outcome):
+                add(begun)
+            else:
+                yield begun
+
+    if len(venues) <= _FEW:
+        workers = 1
+    for work, found in engine.stream(finish, works(), workers=workers, executor=executor):
+        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name])))  # noqa: B023
+    return [outcomes[venue.name] for venue in venues]
+
+
+def _attempt(name: str, step: Callable[[], Any]) -> Any:
+    """What a step gives, or the outcome of a venue that failed at it."""
+    try:
+        return step()
+    except PeerveilError as error:
+        return Outcome(name=name, status="failed", reason=str(error))
+    except Exception as error:  # noqa: BLE001 - one venue must not stop the others
+        return Outcome(name=name, status="failed", reason=unexpected(error))
+
+
+def _check_names(venues: Sequence[Venue]) -> None:
+    seen: set[str] = set()
+    for venue in venues:
+        if venue.name.casefold() in seen:
+            raise InputError(f"two venues are named {venue.name!r}; each needs a name of its own")
+        seen.add(venue.name.casefold())
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The steps of a batch that happen here."""
+
+    folder: Path
+    ledger: Ledger | None
+
+    def __post_init__(self) -> None:
+        try:
+            (self.folder / KEPT).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"output folder {self.folder} cannot be written: {error.strerror}") from None
+
+    def begin(self, venue: Venue) -> Unfinished | Outcome:
+        """Read, charge and draw; or find what was drawn before."""
+        kept = _Kept(self.folder / KEPT / f"{venue.name}.json")
+        settings = self._fingerprints(venue)
+        noise = kept.noise(settings)
+        target = self.folder / venue.name
+        if noise is not None and (target / FILES[0]).is_file():
+            return Outcome(name=venue.name, status="stands", claim=Release.load(target).guarantee.summary)
+        if target.exists():
+            raise OutputError(f"output folder {target} is there already, and not from this batch; choose another name")
+        ready = venue.ready()
+        if noise is not None:
+            perturbed = Perturbed.from_document(noise, ready.weights)
+        else:
+            number = kept.number(settings)
+            if self.ledger is not None:
+                self._charge(venue, ready, number)
+            perturbed = ready.draw()
+            kept.write({"release": number, "settings": settings, "noise": perturbed.to_document()})
+        return Unfinished(name=venue.name, perturbed=perturbed, region=venue.region, estimator=venue.estimator)
+
+    def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...]) -> Outcome:
+        """Write what the engine made."""
+        if isinstance(found, str):
+            raise PeerveilError(f"{found}; its noisy vector is kept, and a later run goes on with it")
+        with staged_folder(self.folder / work.name, own=FILES) as stage:
+            found.write_into(stage)
+        return Outcome(name=work.name, status="released", claim=found.guarantee.summary, warnings=remarks)
+
+    def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
+        book = self.ledger
+        assert book is not None  # noqa: S101 - asked before
+        if book.charged(number):
+            raise BudgetError(
+                f"it was charged as release {number}, and the batch was ended before its noise was kept; it is not "
+                "charged again. To spend budget on it anew, give it another name"
+            )
+        dataset = venue.dataset or venue.name
+        if venue.budget:
+            _open_budget(book, dataset, venue)
+        ready.charge(book, dataset, release=number)
+
+    def _fingerprints(self, venue: Venue) -> dict[str, str]:
+        """A digest of each setting: what changed can be named, and nothing is told."""
+        said = dict(venue.settings) | {"ledger": self.ledger and self.ledger.name}
+        return {
+            key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
+            for key, value in said.items()
+        }
+
+
+def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:
+    """The ledger, made where venues open budgets in it."""
+    if place is None:
+        return None
+    from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
+
+    return Ledger.create(place) if any(venue.budget for venue in venues) else Ledger(place)
+
+
+def _open_budget(book: Ledger, dataset: str, venue: Venue) -> None:
+    """Open the budget that the venue states, unless it is open."""
+    from peerveil.budget import Budget  # noqa: PLC0415
+
+    stated = Budget.of(**venue.budget)
+    for account in book.accounts(dataset):
+        if account.unit == venue.unit:
+            if account.budget != stated:
+                raise BudgetError(
+                    f"the budget of {dataset!r} ({venue.unit}) is another one than stated; a budget cannot be changed"
+                )
+            return
+    book.open(dataset, venue.unit, **venue.budget)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is kept of a venue, in a file that is written whole or not at all."""
+
+    file: Path
+
+    def noise(self, settings: dict[str, str]) -> dict[str, Any] | None:
+        """The noisy vector that was drawn with these settings, if any was."""
+        state = self._read()
+        if state is None or state["noise"] is None:
+            return None
+        before = state["settings"]
+        if changed := [key for key in {**before, **settings} if settings.get(key) != before.get(key)]:
+            raise InputError(
+                f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
+                "the venue another name, which is charged anew"
+            )
+        noise: dict[str, Any] = state["noise"]
+        return noise
+
+    def number(self, settings: dict[str, str]) -> str:
+        """The number to charge the venue under: the one that is kept, or a new one, which one run alone can set."""
+        from peerveil.private.ledger import new_release_number  # noqa: PLC0415 - databases only where they are needed
+
+        part = self._part({"release": new_release_number(), "settings": settings, "noise": None})
+        try:
+            os.link(part, self.file)  # fails where the file is there, unlike a renaming
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not self.file.exists():
+                part.replace(self.file)
+        part.unlink(missing_ok=True)
+        state = self._read()
+        assert state is not None  # noqa: S101 - it was written
+        return str(state["release"])
+
+    def write(self, state: dict[str, Any]) -> None:
+        """Keep this instead."""
+        self._part(state).replace(self.file)
+
+    def _part(self, state: dict[str, Any]) -> Path:
+        part = self.file.with_suffix(f".{os.getpid()}.part")
+        with part.open("w", encoding="utf-8") as handle:
+            json.dump(state, handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+        return part
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            state: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            state = {}
+        if not isinstance(state, dict) or not {"release", "settings", "noise"} <= state.keys():
+            raise InputError(f"{self.file} was changed, so it is not known what was drawn; give the venue another name")
+        return state

@@ -1,0 +1,366 @@
+"""Many venues: the good ones are released, the others are named, and nothing is charged twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import peerveil as pv
+from peerveil.private import batch as batches
+from peerveil.private.batch import Outcome, Venue, run_batch
+from peerveil.private.ledger import Ledger
+from peerveil.private.noise import Prepared
+from peerveil.private.reviews import Reviews
+from peerveil.refinement import finish
+from test_cli import GOOD, PUBLIC, Run, run
+
+__all__ = ["run"]  # a fixture
+
+PAPERS = ["p", "p", "q", "q", "r", "r"]
+PEOPLE = ["ann", "bob", "bob", "cem", "cem", "ann"]
+
+
+def reviews(number: int = 0) -> Reviews:
+    return Reviews.from_columns(PAPERS, PEOPLE, [1 + (number + 3 * i) % 9 for i in range(6)], scale=(1, 10))
+
+
+def venue(name: str = "conf", number: int = 0, **options: Any) -> Venue:
+    given: dict[str, Any] = {"mechanism": pv.Laplace(epsilon=0.5), "region": "envelope", "estimator": "projection"}
+    return Venue(name=name, read=lambda: (reviews(number), "all"), **given | options)
+
+
+def broken(name: str, read: Callable[[], Any]) -> Venue:
+    return Venue(name=name, read=read, mechanism=pv.Laplace(epsilon=0.5), budget={"epsilon": 1.0})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    place = str(tmp_path / "budgets.db")
+    Ledger.create(place).open("conf", epsilon=1.0)
+    return place
+
+
+def spent(place: str, dataset: str = "conf") -> float:
+    return Ledger(place).accounts(dataset)[0].spent
+
+
+def test_a_thousand_venues_with_some_broken(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+
+    def unreadable() -> Any:
+        raise pv.InputError("there is no such file")
+
+    def surprising() -> Any:
+        raise KeyError("ann@example.org")
+
+    bad = {f"venue-{number:04d}": (unreadable if number % 2 else surprising) for number in (3, 400, 401, 998)}
+    poor = "venue-0007"
+    venues = []
+    for number in range(1000):
+        name = f"venue-{number:04d}"
+        if name in bad:
+            venues.append(broken(name, bad[name]))
+        else:
+            budget = {"epsilon": 0.25 if name == poor else 1.0}
+            venues.append(venue(name, number, budget=budget))
+    outcomes = run_batch(venues, tmp_path / "out", ledger=place, workers=2)
+
+    assert [outcome.name for outcome in outcomes] == [v.name for v in venues]
+    failed = {outcome.name: outcome.reason for outcome in outcomes if outcome.status == "failed"}
+    assert failed.keys() == bad.keys() | {poor}
+    assert failed["venue-0003"] == "there is no such file"
+    assert "KeyError in test_batch.py" in failed["venue-0400"]
+    assert "ann" not in failed["venue-0400"]
+    assert "costs epsilon 0.5" in failed[poor]
+    for outcome in outcomes:
+        assert (tmp_path / "out" / outcome.name / "release.json").is_file() == (outcome.status == "released")
+    released = pv.Release.load(tmp_path / "out" / "venue-0999")
+    assert released.guarantee.epsilon == 0.5
+    accounts = {account.dataset: account for account in Ledger(place).accounts()}
+    assert accounts.keys() == {v.name for v in venues} - bad.keys()
+    assert all(account.spent == (0.0 if name == poor else 0.5) for name, account in accounts.items())
+    assert len(Ledger(place).history()) == 995
+
+
+def test_a_batch_goes_on_where_it_was_and_charges_nothing_twice(tmp_path: Path, ledger: str) -> None:
+    first = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    values = (tmp_path / "out" / "conf" / "release.json").read_bytes()
+    again = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert [first[0].status, again[0].status] == ["released", "stands"]
+    assert again[0].claim == first[0].claim == "epsilon = 0.5 per reviewer (pure differential privacy)"
+    assert (tmp_path / "out" / "conf" / "release.json").read_bytes() == values
+    assert spent(ledger) == 0.5
+
+
+def test_noise_that_was_drawn_is_refined_without_another_charge(
+    tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
+    (failed,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert failed.reason == "the power failed; its noisy vector is kept, and a later run goes on with it"
+    kept = json.loads((tmp_path / "out" / ".batch" / "conf.json").read_text())
+    monkeypatch.setattr(batches, "finish", finish)
+    monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn again"))
+    (done,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert done.status == "released"
+    assert pv.Release.load(tmp_path / "out" / "conf").noisy.tolist() == kept["noise"]["noisy"]
+    assert spent(ledger) == 0.5
+
+
+def test_a_release_that_was_lost_is_made_again_from_the_same_noise(tmp_path: Path, ledger: str) -> None:
+    run_batch([venue()], tmp_path / "out", ledger=ledger)
+    before = pv.Release.load(tmp_path / "out" / "conf")
+    for file in (tmp_path / "out" / "conf").iterdir():
+        file.unlink()
+    (tmp_path / "out" / "conf").rmdir()
+    (done,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    after = pv.Release.load(tmp_path / "out" / "conf")
+    assert done.status == "released"
+    assert after.noisy.tolist() == before.noisy.tolist()
+    assert after.values.tolist() == before.values.tolist()
+    assert after.guarantee == before.guarantee
+    assert spent(ledger) == 0.5
+
+
+def test_a_charge_whose_noise_was_lost_is_reported_and_not_repeated(
+    tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Prepared, "draw", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert spent(ledger) == 0.5
+    (lost,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert lost.status == "failed"
+    assert "it is not charged again" in lost.reason
+    assert spent(ledger) == 0.5
+
+
+def test_a_venue_that_failed_before_its_charge_may_change(tmp_path: Path, ledger: str) -> None:
+    def missing() -> Any:
+        raise pv.InputError("there is no such file")
+
+    run_batch([broken("conf", missing)], tmp_path / "out", ledger=ledger)
+    assert spent(ledger) == 0
+    (done,) = run_batch([venue(settings={"file": "other.csv"})], tmp_path / "out", ledger=ledger)
+    assert done.status == "released"
+    assert spent(ledger) == 0.5
+
+
+def test_other_settings_are_another_venue(tmp_path: Path, ledger: str) -> None:
+    run_batch([venue(settings={"epsilon": 0.5, "file": "secret/path.csv"})], tmp_path / "out", ledger=ledger)
+    (changed,) = run_batch(
+        [venue(settings={"epsilon": 0.6, "file": "secret/path.csv"})], tmp_path / "out", ledger=ledger
+    )
+    assert changed.status == "failed"
+    assert "other settings (epsilon)" in changed.reason
+    (moved,) = run_batch([venue(settings={"epsilon": 0.5, "file": "secret/path.csv"})], tmp_path / "out")
+    assert "other settings (ledger)" in moved.reason
+    assert spent(ledger) == 0.5
+    assert "secret" not in (tmp_path / "out" / ".batch" / "conf.json").read_text()
+
+
+def test_another_public_record_is_not_given_the_old_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
+    run_batch([venue()], tmp_path / "out")
+    monkeypatch.setattr(batches, "finish", finish)
+    (other,) = run_batch([venue(number=1)], tmp_path / "out")
+    assert "not the one for which noise was drawn" in other.reason
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path, ledger: str) -> None:
+    (tmp_path / "out" / "conf").mkdir(parents=True)
+    (tmp_path / "out" / "conf" / "thesis.txt").write_text("mine")
+    (refused,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert "not from this batch" in refused.reason
+    assert spent(ledger) == 0
+
+
+def test_budgets_are_opened_once_and_never_changed(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    (one,) = run_batch([venue("a", budget={"epsilon": 1.0})], tmp_path / "out", ledger=place)
+    (two,) = run_batch([venue("b", dataset="a", budget={"epsilon": 1.0})], tmp_path / "out", ledger=place)
+    (three,) = run_batch([venue("c", dataset="a", budget={"epsilon": 9.0})], tmp_path / "out", ledger=place)
+    assert [one.status, two.status, three.status] == ["released", "released", "failed"]
+    assert "cannot be changed" in three.reason
+    assert spent(place, "a") == 1.0
+
+
+def test_names_must_do_for_folders(tmp_path: Path) -> None:
+    for name in ("", "..", "a/b", "a\\b", ".hidden", "x.", "batch.json", "a b", "x" * 101):
+        with pytest.raises(pv.InputError, match="a venue's name"):
+            venue(name)
+    with pytest.raises(pv.InputError, match="two venues"):
+        run_batch([venue("Conf"), venue("conf")], tmp_path / "out")
+
+
+class Watched(Executor):
+    """An executor that lets everything be seen which it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[bytes] = []
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.seen.append(pickle.dumps((function, args, kwargs)))
+        future: Future[Any] = Future()
+        future.set_result(function(*args, **kwargs))
+        return future
+
+
+def test_no_review_goes_to_the_engine(tmp_path: Path) -> None:
+    watched = Watched()
+    hidden = Venue(
+        name="hidden", read=lambda: (reviews(1), "none"), mechanism=pv.Laplace(epsilon=0.5), estimator="projection"
+    )
+    outcomes = run_batch([venue(), hidden], tmp_path / "out", executor=watched)
+    assert [outcome.status for outcome in outcomes] == ["released", "released"]
+    assert len(watched.seen) == 2
+    for sent in watched.seen:
+        assert b"peerveil.private" not in sent
+        assert not any(person.encode() in sent for person in PEOPLE)
+
+
+TOML = """
+ledger = "budgets.db"
+
+[defaults]
+public = "all"
+epsilon = 0.5
+score-scale = [1, 10]
+budget = {{ epsilon = 1 }}
+estimator = "projection"
+
+[[venue]]
+name = "first"
+file = "reviews.csv"
+
+[[venue]]
+name = "second"
+file = "reviews.csv"
+dataset = "first"
+public = "public.csv"
+loads = {{ 2 = 3 }}
+{more}
+"""
+
+
+def write(tmp_path: Path, more: str = "") -> None:
+    (tmp_path / "reviews.csv").write_text(GOOD)
+    (tmp_path / "public.csv").write_text(PUBLIC)
+    (tmp_path / "venues.toml").write_text(TOML.format(more=more))
+
+
+def test_the_command_releases_what_a_toml_file_says(run: Run, tmp_path: Path) -> None:
+    write(tmp_path)
+    result = run("batch", "venues.toml", "-o", "out")
+    assert result.code == 0, result.err
+    assert "2 venues: 2 released, 0 released before, 0 failed" in result.out
+    assert pv.Release.load(tmp_path / "out" / "second").public.startswith("a public record")
+    assert spent("budgets.db", "first") == 1.0
+    report = json.loads((tmp_path / "out" / "batch.json").read_text())
+    assert (report["venues"], report["released"], report["failed"]) == (2, 2, 0)
+    again = run("batch", "venues.toml", "-o", "out", "--json")
+    assert again.code == 0
+    assert json.loads(again.out)["stands"] == 2
+    assert spent("budgets.db", "first") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ('file = "reviews.csv"', "it needs a name"),
+        ('name = "x"', "it needs a file"),
+        ('name = "x"\nfile = "absent.csv"', "absent.csv"),
+        ('name = "x"\nfile = "reviews.csv"\nepsilom = 1', "'epsilom' is no option of a release; do you mean epsilon?"),
+        ('name = "x"\nfile = "reviews.csv"\nepsilon = "1"', "epsilon must be a number"),
+        ('name = "x"\nfile = "reviews.csv"\nepsilon = -1', "--epsilon must be"),
+        ('name = "x"\nfile = "reviews.csv"\npublic = ""', "--public is missing"),
+        ('name = "x"\nfile = "reviews.csv"\nregion = "moon"', "region"),
+        ('name = "x"\nfile = "reviews.csv"\nbudget = 3', "budget must be a table"),
+        ('name = "x"\nfile = "reviews.csv"\naccept-float-noise = "yes"', "must be true or false"),
+        ('name = "first"\nfile = "reviews.csv"', "another venue has this name"),
+        ('name = "../x"\nfile = "reviews.csv"', "a venue's name"),
+    ],
+)
+def test_a_bad_venue_is_named_and_stops_no_other(run: Run, tmp_path: Path, table: str, reason: str) -> None:
+    write(tmp_path, f"[[venue]]\n{table}")
+    result = run("batch", "venues.toml", "-o", "out")
+    assert result.code == 1
+    report = json.loads((tmp_path / "out" / "batch.json").read_text())
+    assert (report["released"], report["failed"]) == (2, 1)
+    assert reason in report["outcomes"][2]["reason"]
+    assert report["outcomes"][2]["name"] in result.out
+
+
+def test_the_command_releases_a_folder(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "exports").mkdir()
+    for name in ("a.csv", "b.csv", "broken.csv", ".hidden"):
+        (tmp_path / "exports" / name).write_text("paper\n" if name == "broken.csv" else GOOD)
+    result = run("batch", "exports", "--public", "all", "--epsilon", "1", "--score-scale", "1,10", "-o", "out")
+    assert result.code == 1
+    assert "3 venues: 2 released, 0 released before, 1 failed" in result.out
+    assert "broken" in result.out
+    nothing = run("batch", "exports", "-o", "other")
+    assert nothing.code == 1
+    assert "--public is missing" in nothing.out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[venue", "cannot be read as TOML"),
+        ("", "there is no venue"),
+        ("vanue = []", "'vanue' is not known here"),
+        ("ledger = 3\n[[venue]]\n", "ledger must be"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(run: Run, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "venues.toml").write_text(text)
+    result = run("batch", "venues.toml", "-o", "out")
+    assert result.code == 2
+    assert words in result.err
+
+
+def test_options_go_with_a_folder(run: Run, tmp_path: Path) -> None:
+    write(tmp_path)
+    result = run("batch", "venues.toml", "--epsilon", "1", "-o", "out")
+    assert result.code == 2
+    assert "--epsilon goes with a folder" in result.err
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_batch_that_was_killed_goes_on(run: Run, tmp_path: Path, how: signal.Signals) -> None:
+    tables = "\n".join(
+        f'[[venue]]\nname = "v{i}"\nfile = "reviews.csv"\nbudget = {{ epsilon = 0.5 }}' for i in range(60)
+    )
+    write(tmp_path, tables)
+    command = [sys.executable, "-m", "peerveil", "batch", "venues.toml", "-o", "out", "--workers", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(list((tmp_path / "out").glob("v*/release.json"))) < 5:
+        time.sleep(0.01)
+    os.kill(process.pid, how)
+    assert process.wait() != 0, "it ended before it could be killed"
+    done = len(list((tmp_path / "out").glob("v*/release.json")))
+    assert 5 <= done < 60
+
+    result = run("batch", "venues.toml", "-o", "out", "--workers", "1", "--json")
+    outcomes: list[Outcome] = [Outcome(**entry) for entry in json.loads(result.out)["outcomes"]]
+    lost = [outcome for outcome in outcomes if outcome.status == "failed"]
+    assert len(lost) <= 1  # the one that was charged when the batch was killed
+    assert all("it is not charged again" in outcome.reason for outcome in lost)
+    assert all(account.spent <= 0.5 for account in Ledger("budgets.db").accounts() if account.dataset != "first")
+    assert sum(outcome.status != "failed" for outcome in outcomes) == 62 - len(lost)
