@@ -184,7 +184,7 @@ def _on_one_thread(
 
 @lru_cache(maxsize=1)
 def _libraries(_modules: int) -> ThreadpoolController:
-    """The libraries with threads of their own; looked for again, at a millisecond, where modules were imported since."""
+    """The libraries with threads of their own; looked for again where modules were imported since."""
     return ThreadpoolController()
 
 
