@@ -134,7 +134,7 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert json.loads(run(*arguments, "--json").out)[0]["draws"] == 2  # nothing is run again
     assert (tmp_path / "s" / "beta-a-a.csv").read_text() == table
     assert run(*arguments[:3], "3", *arguments[4:]).code == 2
-    assert "one of the two" in run("simulate", "-o", "t").err
+    assert "name an experiment" in run("simulate", "-o", "t").err
     assert "experiment must be" in run("simulate", "nope", "-o", "t").err
     (tmp_path / "iclr.csv").write_text(
         "paper,ratings\n" + "".join(f"p{i},{i % 5 + 1};{i % 7 + 2}\n" for i in range(20))

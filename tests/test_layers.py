@@ -35,10 +35,14 @@ LAYERS = [
     ["programme", "twopass"],
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation"],
-    ["mechanisms"],
+    ["mechanisms", "published", "experiments", "charts.wording"],
+    ["charts.look", "charts.shapes"],
+    ["charts.distribution", "charts.bounds", "charts.errors"],
+    ["charts"],
+    ["report"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "experiments", "exports.style"],
-    ["charts", "exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
+    ["refinement", "noisy_files", "exports.style"],
+    ["exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
     ["sweep_files", "exports"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
