@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy.typing as npt
 
+from peerveil.bins import NoisyCounts, bins_of
 from peerveil.bundle import Release
+from peerveil.count_posterior import CountNoise
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator, estimate
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
-from peerveil.mechanisms import External, Mechanism, mechanism_from
+from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
 from peerveil.posterior import EntryNoise
 from peerveil.projection import check_vector
 from peerveil.regions import Region
@@ -53,6 +55,11 @@ def refine(
     source = (
         External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
     )
+    if isinstance(source, Histogram):
+        raise InputError(
+            "the noise of a histogram is on counts, which the vector alone does not tell; refine its release.json, "
+            "which holds them"
+        )
     _check_law(estimator, source.describe())
     return assemble(
         noisy,
@@ -78,8 +85,10 @@ def _refine_again(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
     _check_law(estimator, release.mechanism)
+    if release.histogram is not None:
+        _check_bins(release.histogram, weights, release.mechanism)
     return assemble(
-        release.noisy,
+        release.noisy if release.histogram is None else release.histogram,
         weights,
         mechanism=release.mechanism,
         guarantee=release.guarantee,
@@ -90,8 +99,16 @@ def _refine_again(
     )
 
 
+def _check_bins(histogram: NoisyCounts, weights: PublicWeights, described: dict[str, Any]) -> None:
+    """Refuse counts in bins other than those that the public record and the mechanism make."""
+    mechanism = mechanism_from(described)
+    expected = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
+    if not histogram.bins.same(expected):
+        raise InputError("the release's bins are not those of the public record; the file was changed")
+
+
 def assemble(
-    noisy: npt.ArrayLike,
+    noisy: npt.ArrayLike | NoisyCounts,
     weights: PublicWeights,
     *,
     mechanism: Mechanism | dict[str, Any],
@@ -101,17 +118,21 @@ def assemble(
     estimator: str | None,
     notes: tuple[str, ...] = (),
 ) -> Release:
-    """A release from a noisy vector, public weights with their region, and a claim: how every release is made."""
+    """A release from noisy data, public weights with their region, and a claim: how every release is made."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
     law = law_of(description)
     # Without noise, or where nothing is known of it, likelihood has nothing to say.
     chosen = "projection" if law is None else "safe" if estimator is None else estimator
-    r = check_vector("noisy", noisy, bounds.reviewers)
-    found = estimate(r, weights, bounds, None if law is None else EntryNoise(r, law), estimator=chosen)
+    counts = noisy if isinstance(noisy, NoisyCounts) else None
+    vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
+    r = check_vector("noisy", vector, bounds.reviewers)
+    evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
+    found = estimate(r, weights, bounds, evidence, estimator=chosen)
     return Release(
         quantity=weights.quantity,
         values=found.values,
         noisy=r,
+        histogram=counts,
         lower=bounds.lower,
         upper=bounds.upper,
         guarantee=guarantee,

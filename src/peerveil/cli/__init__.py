@@ -148,6 +148,7 @@ def release(
     omega: opt.Omega = None,
     noise_scale: opt.NoiseScale = None,
     noise_bound: opt.NoiseBound = None,
+    bins: opt.BinCount = None,
     accept_float_noise: Annotated[
         bool,
         typer.Option(
@@ -205,7 +206,7 @@ def release(
             "give a budget with --epsilon (1 is a common choice) or --rho, or the noise itself with --noise-scale"
         )
     noise = opt.parse_mechanism(
-        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
+        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound, bins=bins
     )
     scale, stated = opt.parse_scale(score_scale), opt.parse_loads(loads)
     graded, gaps = opt.parse_criteria(criteria), opt.parse_missing(missing_criteria)
@@ -365,6 +366,7 @@ def audit(
     omega: opt.Omega = None,
     noise_scale: opt.NoiseScale = None,
     noise_bound: opt.NoiseBound = None,
+    bins: opt.BinCount = None,
     unit: opt.Unit = "reviewer",
     load: Annotated[int, typer.Option(help="Reviews of each reviewer in the audited records.")] = 2,
     public: Annotated[str, typer.Option(help="Whether 'all' scores of the records are public, or 'none'.")] = "all",
@@ -382,7 +384,7 @@ def audit(
     from peerveil.private.audit import audit as run_audit
 
     noise = opt.parse_mechanism(
-        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound
+        mechanism, epsilon=epsilon, delta=delta, rho=rho, omega=omega, scale=noise_scale, bound=noise_bound, bins=bins
     )
     with counting("Releasing worst-case neighbours") as progress:
         found = run_audit(
@@ -438,8 +440,10 @@ def simulate(
     ] = None,
     draws: Annotated[int | None, typer.Option(help="Draws for each setting; 100, or 20 on a real record.")] = None,
     methods: Annotated[str, typer.Option(help="What to compare.")] = "noisy,baseline,chain,tight,safe,bayes",
-    noise_scale: Annotated[float | None, typer.Option(help="Scale of the Laplace noise; the paper's is 1.")] = None,
+    mechanism: Annotated[str, typer.Option(help="With --public: 'laplace' or 'histogram'.")] = "laplace",
+    noise_scale: Annotated[float | None, typer.Option(help="Scale of the noise; the paper's (Laplace) is 1.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="With --public: the budget, instead of --noise-scale.")] = None,
+    bins: opt.BinCount = None,
     unit: opt.Unit = "reviewer",
     leniency: Annotated[
         str, typer.Option(help="With --public: how strongly invented reviewers differ; 0 is not at all.")
@@ -470,8 +474,10 @@ def simulate(
     if (experiment is None) == (public is None):
         raise InputError("name an experiment (or 'all'), or a real record with --public, one of the two")
     if public is None:
-        if epsilon is not None:
-            raise InputError("--epsilon goes with --public: the paper's experiments have noise of a scale")
+        if epsilon is not None or mechanism != "laplace" or bins is not None:
+            raise InputError(
+                "--epsilon, --mechanism and --bins go with --public: the paper's experiments have Laplace noise"
+            )
         assert experiment is not None  # noqa: S101 - one of the two
         sweep: PaperSweep | RecordSweep = PaperSweep(experiment, draws or 100, chosen, noise_scale or 1.0, seed)
     else:
@@ -491,7 +497,7 @@ def simulate(
             opt.parse_numbers(leniency, "--leniency"),
             draws or 20,
             chosen,
-            opt.simulated_scale(weights, unit, epsilon=epsilon, scale=noise_scale),
+            opt.simulated_mechanism(weights, unit, mechanism, epsilon=epsilon, scale=noise_scale, bins=bins),
             seed,
         )
     run(sweep, Path(output), workers=workers, cluster=cluster, overwrite=overwrite, as_json=as_json)

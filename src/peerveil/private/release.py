@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from peerveil.bins import Bins, NoisyCounts, bins_of
 from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, OwnMechanism, SinhNormal
+from peerveil.mechanisms import OWN, Histogram, OwnMechanism, SinhNormal
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -45,7 +47,7 @@ def release(
             record. There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
-        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
+        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
         estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
@@ -83,9 +85,12 @@ def release(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Perturbed:
-    """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private."""
+    """Noise on a vector or on counts, with its claim, and everything public that is needed to refine it.
 
-    noisy: Floats
+    Nothing in it is private.
+    """
+
+    noisy: Floats | NoisyCounts
     weights: PublicWeights
     bounds: Region
     mechanism: OwnMechanism
@@ -145,12 +150,14 @@ def perturb(
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
     bounds = make_region(weights, region)  # what can fail must fail before budget is spent and noise is drawn
-    noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
-    truth = noise.checked(true_vector(reviews, quantity, record=record, lone=lone))
+    bins = bins_of(weights, mechanism.bins) if isinstance(mechanism, Histogram) else None
+    length = weights.reviewers if bins is None else bins.number
+    noise = prepare(mechanism, sensitivity(weights, protected), protected, length)
+    draw = _ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins)
     if ledger is not None:
         _charge(ledger, dataset, reviews, weights, noise)
     return Perturbed(
-        noisy=noise.draw(truth),
+        noisy=draw(),
         weights=weights,
         bounds=bounds,
         mechanism=noise.mechanism,
@@ -158,6 +165,15 @@ def perturb(
         public=_public_words(public, record),
         notes=record.notes,
     )
+
+
+def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Floats | NoisyCounts]:
+    """Check what is to be protected; the noise itself is drawn when what is returned is called."""
+    if bins is None:
+        vector = noise.checked(truth)
+        return lambda: noise.draw(vector)
+    counts, found = noise.checked_counts(bins.counts(truth)), bins
+    return lambda: NoisyCounts(bins=found, counts=noise.draw_counts(counts))
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
