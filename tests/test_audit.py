@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import peerveil as pv
+from peerveil.bins import bins_of
 from peerveil.guarantee import UNITS, Unit
 from peerveil.mechanisms import OwnMechanism
 from peerveil.private import noise
-from peerveil.private.audit import _Evidence, audit, worst_neighbours
+from peerveil.private.audit import _Evidence, _to_protect, audit, worst_neighbours, worst_neighbours_counted
 from peerveil.private.truth import true_vector
 from peerveil.sensitivity import sensitivity
 from reference.neighbours import is_neighbour
@@ -41,6 +42,32 @@ def test_the_neighbours_are_neighbours_and_as_far_apart_as_can_be(unit: Unit, lo
     assert moves.max() == pytest.approx(bound.linf)
 
 
+@pytest.mark.parametrize("public", ["all", "none"])
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("load", "number"), [(2, None), (3, None), (5, None), (3, 5)])
+def test_counts_of_the_neighbours_are_as_far_apart_as_can_be(
+    unit: Unit, load: int, number: int | None, public: str
+) -> None:
+    one, other, bins = worst_neighbours_counted(unit, load, public, number)
+    record = one.public(public)
+    assert one.papers == other.papers
+    assert record.loads.uniform
+    weights = pv.weigh(record)
+    assert weights.digest() == pv.weigh(other.public(public)).digest()
+    assert bins.same(bins_of(weights, number))
+    first, second = (tuple((int(j),) for j in reviews.reviewer) for reviews in (one, other))
+    assert is_neighbour(first, second, unit)
+    counts = [bins.counts(true_vector(reviews, "ratings")) for reviews in (one, other)]
+    assert np.abs(counts[0] - counts[1]).sum() == sensitivity(weights, unit).counts
+
+
+def test_a_histogram_keeps_its_claim_and_nearly_reaches_it() -> None:
+    found = audit(pv.Histogram(epsilon=2.0), load=3, draws=5000, confidence=0.9999)
+    assert found.claimed == 2
+    assert found.passed
+    assert found.at(0.9).epsilon >= 0.7 * 2
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_laplace_keeps_its_claim_and_nearly_reaches_it(unit: str) -> None:
     # Real noise has no seed. What must not happen is judged with a risk of 1e-4; and with these draws the bound of 90 %
@@ -60,6 +87,9 @@ OTHERS: list[tuple[OwnMechanism, str, str]] = [
     (pv.Gaussian(rho=0.5), "reviewer", "none"),
     (pv.SinhNormal(rho=10.0, omega=20.0), "reviewer", "all"),
     (pv.SinhNormal(rho=10.0, omega=20.0), "review", "none"),
+    (pv.Histogram(epsilon=1.0), "reviewer", "none"),
+    (pv.Histogram(epsilon=1.0, bins=3), "review", "none"),
+    (pv.Histogram(scale=2.0), "review", "all"),
 ]
 
 
@@ -79,9 +109,10 @@ MEASUREMENT = noise._measurement.__wrapped__
 
 def test_half_the_noise_is_caught_on_the_real_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "_measure", lambda m, claim, s, n: (halved(m.name, m.scale, n), 0.0, 1.0))
-    found = audit(pv.Laplace(epsilon=2.0), draws=1000, confidence=0.999, workers=1)
-    assert not found.passed
-    assert found.epsilon > found.claimed
+    for mechanism in (pv.Laplace(epsilon=2.0), pv.Histogram(epsilon=2.0)):
+        found = audit(mechanism, draws=1000, confidence=0.999, workers=1)
+        assert not found.passed
+        assert found.epsilon > found.claimed
 
 
 SMALLER: list[tuple[OwnMechanism, tuple[float, ...]]] = [
@@ -89,6 +120,8 @@ SMALLER: list[tuple[OwnMechanism, tuple[float, ...]]] = [
     (pv.Laplace(epsilon=0.1), (0.25, 0.001)),
     (pv.Gaussian(epsilon=2.0, delta=0.1), (0.25, 0.001)),
     (pv.Gaussian(epsilon=1.0, delta=1e-6), (0.25, 0.001)),
+    (pv.Histogram(epsilon=2.0), (0.5, 0.25, 0.001)),
+    (pv.Histogram(epsilon=0.1), (0.25, 0.001)),
     (pv.SinhNormal(rho=0.1, omega=30.0), (0.05, 0.001)),  # its theorem is generous: the true loss is far smaller
 ]
 
@@ -96,18 +129,23 @@ SMALLER: list[tuple[OwnMechanism, tuple[float, ...]]] = [
 @pytest.mark.parametrize(("mechanism", "shares"), SMALLER, ids=repr)
 def test_noise_that_is_too_small_is_caught(mechanism: OwnMechanism, shares: tuple[float, ...]) -> None:
     """The audit's own judgement, on simulated noise with a seed: no mechanism is too smooth to be found out."""
-    pair = worst_neighbours("reviewer", 2, "all")
+    bins = None
+    if isinstance(mechanism, pv.Histogram):
+        *pair, bins = worst_neighbours_counted("reviewer", 2, "all", None)
+    else:
+        pair = list(worst_neighbours("reviewer", 2, "all"))
     bound = sensitivity(pv.weigh(pair[0].public("all")), "reviewer")
-    law, claim = mechanism.settle(bound).noise_law(), mechanism.guarantee(bound, "reviewer")
-    assert law is not None
+    settled, claim = mechanism.settle(bound), mechanism.guarantee(bound, "reviewer")
     rng = np.random.default_rng(3)
-    truths = tuple(true_vector(reviews, "ratings") for reviews in pair)
+    truths = tuple(_to_protect(true_vector(reviews, "ratings"), bins) for reviews in pair)
 
     def found(share: float) -> tuple[float, float]:
-        drawn = tuple(truth + share * law.draw(rng, 40_000).reshape(-1, 2) for truth in truths)
+        law = settled.widened(share).noise_law()
+        assert law is not None
+        drawn = tuple(truth + law.draw(rng, 20_000 * truth.size).reshape(-1, truth.size) for truth in truths)
         delta = claim.delta or 0.0
         claimed = claim.epsilon_at(delta) if delta else claim.epsilon or 0.0
-        return _Evidence(law=law, truths=truths, drawn=drawn, delta=delta, claimed=claimed).bounds(1e-4)
+        return _Evidence(mechanism=settled, truths=truths, drawn=drawn, delta=delta, claimed=claimed).bounds(1e-4)
 
     assert claim.epsilon is not None
     epsilon, excess = found(1.0)

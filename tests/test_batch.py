@@ -103,18 +103,21 @@ def test_a_batch_goes_on_where_it_was_and_charges_nothing_twice(tmp_path: Path, 
     assert spent(ledger) == 0.5
 
 
+@pytest.mark.parametrize("mechanism", [pv.Laplace(epsilon=0.5), pv.Histogram(epsilon=0.5)])
 def test_noise_that_was_drawn_is_refined_without_another_charge(
-    tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch, mechanism: pv.Laplace | pv.Histogram
 ) -> None:
     monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
-    (failed,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    (failed,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
     assert failed.reason == "the power failed; its noisy vector is kept, and a later run goes on with it"
     kept = json.loads((tmp_path / "out" / ".batch" / "conf.json").read_text())
     monkeypatch.setattr(batches, "finish", finish)
-    monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn again"))
-    (done,) = run_batch([venue()], tmp_path / "out", ledger=ledger)
+    for draw in ("draw", "draw_counts"):
+        monkeypatch.setattr(Prepared, draw, lambda *_: pytest.fail("noise was drawn again"))
+    (done,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
     assert done.status == "released"
-    assert pv.Release.load(tmp_path / "out" / "conf").noisy.tolist() == kept["noise"]["noisy"]
+    made = pv.Release.load(tmp_path / "out" / "conf")
+    assert (made.noisy if made.histogram is None else made.histogram.counts).tolist() == kept["noise"]["noisy"]
     assert spent(ledger) == 0.5
 
 

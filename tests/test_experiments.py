@@ -73,13 +73,15 @@ def test_the_same_bytes_with_one_worker_and_two(tmp_path: Path) -> None:
 def test_real_records_with_invented_reviewers() -> None:
     rng = np.random.default_rng(1)
     weights = pv.PublicWeights.from_rows(rng.integers(1, 11, size=(30, 3)).astype(float), load=3)
-    sweep = simulate_record(weights, leniency=(0.0, 2.0), scale=1.0, draws=8, methods=("noisy", "tight"), workers=1)
+    sweep = simulate_record(
+        weights, leniency=(0.0, 2.0), mechanism=pv.Laplace(scale=1.0), draws=8, methods=("noisy", "tight"), workers=1
+    )
     assert sweep.axis == "leniency"
     assert list(sweep.errors) == [0.0, 2.0]
     for worse, better in (("noisy", "tight"),):
         assert all(sweep.difference(s, worse, better)[0] > 0 for s in (0.0, 2.0))
     with pytest.raises(pv.InputError, match="leniency must be finite numbers"):
-        simulate_record(weights, leniency=(-1.0,), scale=1.0)
+        simulate_record(weights, leniency=(-1.0,), mechanism=pv.Laplace(scale=1.0))
 
 
 @pytest.mark.parametrize(

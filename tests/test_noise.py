@@ -141,6 +141,8 @@ def test_a_public_vector_needs_no_noise(mechanism: OwnMechanism) -> None:
     [
         (pv.Laplace, "epsilon", {}),
         (pv.Laplace, "scale", {}),
+        (pv.Histogram, "epsilon", {"bins": 4}),
+        (pv.Histogram, "scale", {}),
         (pv.Gaussian, "rho", {}),
         (pv.Gaussian, "epsilon", {"delta": 1e-6}),
         (pv.Gaussian, "scale", {}),
@@ -173,6 +175,8 @@ def test_delta_is_a_probability(delta: float) -> None:
     [
         (pv.Laplace, {}),
         (pv.Laplace, {"epsilon": 1.0, "scale": 1.0}),
+        (pv.Histogram, {}),
+        (pv.Histogram, {"epsilon": 1.0, "scale": 1.0}),
         (pv.Gaussian, {}),
         (pv.Gaussian, {"rho": 1.0, "scale": 1.0}),
         (pv.Gaussian, {"epsilon": 1.0, "rho": 1.0, "delta": 0.1}),
@@ -192,7 +196,7 @@ def test_what_goes_together_must_come_together() -> None:
         pv.Gaussian(epsilon=1.0)
     with pytest.raises(pv.InputError, match="words must say"):
         pv.External(words=" ")
-    with pytest.raises(pv.InputError, match="law must state the noise itself"):
+    with pytest.raises(pv.InputError, match="law must state the noise on the vector itself"):
         pv.External(words="By us.", law=pv.Laplace(epsilon=1.0))
     for omega in (1.0, 0.5, math.inf, math.nan):
         with pytest.raises(pv.InputError, match="omega must be a finite number > 1"):
@@ -217,6 +221,8 @@ def test_sinh_normal_outside_its_theorem_is_refused(scale: float, bound: float, 
         pv.Gaussian(scale=2.0, delta=1e-7),
         pv.Gaussian(epsilon=1.0, delta=1e-7),
         pv.SinhNormal(scale=2.0, bound=20.0),
+        pv.Histogram(scale=2.0),
+        pv.Histogram(epsilon=2.0, bins=12),
         pv.External(words="By us."),
         pv.External(words="By us.", law=pv.Gaussian(scale=3.0)),
     ],
@@ -229,4 +235,4 @@ def test_mechanisms_can_be_read_from_their_description(mechanism: Mechanism) -> 
 def test_unknown_descriptions_are_no_error() -> None:
     for described in ({"name": "magic"}, {}, {"name": "laplace", "scale": -1.0}, {"name": "laplace", "size": 1.0}):
         assert mechanism_from(described) is None
-    assert sorted(OWN) == ["gaussian", "laplace", "sinh-normal"]
+    assert sorted(OWN) == ["gaussian", "histogram", "laplace", "sinh-normal"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
@@ -17,12 +18,17 @@ from reference.neighbours import flat, neighbours, neighbours_up_to_names
 from reference.theta import Assignment, assignments, means
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants, visible
 
-Norms = tuple[Fraction, Fraction, Fraction]  # L1, the square of L2, Linf
+Norms = tuple[Fraction, Fraction, Fraction, int]  # L1, the square of L2, Linf, and counts in the finest bins
 
 
 def norms(one: Iterable[Fraction], other: Iterable[Fraction]) -> Norms:
-    moves = [abs(x - y) for x, y in zip(one, other, strict=True)]
-    return sum(moves, Fraction(0)), sum((m * m for m in moves), Fraction(0)), max(moves)
+    before, after = list(one), list(other)
+    moves = [abs(x - y) for x, y in zip(before, after, strict=True)]
+    # Whatever the bins, counts differ by no more than the numbers of each value.
+    counts = Counter(before)
+    counts.subtract(after)
+    moved = sum(map(abs, counts.values()))
+    return sum(moves, Fraction(0)), sum((m * m for m in moves), Fraction(0)), max(moves), moved
 
 
 def largest(rows: list[list[float]], loads: list[int], unit: str) -> Norms:
@@ -31,14 +37,16 @@ def largest(rows: list[list[float]], loads: list[int], unit: str) -> Norms:
     vectors = {a: means(rows, a, loads) for a in listed}
     found = [norms(vectors[a], vectors[b]) for a, b in neighbours_up_to_names(listed, loads, unit)]
     if not found:
-        return Fraction(0), Fraction(0), Fraction(0)
-    l1, l2, linf = zip(*found, strict=True)
-    return max(l1), max(l2), max(linf)
+        return Fraction(0), Fraction(0), Fraction(0), 0
+    l1, l2, linf, counts = zip(*found, strict=True)
+    return max(l1), max(l2), max(linf), max(counts)
 
 
 def within(found: Norms, bound: Sensitivity) -> bool:
-    l1, l2, linf = found
-    return l1 <= Fraction(bound.l1) and l2 <= Fraction(bound.l2) ** 2 and linf <= Fraction(bound.linf)
+    l1, l2, linf, counts = found
+    assert bound.counts is not None
+    vector = l1 <= Fraction(bound.l1) and l2 <= Fraction(bound.l2) ** 2 and linf <= Fraction(bound.linf)
+    return vector and counts <= bound.counts
 
 
 @given(cases(most_reviews=6))
@@ -69,7 +77,7 @@ def test_exhaustively_on_whole_records(rows: list[list[float]], loads: list[int]
 def test_the_bounds_for_equal_loads_are_attained(unit: Unit) -> None:
     rows, loads = [[0.0, 1.0]] * 4, [2, 2, 2, 2]
     bound = sensitivity(pv.PublicWeights.from_rows(rows, load=2), unit)
-    l1, l2, linf = largest(rows, loads, unit)
+    l1, l2, linf, _ = largest(rows, loads, unit)
     assert (float(l1), float(l2), float(linf)) == pytest.approx((bound.l1, bound.l2**2, bound.linf), rel=1e-12)
 
 
@@ -91,8 +99,33 @@ def test_the_bounds_for_a_whole_reviewer_are_attained_at_any_load(load: int) -> 
         for who in (holders, swapped)
     )
     bound = sensitivity(pv.PublicWeights.from_rows([[x] for x in scores], load=load), "reviewer")
-    l1, l2, linf = norms(one, other)
+    l1, l2, linf, _ = norms(one, other)
     assert (float(l1), float(l2), float(linf)) == pytest.approx((bound.l1, bound.l2**2, bound.linf), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("loads", [[2, 2, 2], [3, 1, 1, 1], [1, 2, 3]])
+def test_the_bounds_on_counts_are_attained(loads: list[int], unit: Unit) -> None:
+    rows = [[1.0], [2.0], [4.0], [8.0], [16.0], [32.0]]  # sums of different reviews differ
+    bound = sensitivity(pv.PublicWeights.from_rows(rows, loads=dict(Counter(loads))), unit)
+    assert largest(rows, loads, unit)[3] == bound.counts
+
+
+def test_the_bounds_on_counts_follow_the_loads() -> None:
+    rows = [[1.0, 5.0], [2.0, 4.0], [3.0, 3.0], [1.0, 2.0], [9.0, 8.0]]
+    even = pv.PublicWeights.from_rows(rows, load=2)
+    mixed = pv.PublicWeights.from_rows(rows, loads={1: 2, 2: 1, 3: 2})
+    assert [sensitivity(weights, "review").counts for weights in (even, mixed)] == [4, 4]
+    assert [sensitivity(weights, "reviewer").counts for weights in (even, mixed)] == [6, 8]
+
+
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
+def test_the_bounds_on_counts_with_hidden_scores(quantity: str) -> None:
+    """A hidden score that changes moves everybody with a review of its paper, if weights compare scores."""
+    rows: list[list[float | None]] = [[None, 3.0, 4.0, 1.0] for _ in range(8)]
+    weights = pv.weigh(pv.PublicRecord.from_rows(rows, load=2, scale=(1, 5)), quantity)
+    review, reviewer = (sensitivity(weights, unit).counts for unit in ("review", "reviewer"))
+    assert (review, reviewer) == ((4, 6) if quantity == "ratings" else (2 * 2 * 4, 2 * min(16, 1 + 2 * 7)))
 
 
 @given(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from peerveil.loads import Loads as Loads
     from peerveil.mechanisms import External as External
     from peerveil.mechanisms import Gaussian as Gaussian
+    from peerveil.mechanisms import Histogram as Histogram
     from peerveil.mechanisms import Laplace as Laplace
     from peerveil.mechanisms import SinhNormal as SinhNormal
     from peerveil.private.ledger import Ledger as Ledger
@@ -44,6 +45,7 @@ _HOME = {
     "FileError": "errors",
     "Gaussian": "mechanisms",
     "Guarantee": "guarantee",
+    "Histogram": "mechanisms",
     "InputError": "errors",
     "Laplace": "mechanisms",
     "Ledger": "private.ledger",

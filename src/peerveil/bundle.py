@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
@@ -51,6 +52,7 @@ class Release:
         quantity: what the means are of, e.g. ``"ratings"``.
         values: the released sorted means.
         noisy: the private vector they were refined from.
+        histogram: the private counts that the noisy vector comes from; ``None`` where noise is on the vector itself.
         lower: what public data alone proves each entry to be at least.
         upper: what public data alone proves each entry to be at most.
         guarantee: the privacy claim.
@@ -94,6 +96,7 @@ class Release:
     notes: tuple[str, ...]
     created: datetime
     software: str
+    histogram: NoisyCounts | None = None
 
     def __post_init__(self) -> None:
         for vector in (self.values, self.noisy, self.lower, self.upper):
@@ -141,6 +144,7 @@ class Release:
             "certificate": {"gap": self.gap},
             "outlook": _outlook_document(self.outlook),
             "notes": list(self.notes),
+            "histogram": _histogram_document(self.histogram),
             "values": self.values.tolist(),
             "noisy": self.noisy.tolist(),
             "lower": self.lower.tolist(),
@@ -209,8 +213,10 @@ class Release:
         guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
+        histogram = _histogram_from(document["histogram"], vectors["noisy"])
         return cls(
             **vectors,
+            histogram=histogram,
             quantity=document["quantity"],
             guarantee=guarantee,
             mechanism=document["mechanism"],
@@ -288,6 +294,26 @@ def _outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | No
         level=stated["level"],
         assumption=stated["assumption"],
     )
+
+
+def _histogram_document(histogram: NoisyCounts | None) -> dict[str, Any] | None:
+    if histogram is None:
+        return None
+    bins = histogram.bins
+    return {"low": bins.low.tolist(), "high": bins.high.tolist(), "counts": histogram.counts.tolist()}
+
+
+def _histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
+    if stated is None:
+        return None
+    low, high = (_vector(stated[key], f"histogram/{key}") for key in ("low", "high"))
+    counts = stated["counts"]
+    if not len(counts) == low.size == high.size:
+        raise InputError("histogram/low, histogram/high and histogram/counts must have one entry a bin")
+    found = NoisyCounts(bins=Bins(low, high), counts=np.array(counts, dtype=np.int64))
+    if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=_slack(noisy)):
+        raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
+    return found
 
 
 def _loads_document(loads: Loads) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, ProjectionError, RecordError
 from peerveil.outlook import LEVEL, Outlook
-from peerveil.posterior import Evidence, Family, Posterior
+from peerveil.posterior import Evidence, Family, Model
 from peerveil.projection import Projection, check_vector, project
 from peerveil.record import Floats
 from peerveil.regions.convex import Region
@@ -64,10 +65,10 @@ def estimate(
     noisy: npt.ArrayLike,
     weights: PublicWeights,
     region: Region,
-    evidence: Evidence | None,
+    evidence: Evidence | CountNoise | None,
     *,
     estimator: str = "safe",
-    model: Posterior | None = None,
+    model: Model | None = None,
 ) -> Estimate:
     """Estimate the sorted vector.
 
@@ -75,7 +76,7 @@ def estimate(
         noisy: the noisy vector.
         weights: the public weights.
         region: a region of theirs.
-        evidence: what the noise says, from its law; ``None`` where that is not known.
+        evidence: what the noise says, on entries or on counts, from its law; ``None`` where that is not known.
         estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
         model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
 
@@ -104,14 +105,16 @@ def estimate(
     return Estimate(values=found.values, gap=found.gap, outlook=_outlook(found.values, model, region))
 
 
-def _posterior(weights: PublicWeights, evidence: Evidence) -> Posterior | None:
+def _posterior(weights: PublicWeights, evidence: Evidence | CountNoise) -> Model | None:
     try:
+        if isinstance(evidence, CountNoise):
+            return CountFamily.of(weights, evidence.seen.bins).given(evidence)
         return Family.of(weights).given(evidence)
     except RecordError:
         return None  # no assignment was found to draw from
 
 
-def _outlook(values: Floats, model: Posterior, region: Region) -> Outlook:
+def _outlook(values: Floats, model: Model, region: Region) -> Outlook:
     least, most = region.implied()
     furthest = np.maximum(np.maximum(values - least, most - values), 0.0)
     squares = np.minimum(model.variance + (values - model.mean) ** 2, furthest**2)
@@ -119,12 +122,19 @@ def _outlook(values: Floats, model: Posterior, region: Region) -> Outlook:
     return Outlook(expected_rmse=math.sqrt(float(np.mean(squares))), lower=lower, upper=upper)
 
 
-def _guess(model: Posterior, projected: Projection, region: Region, evidence: Evidence, r: Floats) -> Projection:
-    """The mean of the posterior, or a point between it and the projection if the noisy vector tells against it."""
+def _guess(
+    model: Model, projected: Projection, region: Region, evidence: Evidence | CountNoise, r: Floats
+) -> Projection:
+    """The mean of the posterior, or a point between it and the projection if the noisy vector tells against it.
+
+    A posterior from counts knows all attainable means, and needs no second opinion.
+    """
     try:
         mean = project(model.mean, region)
     except ProjectionError:
         return projected
+    if isinstance(evidence, CountNoise):
+        return mean
     share = _trust(mean.values, model, projected.values, region, deviation=evidence.reach, r=r)
     if share == 1:
         return mean
@@ -134,7 +144,7 @@ def _guess(model: Posterior, projected: Projection, region: Region, evidence: Ev
     )
 
 
-def _trust(mean: Floats, model: Posterior, p: Floats, region: Region, *, deviation: float, r: Floats) -> float:
+def _trust(mean: Floats, model: Model, p: Floats, region: Region, *, deviation: float, r: Floats) -> float:
     """Which share of the way from the projection ``p`` to the model's mean to go.
 
     The squared error along the way is a parabola, and the noisy vector tells where it is least: up to noise, that

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +18,10 @@ import numpy as np
 from peerveil import engine
 from peerveil.assignment import deal
 from peerveil.errors import InputError
-from peerveil.estimation import estimate
-from peerveil.laws import LaplaceLaw, Law
-from peerveil.posterior import EntryNoise, Family
+from peerveil.mechanisms import Laplace, OwnMechanism
 from peerveil.prior import prior
-from peerveil.projection import project
 from peerveil.record import Floats
-from peerveil.regions import region
+from peerveil.rehearsal import Rehearsal
 from peerveil.weights import PublicWeights
 
 #: What is compared: the noisy vector, projections on regions, and estimators on the tight region.
@@ -182,26 +178,16 @@ class Sweep:
         return float(gap.mean()), float(gap.std(ddof=1) / math.sqrt(gap.size))
 
 
-def errors_of(noisy: Floats, truth: Floats, weights: PublicWeights, law: Law, methods: Sequence[str]) -> list[float]:
-    """The summed squared error of each method's answer.
+def errors_of(rehearsal: Rehearsal, truth: Floats, rng: np.random.Generator, methods: Sequence[str]) -> list[float]:
+    """The summed squared error of each method's answer, for noise drawn on a synthetic truth.
 
-    >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
-    >>> errors = errors_of(np.array([1.3, -0.2]), np.array([0.3, 0.7]), weights, LaplaceLaw(scale=1.0), METHODS)
+    >>> rehearsal = Rehearsal.of(PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2), Laplace(scale=1.0))
+    >>> errors = errors_of(rehearsal, np.array([0.3, 0.7]), np.random.default_rng(1), METHODS)
     >>> errors[0] > errors[1] >= errors[2] >= errors[3]
     True
     """
-    evidence = EntryNoise(noisy, law)
-    tight = cache(lambda: region(weights, "tight"))
-    model = cache(lambda: Family.of(weights).given(evidence))  # what safe and bayes share
-
-    def answer(method: str) -> Floats:
-        if method == "noisy":
-            return noisy
-        if method in ("safe", "bayes"):
-            return estimate(noisy, weights, tight(), evidence, estimator=method, model=model()).values
-        return project(noisy, tight() if method == "tight" else region(weights, method)).values
-
-    return [float(np.sum((answer(method) - truth) ** 2)) for method in methods]
+    found = rehearsal.answers(rehearsal.perturb(truth, rng), methods)
+    return [float(np.sum((found[method] - truth) ** 2)) for method in methods]
 
 
 def simulate(
@@ -259,7 +245,8 @@ def simulate_record(
     weights: PublicWeights,
     *,
     leniency: Sequence[float] = (0.0, 0.4, 0.9, 2.0),
-    scale: float,
+    mechanism: OwnMechanism,
+    unit: str = "reviewer",
     draws: int = 20,
     methods: Sequence[str] = METHODS,
     name: str = "record",
@@ -274,7 +261,8 @@ def simulate_record(
     Args:
         weights: public weights of the record.
         leniency: how strongly reviewers differ; 0 is random dealing.
-        scale: of the Laplace noise.
+        mechanism: with a budget, or with its noise.
+        unit: what a budget is for.
         draws: assignments and noises for each leniency.
         methods: what to compare.
         name: what figures call the record.
@@ -287,7 +275,8 @@ def simulate_record(
     _check(draws, methods)
     if not leniency or not all(math.isfinite(s) and s >= 0 for s in leniency):
         raise InputError(f"leniency must be finite numbers of at least 0, got {list(leniency)}")
-    tasks = [_RecordTask(weights, float(s), draw, tuple(methods), scale) for s in leniency for draw in range(draws)]
+    settled = Rehearsal.of(weights, mechanism, unit=unit).mechanism
+    tasks = [_RecordTask(weights, float(s), draw, tuple(methods), settled) for s in leniency for draw in range(draws)]
     results = engine.run(
         _run_record_task, tasks, seed=seed, workers=workers, executor=executor, progress=progress, keep=keep
     )
@@ -323,12 +312,10 @@ class _PaperTask(NamedTuple):
 
 def _run_paper_task(task: _PaperTask, seeds: np.random.SeedSequence) -> list[list[float]]:
     rng = np.random.default_rng(seeds)
-    law = LaplaceLaw(scale=task.scale)
     found = []
     for _ in range(task.draws):
         weights, truth = EXPERIMENTS[task.experiment].draw(task.point, rng)
-        noisy = truth + law.draw(rng, truth.size)
-        found.append(errors_of(noisy, truth, weights, law, task.methods))
+        found.append(errors_of(Rehearsal.of(weights, Laplace(scale=task.scale)), truth, rng, task.methods))
     return found
 
 
@@ -338,16 +325,26 @@ class _RecordTask:
     leniency: float
     draw: int
     methods: tuple[str, ...]
-    scale: float
+    mechanism: OwnMechanism
 
     def __repr__(self) -> str:
         """What kept results are found by."""
-        return f"{self.weights.digest()} {self.leniency!r} {self.draw} {self.methods} {self.scale!r}"
+        return f"{self.weights.digest()} {self.leniency!r} {self.draw} {self.methods} {self.mechanism!r}"
+
+    def rehearsal(self) -> Rehearsal:
+        """What all tasks of a record share: made once in a process."""
+        key = (self.weights.digest(), repr(self.mechanism))
+        if key not in _REHEARSED:
+            _REHEARSED.clear()
+            _REHEARSED[key] = Rehearsal.of(self.weights, self.mechanism)
+        return _REHEARSED[key]
+
+
+#: The last rehearsal of this process.
+_REHEARSED: dict[tuple[str, str], Rehearsal] = {}
 
 
 def _run_record_task(task: _RecordTask, seeds: np.random.SeedSequence) -> list[float]:
     of_truth, of_noise = seeds.spawn(2)
-    law, rng = LaplaceLaw(scale=task.scale), np.random.default_rng(of_noise)
     truth = prior(task.weights, draws=1, seed=of_truth).ensemble(task.leniency).vectors[0]
-    noisy = truth + law.draw(rng, truth.size)
-    return errors_of(noisy, truth, task.weights, law, task.methods)
+    return errors_of(task.rehearsal(), truth, np.random.default_rng(of_noise), task.methods)

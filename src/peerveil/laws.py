@@ -67,6 +67,32 @@ class LaplaceLaw(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiscreteLaplaceLaw(_Checked):
+    """Whole numbers with probabilities proportional to ``exp(-|k| / scale)``: the two-sided geometric law.
+
+    >>> round(DiscreteLaplaceLaw(scale=10.0).deviation, 3)
+    14.136
+    """
+
+    scale: float
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation."""
+        half = 1 / (2 * self.scale)
+        return math.sqrt(0.5) / math.sinh(half) if half < 700 else 0.0
+
+    def log_density(self, noise: Floats) -> Floats:
+        """The logarithm of its probabilities, entry by entry."""
+        return -np.abs(noise) / self.scale + math.log(math.tanh(1 / (2 * self.scale)))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Floats:
+        """Seeded noise, for simulations only: the difference of two geometric numbers."""
+        chance = -math.expm1(-1 / self.scale)
+        return (rng.geometric(chance, size) - rng.geometric(chance, size)).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NormalLaw(_Checked):
     """The normal law with mean 0.
 

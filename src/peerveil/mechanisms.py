@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 from peerveil.accounting import check_delta, rho_for
+from peerveil.bins import check_number
 from peerveil.checks import real
 from peerveil.errors import InputError
 from peerveil.guarantee import Guarantee, Unit
-from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.sensitivity import Sensitivity
 
 #: A claim computed from noise is rounded up by this.
@@ -30,7 +31,7 @@ class Mechanism(Protocol):
         """The name users write and releases carry."""
 
     def noise_law(self) -> Law | None:
-        """The law of the noise on each entry, where the description states it."""
+        """The law of the noise on each entry (of a histogram: on each count), where the description states it."""
 
     def describe(self) -> dict[str, Any]:
         """Everything about the mechanism that a release publishes."""
@@ -261,6 +262,61 @@ class SinhNormal:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Histogram:
+    """Whole-numbered noise (the two-sided geometric law) on counts: how many means are in each of some bins.
+
+    One reviewer moves few counts, so for large conferences this needs far less noise than the vector itself. Give a
+    budget (``epsilon``) or the noise itself (``scale``), not both. Bins come from public data alone: ``bins`` says
+    how many there are at most. By default each attainable mean has its own where these are few (whole scores), else
+    there are twice the cube root of the number of reviewers, of equal widths.
+
+    >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5, counts=10)
+    >>> Histogram(epsilon=0.5).settle(bound)
+    Histogram(epsilon=None, scale=20.0, bins=None)
+    >>> round(Histogram(scale=20.0).guarantee(bound, "reviewer").epsilon, 12)
+    0.5
+    """
+
+    name: ClassVar[str] = "histogram"
+    epsilon: float | None = None
+    scale: float | None = None
+    bins: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.scale is None):
+            raise InputError("histogram noise needs epsilon= or scale=, one of the two")
+        _check_positive(self, "epsilon", "scale")
+        if self.bins is not None:
+            object.__setattr__(self, "bins", check_number(self.bins))
+
+    def noise_law(self) -> Law | None:
+        """The law of the noise on each count, where the scale is stated."""
+        return None if self.scale is None else DiscreteLaplaceLaw(scale=self.scale)
+
+    def settle(self, sensitivity: Sensitivity) -> Histogram:
+        """The scale that the budget asks for."""
+        if self.epsilon is None:
+            return self
+        return Histogram(scale=_counts(sensitivity) / self.epsilon, bins=self.bins)
+
+    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
+        """The claim for counts of this sensitivity."""
+        if self.epsilon is not None:
+            epsilon = self.epsilon if sensitivity else 0.0
+        else:
+            epsilon = _counts(sensitivity) / _stated(self.scale) * _UP
+        return Guarantee(kind="pure", unit=unit, epsilon=epsilon)
+
+    def widened(self, factor: float) -> Histogram:
+        """With noise larger by a factor."""
+        return Histogram(scale=_stated(self.scale) * factor, bins=self.bins)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return {"name": self.name, "epsilon": self.epsilon, "scale": self.scale, "bins": self.bins}
+
+
+@dataclass(frozen=True, kw_only=True)
 class External:
     """A vector that was made private elsewhere, by any means.
 
@@ -281,8 +337,10 @@ class External:
     def __post_init__(self) -> None:
         if not self.words.strip():
             raise InputError("words must say how the vector was made private, and by whom; got nothing")
-        if self.law is not None and (isinstance(self.law, External) or self.law.noise_law() is None):
-            raise InputError(f"law must state the noise itself, e.g. Laplace(scale=1.0), got {self.law!r}")
+        if self.law is not None and (isinstance(self.law, External | Histogram) or self.law.noise_law() is None):
+            raise InputError(
+                f"law must state the noise on the vector itself, e.g. Laplace(scale=1.0), got {self.law!r}"
+            )
 
     def noise_law(self) -> Law | None:
         """The law of the noise, where it is known."""
@@ -294,7 +352,9 @@ class External:
 
 
 #: The mechanisms whose noise Peerveil can draw, by name.
-OWN: dict[str, type[Laplace | Gaussian | SinhNormal]] = {m.name: m for m in (Laplace, Gaussian, SinhNormal)}
+OWN: dict[str, type[Laplace | Gaussian | SinhNormal | Histogram]] = {
+    m.name: m for m in (Laplace, Gaussian, SinhNormal, Histogram)
+}
 
 
 def mechanism_from(described: Mapping[str, Any]) -> Mechanism | None:
@@ -328,6 +388,12 @@ def _check_positive(mechanism: object, *arguments: str) -> None:
         value = getattr(mechanism, argument)
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(f"{argument} must be a finite number > 0, got {value}")
+
+
+def _counts(sensitivity: Sensitivity) -> int:
+    if sensitivity.counts is None:
+        raise InputError("a histogram needs the sensitivity of counts; this one states none")
+    return sensitivity.counts
 
 
 def _stated(value: float | None) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf, ndtr, ndtri
 
-from peerveil.laws import LaplaceLaw, Law, NormalLaw
+from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw
 from peerveil.prior import Ensemble, prior
 from peerveil.record import Floats
 from peerveil.weights import PublicWeights
@@ -60,6 +60,21 @@ class Evidence(Protocol):
         """
 
 
+class Model(Protocol):
+    """What is likely of each entry of the sorted vector."""
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of each entry."""
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of each entry."""
+
+    def band(self, level: float) -> tuple[Floats, Floats]:
+        """Bounds that hold each entry with this probability, as much being cut off on either side."""
+
+
 @dataclass(frozen=True, eq=False)
 class EntryNoise:
     """Evidence from independent noise of a known law on each entry.
@@ -85,7 +100,7 @@ class EntryNoise:
             tau = self.law.sigma**-2
             value = np.sum(self.law.log_density(off) - 0.5 * tau * v, axis=-1)
             return value, -tau * off, np.full(off.shape, tau)
-        if isinstance(self.law, LaplaceLaw):
+        if isinstance(self.law, LaplaceLaw | DiscreteLaplaceLaw):
             return _expected_laplace(off, v, self.law.scale)
         return _expected(self.law, self.reach, off, v)
 
@@ -156,7 +171,12 @@ class Normals:
         The normal law nearest to the true posterior, and a lower bound on the likelihood, by the variational
         principle. Where noise is normal both are exact.
         """
-        found = _Fit.start(self, evidence)
+        found = self.fitted(evidence)
+        return found.bound, found.mean, found.variance
+
+    def fitted(self, evidence: Evidence) -> Fit:
+        """The approximations themselves."""
+        found = Fit.start(self, evidence)
         step = np.ones((len(self.scales), 1))
         for _ in range(_STEPS):
             tried = found.moved(step)
@@ -166,11 +186,11 @@ class Normals:
             if not (np.abs(gain[matters]) > 0.01).any():
                 break
             step = np.where(gain > 0, np.minimum(1.0, 1.5 * step), step / 3)
-        return found.bound, found.mean, found.variance
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class Fit:
     """Normal approximations, a row a law: as if each entry had been seen with normal noise of its own precision."""
 
     laws: Normals
@@ -179,24 +199,32 @@ class _Fit:
     pull: Floats
 
     @classmethod
-    def start(cls, laws: Normals, evidence: Evidence) -> _Fit:
+    def start(cls, laws: Normals, evidence: Evidence) -> Fit:
         """As if the noise were normal."""
         precision = np.full(laws.rest.shape, np.float64(evidence.reach) ** -2)
         return cls(laws, evidence, precision, precision * (evidence.centre - laws.mean))
 
-    def moved(self, step: Floats) -> _Fit:
+    def moved(self, step: Floats) -> Fit:
         """A step to where the bound is greatest, as far as its derivatives tell."""
         _, gradient, bent = self._expected
         pull = bent * (self.mean - self.laws.mean) + gradient
         precision = (1 - step) * self.precision + step * bent
-        return _Fit(self.laws, self.evidence, precision, (1 - step) * self.pull + step * pull)
+        return Fit(self.laws, self.evidence, precision, (1 - step) * self.pull + step * pull)
 
-    def replaced(self, other: _Fit, where: npt.NDArray[np.bool_]) -> _Fit:
+    def replaced(self, other: Fit, where: npt.NDArray[np.bool_]) -> Fit:
         """The other's rows where these are wanted."""
         if where.all():
             return other
         precision = np.where(where, other.precision, self.precision)
-        return _Fit(self.laws, self.evidence, precision, np.where(where, other.pull, self.pull))
+        return Fit(self.laws, self.evidence, precision, np.where(where, other.pull, self.pull))
+
+    @cached_property
+    def _gram(self) -> Floats:
+        laws, B, scale = self.laws, self.laws.columns, self.laws.scales
+        seen = self.precision / (1 + self.precision * laws.rest)
+        M = scale[:, :, None] * ((B.swapaxes(1, 2) * laws.gather(seen)[:, None, :]) @ B) * scale[:, None, :]
+        M[:, range(B.shape[2]), range(B.shape[2])] += 1.0
+        return np.asarray(M)
 
     @cached_property
     def _solved(self) -> tuple[Floats, Floats, Floats]:
@@ -211,9 +239,7 @@ class _Fit:
             return laws.spread((columns[:, None, :] @ Bt)[:, 0])
 
         damped = 1 + self.precision * laws.rest
-        seen = self.precision / damped
-        M = scale[:, :, None] * ((Bt * laws.gather(seen)[:, None, :]) @ B) * scale[:, None, :]
-        M[:, range(B.shape[2]), range(B.shape[2])] += 1.0
+        seen, M = self.precision / damped, self._gram
         inverse = scale[:, :, None] * np.linalg.inv(M) * scale[:, None, :]
         pull = self.pull / damped
         dual = pull - seen * out_of(np.einsum("jk,jkl->jl", onto(pull), inverse))
@@ -225,11 +251,20 @@ class _Fit:
 
     @property
     def mean(self) -> Floats:
+        """Means of the entries, a row a law."""
         return self._solved[0]
 
     @property
     def variance(self) -> Floats:
+        """Variances of the entries, a row a law."""
         return self._solved[1]
+
+    def covariance(self) -> tuple[Floats, Floats]:
+        """Covariances as ``diag(own) + shared shared'``, for vectors that are not cut into blocks."""
+        laws = self.laws
+        damped = 1 + self.precision * laws.rest
+        root = np.linalg.inv(np.linalg.cholesky(self._gram)).swapaxes(1, 2)
+        return laws.rest / damped, (laws.columns / damped[:, :, None]) @ (laws.scales[:, :, None] * root)
 
     @cached_property
     def _expected(self) -> tuple[Floats, Floats, Floats]:
@@ -237,6 +272,7 @@ class _Fit:
 
     @cached_property
     def bound(self) -> Floats:
+        """The lower bounds on the log likelihood of the evidence, one a law."""
         return self._expected[0] - self._solved[2]
 
 
@@ -284,6 +320,17 @@ class Posterior:
         return np.asarray((low + high) / 2)
 
 
+def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ensemble, ...]:
+    """Vectors drawn from a public record at each of :data:`CORRELATIONS`: what every family of it rests on.
+
+    >>> drawn = ensembles(PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2), draws=10)
+    >>> len(drawn) == CORRELATIONS.size, drawn[0].vectors.shape
+    (True, (10, 4))
+    """
+    drawn = prior(weights, draws=draws)
+    return tuple(drawn.ensemble(float(s)) for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2))
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """What the public record makes likely: normal laws of the sorted vector for each leniency.
@@ -302,12 +349,15 @@ class Family:
         >>> sum(len(laws.scales) for laws in Family.of(weights).laws) == CORRELATIONS.size * len(DISCREPANCIES)
         True
         """
-        drawn = prior(weights, draws=draws)
-        ensembles = [drawn.ensemble(float(s)) for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2)]
+        return cls.of_ensembles(ensembles(weights, draws=draws))
+
+    @classmethod
+    def of_ensembles(cls, drawn: Sequence[Ensemble]) -> Family:
+        """The family of what was drawn already, by :func:`ensembles`."""
         # Between two values of the grid means are in between: within its cell, leniency is a direction like any other.
-        along = np.gradient(np.array([ensemble.mean for ensemble in ensembles]), axis=0) / math.sqrt(12)
-        laws = tuple(_laws(ensemble, step) for ensemble, step in zip(ensembles, along, strict=True))
-        return cls(laws if weights.reviewers > _SMALL else (_together(laws),))
+        along = np.gradient(np.array([ensemble.mean for ensemble in drawn]), axis=0) / math.sqrt(12)
+        laws = tuple(_laws(ensemble, step) for ensemble, step in zip(drawn, along, strict=True))
+        return cls(laws if drawn[0].mean.size > _SMALL else (together(laws),))
 
     def given(self, evidence: Evidence) -> Posterior | None:
         """The posterior, given evidence; ``None`` if it is out of the reach of floating point."""
@@ -320,17 +370,23 @@ class Family:
         good = np.isfinite(bounds) & np.isfinite(means).all(axis=1) & np.isfinite(variances).all(axis=1)
         if not good.any():
             return None
-        chances = np.outer(correlation_chances(), list(DISCREPANCIES.values())).ravel()
-        logs = np.where(good, np.log(chances) + np.where(good, bounds, 0.0), -np.inf)
-        shares = np.exp(logs - logs.max())
-        keep = np.flatnonzero(shares > 1e-5 * shares.sum())
+        keep, shares = shares_of(bounds, good)
         return Posterior(
-            shares[keep] / shares[keep].sum(),
+            shares,
             means[keep],
             variances[keep],
             np.repeat(CORRELATIONS, len(DISCREPANCIES))[keep],
             np.tile(list(DISCREPANCIES), CORRELATIONS.size)[keep],
         )
+
+
+def shares_of(bounds: Floats, good: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Which laws of a family matter once likelihoods are known, and how likely these are."""
+    chances = np.outer(correlation_chances(), list(DISCREPANCIES.values())).ravel()
+    logs = np.where(good, np.log(chances) + np.where(good, bounds, 0.0), -np.inf)
+    shares = np.exp(logs - logs.max())
+    keep = np.flatnonzero(shares > 1e-5 * shares.sum())
+    return keep, shares[keep] / shares[keep].sum()
 
 
 def _laws(ensemble: Ensemble, along: Floats) -> Normals:
@@ -346,7 +402,7 @@ def _laws(ensemble: Ensemble, along: Floats) -> Normals:
     return Normals(ensemble.mean[None], blocks[None], scales, rest + sizes**2 * left)
 
 
-def _together(laws: Sequence[Normals]) -> Normals:
+def together(laws: Sequence[Normals]) -> Normals:
     """The laws of all as one object: for short vectors that is quicker."""
     return Normals(
         np.concatenate([np.repeat(one.mean, len(one.scales), axis=0) for one in laws]),

@@ -6,14 +6,17 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from peerveil.bins import NoisyCounts, bins_of
 from peerveil.bundle import Release
+from peerveil.count_posterior import CountNoise
 from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.estimation import check_estimator, estimate
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
-from peerveil.mechanisms import External, Mechanism, mechanism_from
+from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
 from peerveil.posterior import EntryNoise
 from peerveil.projection import check_vector
 from peerveil.record import Floats
@@ -55,6 +58,11 @@ def refine(
     source = (
         External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
     )
+    if isinstance(source, Histogram):
+        raise InputError(
+            "the noise of a histogram is on counts, which the vector alone does not tell; refine its release.json, "
+            "which holds them"
+        )
     _check_law(estimator, source.describe())
     return assemble(
         noisy,
@@ -80,8 +88,10 @@ def _refine_again(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
     _check_law(estimator, release.mechanism)
+    if release.histogram is not None:
+        _check_bins(release.histogram, weights, release.mechanism)
     return assemble(
-        release.noisy,
+        release.noisy if release.histogram is None else release.histogram,
         weights,
         mechanism=release.mechanism,
         guarantee=release.guarantee,
@@ -92,8 +102,16 @@ def _refine_again(
     )
 
 
+def _check_bins(histogram: NoisyCounts, weights: PublicWeights, described: dict[str, Any]) -> None:
+    """Refuse counts in bins other than those that the public record and the mechanism make."""
+    mechanism = mechanism_from(described)
+    expected = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
+    if not histogram.bins.same(expected):
+        raise InputError("the release's bins are not those of the public record; the file was changed")
+
+
 def assemble(
-    noisy: npt.ArrayLike,
+    noisy: npt.ArrayLike | NoisyCounts,
     weights: PublicWeights,
     *,
     mechanism: Mechanism | dict[str, Any],
@@ -103,17 +121,21 @@ def assemble(
     estimator: str | None,
     notes: tuple[str, ...] = (),
 ) -> Release:
-    """A release from a noisy vector, public weights with their region, and a claim: how every release is made."""
+    """A release from noisy data, public weights with their region, and a claim: how every release is made."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
     law = law_of(description)
     # Without noise, or where nothing is known of it, likelihood has nothing to say.
     chosen = "projection" if law is None else "safe" if estimator is None else estimator
-    r = check_vector("noisy", noisy, bounds.reviewers)
-    found = estimate(r, weights, bounds, None if law is None else EntryNoise(r, law), estimator=chosen)
+    counts = noisy if isinstance(noisy, NoisyCounts) else None
+    vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
+    r = check_vector("noisy", vector, bounds.reviewers)
+    evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
+    found = estimate(r, weights, bounds, evidence, estimator=chosen)
     return Release(
         quantity=weights.quantity,
         values=found.values,
         noisy=r,
+        histogram=counts,
         lower=bounds.lower,
         upper=bounds.upper,
         guarantee=guarantee,
@@ -137,7 +159,7 @@ class Perturbed:
     """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private.
 
     Attributes:
-        noisy: the noisy vector.
+        noisy: the noisy vector, or noisy counts.
         weights: the public weights it belongs to.
         mechanism: the mechanism, with its noise stated.
         guarantee: the claim.
@@ -145,7 +167,7 @@ class Perturbed:
         notes: what readers of the release should know.
     """
 
-    noisy: Floats
+    noisy: Floats | NoisyCounts
     weights: PublicWeights
     mechanism: Mechanism
     guarantee: Guarantee
@@ -169,7 +191,8 @@ class Perturbed:
         """As JSON can hold it, without the weights, of which it has the digest."""
         return {
             "record": self.weights.digest(),
-            "noisy": self.noisy.tolist(),
+            "counted": isinstance(self.noisy, NoisyCounts),
+            "noisy": (self.noisy.counts if isinstance(self.noisy, NoisyCounts) else self.noisy).tolist(),
             "mechanism": self.mechanism.describe(),
             "guarantee": asdict(self.guarantee),
             "public": self.public,
@@ -183,8 +206,14 @@ class Perturbed:
             raise InputError("the public record is not the one for which noise was drawn; give the same record")
         mechanism = mechanism_from(document["mechanism"])
         assert mechanism is not None  # noqa: S101 - we wrote it
+        noisy: Floats | NoisyCounts
+        if document["counted"]:
+            bins = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
+            noisy = NoisyCounts(bins=bins, counts=np.array(document["noisy"], dtype=np.int64))
+        else:
+            noisy = check_vector("noisy", document["noisy"], weights.reviewers)
         return cls(
-            noisy=check_vector("noisy", document["noisy"], weights.reviewers),
+            noisy=noisy,
             weights=weights,
             mechanism=mechanism,
             guarantee=Guarantee(**document["guarantee"]),

@@ -1,4 +1,4 @@
-"""How far one protected thing can move the sorted vector of means.
+"""How far one protected thing can move the sorted vector of means, and counts of means in bins.
 
 Proofs are in docs/mathematics.md, "Sensitivities". All inputs are public.
 """
@@ -24,11 +24,13 @@ class Sensitivity:
         l1: the sum of the moves of all entries.
         l2: the Euclidean distance.
         linf: the largest move of an entry.
+        counts: the sum of the moves of all counts, if means are counted in bins; ``None`` where it is not stated.
     """
 
     l1: float
     l2: float
     linf: float
+    counts: int | None = None
 
     def __bool__(self) -> bool:
         """Whether anything can move at all."""
@@ -36,7 +38,7 @@ class Sensitivity:
 
 
 #: Every assignment gives the same vector, to the last bit.
-NONE = Sensitivity(l1=0.0, l2=0.0, linf=0.0)
+NONE = Sensitivity(l1=0.0, l2=0.0, linf=0.0, counts=0)
 
 
 def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
@@ -49,11 +51,14 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
 
     Where scores are hidden, they may change along with the exchange, anywhere on the declared scale.
 
-    The bounds hold for the means as computed: they are widened by their round-off.
+    The bounds hold for the means as computed: they are widened by their round-off. Each mean that moves changes at most
+    two counts by one, whatever the bins.
 
     >>> bound = sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "reviewer")
     >>> round(bound.l1, 9), round(bound.l2, 9), round(bound.linf, 9)
     (1.0, 0.707106781, 0.5)
+    >>> bound.counts                                          # two reviewers, each from one bin to another
+    4
     >>> bool(sensitivity(PublicWeights.from_rows([[0, 1]], load=1), "reviewer"))         # the vector is public
     False
     """
@@ -89,7 +94,19 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     # A mean is one correctly rounded sum and one division: within 2**-52 of its size, before and after the move.
     round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
     l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in (l1, l2, linf))
-    return Sensitivity(l1=l1, l2=l2, linf=linf)
+    return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, _means_moved(weights, exchanges)))
+
+
+def _means_moved(weights: PublicWeights, exchanges: int) -> int:
+    """How many means can change, to the last bit: a reviewer's own, and one with each exchange.
+
+    With miscalibration, a hidden score that changes moves the means of all who reviewed that paper: in an exchange, of
+    all reviewers of two papers, of whom the reviewer is one.
+    """
+    each = 1
+    if weights.hidden_span and weights.quantity == "miscalibration":
+        each = 2 * int(weights.sizes().max()) - 1
+    return 1 + exchanges * each
 
 
 def _of_an_exchange(width: float, smallest: int) -> tuple[float, float, float]:

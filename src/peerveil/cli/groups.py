@@ -77,6 +77,7 @@ class NoiseOptions(OptionGroup):
     omega: opt.Omega = None
     noise_scale: opt.NoiseScale = None
     noise_bound: opt.NoiseBound = None
+    bins: opt.BinCount = None
 
     def chosen(self) -> OwnMechanism:
         """The mechanism."""
@@ -92,6 +93,7 @@ class NoiseOptions(OptionGroup):
             omega=self.omega,
             scale=self.noise_scale,
             bound=self.noise_bound,
+            bins=self.bins,
         )
 
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -16,7 +16,7 @@ from peerveil.loads import LoadsStatement
 from peerveil.quantities import Lone as LoneChoice
 
 if TYPE_CHECKING:
-    from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
+    from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
     from peerveil.weights import PublicWeights
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
@@ -41,7 +41,12 @@ Estimator = Annotated[
 ]
 Unit = Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")]
 MechanismName = Annotated[
-    str, typer.Option("--mechanism", help="laplace | gaussian | sinh-normal", rich_help_panel="Noise")
+    str,
+    typer.Option(
+        "--mechanism",
+        help="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal",
+        rich_help_panel="Noise",
+    ),
 ]
 Epsilon = Annotated[
     float | None, typer.Option(help="Privacy budget: smaller is more private.", rich_help_panel="Noise")
@@ -66,6 +71,9 @@ NoiseBound = Annotated[
 LedgerPlace = Annotated[
     str | None,
     typer.Option("--ledger", help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
+]
+BinCount = Annotated[
+    int | None, typer.Option("--bins", help="Of a histogram: how many bins, at most.", rich_help_panel="Noise")
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
 Cluster = Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")]
@@ -150,7 +158,9 @@ _NAMES = (
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
     *("symbols", "person", "ids", "people", "review_name"),
 )
-_SUBJECT = re.compile(r"^(epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be")
+_SUBJECT = re.compile(
+    r"^(bins|epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be"
+)
 _ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
 
 
@@ -233,7 +243,8 @@ def parse_mechanism(
     omega: float | None = None,
     scale: float | None = None,
     bound: float | None = None,
-) -> Laplace | Gaussian | SinhNormal:
+    bins: int | None = None,
+) -> Laplace | Gaussian | SinhNormal | Histogram:
     """The mechanism as written.
 
     >>> parse_mechanism("gaussian", rho=0.1)
@@ -243,7 +254,8 @@ def parse_mechanism(
 
     if name not in OWN:
         raise InputError(f"--mechanism must be one of {', '.join(OWN)}, got {name!r}")
-    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega, "scale": scale, "bound": bound}
+    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
+    given |= {"scale": scale, "bound": bound, "bins": bins}
     given = {argument: value for argument, value in given.items() if value is not None}
     known = OWN[name].__dataclass_fields__
     options = {"scale": "--noise-scale", "bound": "--noise-bound"}
@@ -265,20 +277,17 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
         raise InputError(f"{option} must be numbers between commas, got {text!r}") from None
 
 
-def simulated_scale(weights: PublicWeights, unit: str, *, epsilon: float | None, scale: float | None) -> float:
-    """The scale of simulated Laplace noise: as given, or as a budget would make it."""
-    from peerveil.guarantee import check_unit  # noqa: PLC0415
-    from peerveil.mechanisms import Laplace  # noqa: PLC0415
-    from peerveil.sensitivity import sensitivity  # noqa: PLC0415
+def simulated_mechanism(
+    weights: PublicWeights, unit: str, name: str, *, epsilon: float | None, scale: float | None, bins: int | None
+) -> OwnMechanism:
+    """The mechanism to simulate, with its noise: as given, or as a budget would make it."""
+    from peerveil.rehearsal import Rehearsal  # noqa: PLC0415
 
     if (epsilon is None) == (scale is None):
         raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
-    bound = sensitivity(weights, check_unit(unit))
-    if not bound:
-        raise InputError("the public record alone determines the means: there is no noise to simulate")
-    settled = Laplace(epsilon=epsilon, scale=scale).settle(bound)
-    assert settled.scale is not None  # noqa: S101 - settled
-    return settled.scale
+    if name not in ("laplace", "histogram"):
+        raise InputError(f"--mechanism must be 'laplace' or 'histogram' in a simulation, got {name!r}")
+    return Rehearsal.of(weights, parse_mechanism(name, epsilon=epsilon, scale=scale, bins=bins), unit=unit).mechanism
 
 
 def parse_lone(text: str) -> LoneChoice:

@@ -17,6 +17,7 @@ from peerveil.cli.show import out, rows_table
 from peerveil.cli.working import after_writing, counting
 from peerveil.errors import InputError
 from peerveil.experiments import EXPERIMENTS, TITLES, Sweep, simulate, simulate_record
+from peerveil.mechanisms import OwnMechanism
 from peerveil.sweep_files import sweep_folder, write_sweep
 from peerveil.weights import PublicWeights
 
@@ -59,7 +60,7 @@ class RecordSweep:
     leniency: tuple[float, ...]
     draws: int
     methods: tuple[str, ...]
-    scale: float
+    mechanism: OwnMechanism
     seed: int
 
     def settings(self) -> dict[str, object]:
@@ -69,7 +70,7 @@ class RecordSweep:
             "leniency": self.leniency,
             "draws": self.draws,
             "methods": self.methods,
-            "scale": self.scale,
+            "mechanism": self.mechanism.describe(),
             "seed": self.seed,
         }
 
@@ -80,7 +81,7 @@ class RecordSweep:
             return simulate_record(
                 self.weights,
                 leniency=self.leniency,
-                scale=self.scale,
+                mechanism=self.mechanism,
                 draws=self.draws,
                 methods=self.methods,
                 name=self.name,

@@ -23,7 +23,7 @@ Group = TypeVar("Group")
 _GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
 _KEYS = {field.name for group in _GROUPS for field in fields(group)}
 _PATHS = ("file", "mapping", "people")
-_NUMBERS = ("epsilon", "delta", "rho", "omega", "noise_scale", "noise_bound", "load", "reviewers")
+_NUMBERS = ("epsilon", "delta", "rho", "omega", "noise_scale", "noise_bound", "load", "reviewers", "bins")
 _BUDGET = ("epsilon", "delta", "rho", "omega")
 
 

@@ -17,14 +17,15 @@ from scipy.stats import beta
 
 from peerveil import engine
 from peerveil.accounting import check_delta
+from peerveil.bins import Bins, NoisyCounts, bins_of
 from peerveil.errors import InputError
 from peerveil.guarantee import DELTA, Guarantee, Unit, check_unit
-from peerveil.laws import Law
-from peerveil.mechanisms import OwnMechanism, mechanism_from
+from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal, mechanism_from
 from peerveil.private.release import prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.truth import true_vector
 from peerveil.record import Floats
+from peerveil.weights import weigh
 
 #: Releases in one task: long enough that starting a task costs nothing, short enough to show progress.
 _BLOCK = 250
@@ -109,19 +110,22 @@ def audit(
     _check_confidence(confidence)
     if delta is not None:
         check_delta(delta)
-    pair = worst_neighbours(protected, load, public)
+    bins = None
+    if isinstance(mechanism, Histogram):
+        *pair, bins = worst_neighbours_counted(protected, load, public, mechanism.bins)
+    else:
+        pair = list(worst_neighbours(protected, load, public))
     sizes = [_BLOCK] * (draws // _BLOCK) + ([draws % _BLOCK] if draws % _BLOCK else [])
     tasks = [_Task(reviews, mechanism, protected, public, size) for size in sizes for reviews in pair]
     blocks = engine.run(_release_often, tasks, workers=workers, executor=executor, progress=progress)
     guarantee, stated = blocks[0][1]
     described = mechanism_from(stated)
-    law = None if described is None else described.noise_law()
-    if law is None:
+    if not isinstance(described, Laplace | Gaussian | SinhNormal | Histogram) or described.noise_law() is None:
         raise InputError("the release states no noise, so there is nothing to audit")
     at = 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
     evidence = _Evidence(
-        law=law,
-        truths=tuple(true_vector(reviews, "ratings") for reviews in pair),
+        mechanism=described,
+        truths=tuple(_to_protect(true_vector(reviews, "ratings"), bins) for reviews in pair),
         drawn=tuple(np.concatenate([vectors for vectors, _ in blocks[side::2]]) for side in (0, 1)),
         delta=at,
         claimed=guarantee.epsilon_at(at) if at else guarantee.epsilon or 0.0,
@@ -148,6 +152,13 @@ def _judged(guarantee: Guarantee, evidence: _Evidence, confidence: float) -> Aud
     )
 
 
+def _check_pair(load: int, public: str) -> None:
+    if isinstance(load, bool) or not isinstance(load, int) or load < 2:
+        raise InputError(f"load must be a whole number of at least 2, got {load!r}; with a load of 1 nothing is secret")
+    if public not in ("all", "none"):
+        raise InputError(f"public must be 'all' or 'none', got {public!r}")
+
+
 def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Reviews]:
     """Two neighbouring records, as far apart as the sensitivity allows; scores from 0 to 1, each on a paper of its own.
 
@@ -158,10 +169,7 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     >>> [true_vector(reviews, "ratings").tolist() for reviews in worst_neighbours("reviewer", 2, "all")]
     [[0.0, 1.0], [0.5, 0.5]]
     """
-    if isinstance(load, bool) or not isinstance(load, int) or load < 2:
-        raise InputError(f"load must be a whole number of at least 2, got {load!r}; with a load of 1 nothing is secret")
-    if public not in ("all", "none"):
-        raise InputError(f"public must be 'all' or 'none', got {public!r}")
+    _check_pair(load, public)
     hidden = public == "none"
     # Which review of the first reviewer is exchanged with which other reviewer's which.
     if hidden:
@@ -187,6 +195,59 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     )
 
 
+def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int | None) -> tuple[Reviews, Reviews, Bins]:
+    """Two neighbouring records whose counts are as far apart as the sensitivity allows, and the bins of both.
+
+    Everybody who takes part in an exchange leaves a bin for one that nobody leaves. With scores of 0, 1/2 and 1, a
+    reviewer of zeros gets a one from each of the others, who have halves besides. Where scores are hidden, what is
+    exchanged becomes ones, and the others are as near to the end of a bin as makes them leave it.
+
+    >>> one, other, bins = worst_neighbours_counted("reviewer", 2, "all", None)
+    >>> [bins.counts(true_vector(reviews, "ratings")).tolist() for reviews in (one, other)]
+    [[1, 0, 0, 2, 0], [0, 2, 0, 0, 1]]
+    """
+    _check_pair(load, public)
+    others = 1 if unit == "review" else load
+    if public == "none":
+        papers = [f"p{i:06d}" for i in range(load * (others + 1))]
+        holders = [f"r{j}" for j in range(others + 1) for _ in range(load)]
+        blank = Reviews.from_columns(papers, holders, [0.0] * len(papers), scale=(0, 1))
+        bins = bins_of(weigh(blank.public("none")), number)
+        cut = float(bins.cuts[np.argmin(np.abs(bins.cuts - 0.5))])
+        near = [min(1.0, max(0.0, (cut * load - 0.5) / (load - 1)))] * (load - 1)
+        # What is exchanged is a zero before and a one after, on both sides.
+        first = [0.0, *near] if unit == "review" else [0.0] * load
+        return *_exchanged([first, *([0.0, *near] for _ in range(others))], others, becomes=1.0), bins
+    if unit == "review":
+        holdings = [[0.0] + [0.5] * (load - 1), [1.0] * load]
+    else:
+        holdings = [[0.0] * load, *([1.0] + [0.5] * (load - 1) for _ in range(load))]
+    pair = _exchanged(holdings, others)
+    return *pair, bins_of(weigh(pair[0].public("all")), number)
+
+
+def _exchanged(holdings: list[list[float]], exchanges: int, *, becomes: float | None = None) -> tuple[Reviews, Reviews]:
+    """A record, and the same after the first reviewer exchanged reviews for the first ones of others, one each."""
+    load = len(holdings[0])
+    scores = [score for row in holdings for score in row]
+    holders = [f"r{j}" for j, row in enumerate(holdings) for _ in row]
+    after, changed = holders.copy(), scores.copy()
+    for mine in range(exchanges):
+        theirs = (mine + 1) * load
+        after[mine], after[theirs] = f"r{mine + 1}", "r0"
+        if becomes is not None:
+            changed[mine] = changed[theirs] = becomes
+    papers = [f"p{i:06d}" for i in range(len(scores))]
+    return (
+        Reviews.from_columns(papers, holders, scores, scale=(0, 1)),
+        Reviews.from_columns(papers, after, changed, scale=(0, 1)),
+    )
+
+
+def _to_protect(vector: Floats, bins: Bins | None) -> Floats:
+    return vector if bins is None else bins.counts(vector).astype(np.float64)
+
+
 @dataclass(frozen=True)
 class _Task:
     reviews: Reviews
@@ -199,7 +260,7 @@ class _Task:
 def _release_often(task: _Task, _: np.random.SeedSequence) -> tuple[Floats, tuple[Guarantee, dict[str, object]]]:
     """Release a record many times, by the path of every release up to the noise, which refining cannot undo.
 
-    Returns the noisy vectors, the claim and the mechanism. Seeds are of no use: noise is real.
+    Returns the noisy vectors (or counts), the claim and the mechanism. Seeds are of no use: noise is real.
     """
     made = [
         prepare_release(
@@ -212,7 +273,8 @@ def _release_often(task: _Task, _: np.random.SeedSequence) -> tuple[Floats, tupl
         ).draw()
         for _ in range(task.draws)
     ]
-    return np.stack([one.noisy for one in made]), (made[0].guarantee, made[0].mechanism.describe())
+    noisy = [one.noisy.counts if isinstance(one.noisy, NoisyCounts) else one.noisy for one in made]
+    return np.stack(noisy).astype(np.float64), (made[0].guarantee, made[0].mechanism.describe())
 
 
 @dataclass(frozen=True)
@@ -241,7 +303,7 @@ class _Test:
 class _Evidence:
     """The releases of two records, and what they are to be judged by."""
 
-    law: Law
+    mechanism: OwnMechanism
     truths: tuple[Floats, ...]
     drawn: tuple[Floats, ...]
     delta: float
@@ -267,7 +329,9 @@ class _Evidence:
         """The tests that would show the most of epsilon and of delta, if the noise were so much smaller than stated."""
         rng = np.random.default_rng(0)
         draws, entries = self.drawn[0].shape
-        noise = [factor * self.law.draw(rng, _SIMULATED * entries).reshape(_SIMULATED, entries) for _ in self.truths]
+        smaller = self.mechanism.widened(factor).noise_law()
+        assert smaller is not None  # noqa: S101 - stated noise, made smaller
+        noise = [smaller.draw(rng, _SIMULATED * entries).reshape(_SIMULATED, entries) for _ in self.truths]
         simulated = self._ratios([truth + drawn for truth, drawn in zip(self.truths, noise, strict=True)])
         tests = [
             _Test(sign, float(threshold))
@@ -281,7 +345,9 @@ class _Evidence:
 
     def _ratios(self, vectors: Sequence[Floats]) -> tuple[Floats, Floats]:
         """How much likelier vectors are under the second record than the first: no test tells them apart better."""
-        logs = [[self.law.log_density(some - truth).sum(axis=1) for truth in self.truths] for some in vectors]
+        law = self.mechanism.noise_law()
+        assert law is not None  # noqa: S101 - checked before
+        logs = [[law.log_density(some - truth).sum(axis=1) for truth in self.truths] for some in vectors]
         return logs[0][1] - logs[0][0], logs[1][1] - logs[1][0]
 
     def _epsilon(self, least: float, most: float) -> float:

@@ -18,8 +18,8 @@ import opendp.prelude as dp
 
 from peerveil.errors import InputError, PeerveilError
 from peerveil.guarantee import Guarantee, Unit
-from peerveil.mechanisms import Gaussian, Laplace, OwnMechanism, SinhNormal
-from peerveil.record import Floats
+from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+from peerveil.record import Floats, Ints
 from peerveil.sensitivity import Sensitivity
 
 dp.enable_features("contrib")
@@ -32,19 +32,21 @@ class Prepared:
     Attributes:
         mechanism: the mechanism with its noise stated; with its budget where nothing needs noise.
         guarantee: the claim.
-        length: how many entries.
+        length: how many entries, or how many counts.
     """
 
     mechanism: OwnMechanism
     guarantee: Guarantee
     length: int
-    _add: Callable[[list[float]], list[float]]
+    _add: Callable[[list[Any]], list[Any]]
 
     def checked(self, vector: Floats) -> Floats:
         """The vector, if it may be given to the noise source.
 
         OpenDP takes a NaN for 0 and a wrong length for granted, so nothing doubtful may reach it.
         """
+        if isinstance(self.mechanism, Histogram):
+            raise PeerveilError("this noise is for counts, not for a vector; nothing was released")
         if vector.shape != (self.length,) or vector.dtype != np.float64 or not np.isfinite(vector).all():
             raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
         return vector
@@ -56,9 +58,23 @@ class Prepared:
             raise PeerveilError("the noise source failed; nothing was released")
         return noisy
 
+    def checked_counts(self, counts: Ints) -> Ints:
+        """The counts, if they may be given to the noise source."""
+        fit = counts.shape == (self.length,) and counts.dtype == np.int64 and isinstance(self.mechanism, Histogram)
+        if not fit or (counts < 0).any():
+            raise PeerveilError("the counts to protect must be whole numbers, one a bin; nothing was released")
+        return counts
+
+    def draw_counts(self, counts: Ints) -> Ints:
+        """The counts with noise."""
+        noisy = np.array(self._add(self.checked_counts(counts).tolist()))
+        if noisy.shape != counts.shape or noisy.dtype != np.int64:
+            raise PeerveilError("the noise source failed; nothing was released")
+        return noisy
+
 
 def prepare(mechanism: OwnMechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:
-    """Settle the noise for vectors of a length and a sensitivity, and the claim that comes with it.
+    """Settle the noise for vectors or counts of a length and a sensitivity, and the claim that comes with it.
 
     Where the sensitivity is 0 the vector is the same for every assignment, so a budget buys it without noise.
     """
@@ -83,8 +99,11 @@ def _measure(
     mechanism: OwnMechanism, claim: Guarantee, sensitivity: Sensitivity, length: int
 ) -> tuple[Any, float, float]:
     """OpenDP's measurement, the loss it reports, and the loss that is claimed in the same terms."""
+    distance: float | None
     if isinstance(mechanism, Laplace):
         distance, claimed = sensitivity.l1, claim.epsilon
+    elif isinstance(mechanism, Histogram):
+        distance, claimed = sensitivity.counts, claim.epsilon
     elif isinstance(mechanism, Gaussian):
         distance, claimed = sensitivity.l2, claim.rho
     else:
@@ -97,8 +116,13 @@ def _measure(
 
 @lru_cache(maxsize=8)
 def _measurement(name: str, scale: float, length: int) -> Any:
-    if not 1e-150 <= scale <= 1e150:
+    # Whole numbers end at 2**63: noise must stay far below, or it would be cut off.
+    least, most = (1e-6, 1e12) if name == Histogram.name else (1e-150, 1e150)
+    if not least <= scale <= most:
         raise InputError(f"noise of scale {scale:g} cannot be drawn faithfully; ask for another epsilon or scale")
+    if name == Histogram.name:
+        counts = dp.vector_domain(dp.atom_domain(T="i64"), size=length)
+        return dp.m.make_laplace(counts, dp.l1_distance(T="i64"), scale=scale)
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=length)
     if name == Laplace.name:
         return dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale)

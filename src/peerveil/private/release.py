@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from peerveil.bins import Bins, NoisyCounts, bins_of
 from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, OwnMechanism, SinhNormal
+from peerveil.mechanisms import OWN, Histogram, OwnMechanism, SinhNormal
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -49,7 +51,7 @@ def release(
             record. There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
-        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
+        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
         estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
@@ -110,7 +112,7 @@ class Ready:
     public: str
     notes: tuple[str, ...]
     _reviews: Reviews = field(repr=False)
-    _truth: Floats = field(repr=False)
+    _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
@@ -141,9 +143,9 @@ class Ready:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
 
     def draw(self) -> Perturbed:
-        """The noisy vector. Nothing private is left in what is returned."""
+        """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
         return Perturbed(
-            noisy=self.noise.draw(self._truth),
+            noisy=self._draw(),
             weights=self.weights,
             mechanism=self.noise.mechanism,
             guarantee=self.noise.guarantee,
@@ -181,15 +183,26 @@ def prepare_release(
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
-    noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
+    bins = bins_of(weights, mechanism.bins) if isinstance(mechanism, Histogram) else None
+    length = weights.reviewers if bins is None else bins.number
+    noise = prepare(mechanism, sensitivity(weights, protected), protected, length)
     return Ready(
         weights=weights,
         noise=noise,
         public=_public_words(public, record),
         notes=record.notes,
         _reviews=reviews,
-        _truth=noise.checked(true_vector(reviews, quantity, record=record, lone=lone)),
+        _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
     )
+
+
+def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Floats | NoisyCounts]:
+    """Check what is to be protected; the noise itself is drawn when what is returned is called."""
+    if bins is None:
+        vector = noise.checked(truth)
+        return lambda: noise.draw(vector)
+    counts, found = noise.checked_counts(bins.counts(truth)), bins
+    return lambda: NoisyCounts(bins=found, counts=noise.draw_counts(counts))
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:

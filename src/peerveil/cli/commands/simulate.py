@@ -31,8 +31,10 @@ def simulate(
     ] = None,
     draws: Annotated[int | None, typer.Option(help="Draws for each setting; 100, or 20 on a real record.")] = None,
     methods: Annotated[str, typer.Option(help="What to compare.")] = "noisy,baseline,chain,tight,safe,bayes",
-    noise_scale: Annotated[float | None, typer.Option(help="Scale of the Laplace noise; the paper's is 1.")] = None,
+    mechanism: Annotated[str, typer.Option(help="With --public: 'laplace' or 'histogram'.")] = "laplace",
+    noise_scale: Annotated[float | None, typer.Option(help="Scale of the noise; the paper's (Laplace) is 1.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="With --public: the budget, instead of --noise-scale.")] = None,
+    bins: opt.BinCount = None,
     unit: opt.Unit = "reviewer",
     leniency: Annotated[
         str, typer.Option(help="With --public: how strongly invented reviewers differ; 0 is not at all.")
@@ -57,8 +59,10 @@ def simulate(
     if public is None:
         if experiment is None:
             raise InputError("name an experiment (or 'all'), or a real record with --public")
-        if epsilon is not None:
-            raise InputError("--epsilon goes with --public: the paper's experiments have noise of a scale")
+        if epsilon is not None or mechanism != "laplace" or bins is not None:
+            raise InputError(
+                "--epsilon, --mechanism and --bins go with --public: the paper's experiments have Laplace noise"
+            )
         sweep = PaperSweep(experiment, draws or 100, chosen, noise_scale or 1.0, seed)
     else:
         if experiment is not None:
@@ -70,7 +74,7 @@ def simulate(
             opt.parse_numbers(leniency, "--leniency"),
             draws or 20,
             chosen,
-            opt.simulated_scale(weights, unit, epsilon=epsilon, scale=noise_scale),
+            opt.simulated_mechanism(weights, unit, mechanism, epsilon=epsilon, scale=noise_scale, bins=bins),
             seed,
         )
     run(sweep, Path(output), workers=workers, cluster=cluster, overwrite=overwrite, as_json=as_json)
