@@ -38,7 +38,7 @@ LAYERS = [
     ["sensitivity", "budget", "estimation"],
     ["mechanisms", "published", "charts.wording"],
     ["rehearsal"],
-    ["experiments"],
+    ["experiments", "planning"],
     ["charts.look", "charts.shapes"],
     ["charts.distribution", "charts.bounds", "charts.errors"],
     ["charts"],
@@ -46,7 +46,7 @@ LAYERS = [
     ["bundle", "simulate"],
     ["refinement", "noisy_files", "exports.style"],
     ["exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
-    ["sweep_files", "exports"],
+    ["sweep_files", "plan_files", "exports"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from peerveil.mechanisms import Histogram as Histogram
     from peerveil.mechanisms import Laplace as Laplace
     from peerveil.mechanisms import SinhNormal as SinhNormal
+    from peerveil.planning import Auto as Auto
+    from peerveil.planning import Plan as Plan
+    from peerveil.planning import plan as plan
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
     from peerveil.private.release import LedgerWarning as LedgerWarning
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
+    "Auto": "planning",
     "BudgetError": "errors",
     "External": "mechanisms",
     "FileError": "errors",
@@ -54,6 +58,7 @@ _HOME = {
     "Loads": "loads",
     "OutputError": "errors",
     "PeerveilError": "errors",
+    "Plan": "planning",
     "Projection": "projection",
     "ProjectionError": "errors",
     "PublicRecord": "record",
@@ -64,6 +69,7 @@ _HOME = {
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
     "compose": "guarantee",
+    "plan": "planning",
     "project": "projection",
     "read": "private.readers",
     "read_public": "public_files",

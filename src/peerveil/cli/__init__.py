@@ -14,6 +14,7 @@ from peerveil.cli.commands.audit import audit
 from peerveil.cli.commands.batch import batch
 from peerveil.cli.commands.demo import demo
 from peerveil.cli.commands.inspect import inspect
+from peerveil.cli.commands.plan import plan
 from peerveil.cli.commands.refine import refine
 from peerveil.cli.commands.release import release
 from peerveil.cli.commands.simulate import simulate
@@ -31,6 +32,7 @@ app = typer.Typer(
 
 _COMMANDS = {
     inspect: "peerveil inspect reviews.csv --score-scale 1,10",
+    plan: "peerveil plan iclr.csv --load 4 --epsilon 0.3,1,3",
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
     refine: "peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
     batch: "peerveil batch venues.toml --ledger budgets.db -o releases",

@@ -15,6 +15,7 @@ from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.mechanisms import OwnMechanism
+    from peerveil.planning import Auto
     from peerveil.private.reviews import Reviews
     from peerveil.record import PublicRecord
     from peerveil.weights import PublicWeights
@@ -78,6 +79,17 @@ class NoiseOptions(OptionGroup):
     noise_scale: opt.NoiseScale = None
     noise_bound: opt.NoiseBound = None
     bins: opt.BinCount = None
+
+    def chosen_or_auto(self) -> OwnMechanism | Auto:
+        """The mechanism, or that a plan is to choose it."""
+        from peerveil.planning import Auto
+
+        if self.mechanism != Auto.name:
+            return self.chosen()
+        fixed = (self.rho, self.omega, self.noise_scale, self.noise_bound, self.bins)
+        if self.epsilon is None or any(option is not None for option in fixed):
+            raise InputError("--mechanism auto goes with a budget, --epsilon and --delta; it chooses the noise itself")
+        return Auto(epsilon=self.epsilon, delta=self.delta, workers=None)
 
     def chosen(self) -> OwnMechanism:
         """The mechanism."""
@@ -220,7 +232,7 @@ class ReleaseOptions(OptionGroup):
             "quantity": self.quantity,
             "unit": self.unit,
             "region": self.region,
-            "estimator": self.estimator or "safe",
+            "estimator": self.estimator,
             "lone": opt.parse_lone(self.lone),
             "accept_float_noise": self.accept_float_noise,
         }

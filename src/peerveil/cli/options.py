@@ -44,7 +44,8 @@ MechanismName = Annotated[
     str,
     typer.Option(
         "--mechanism",
-        help="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal",
+        help="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal | auto (what a plan from "
+        "public data finds best)",
         rich_help_panel="Noise",
     ),
 ]
@@ -253,7 +254,7 @@ def parse_mechanism(
     from peerveil.mechanisms import OWN  # noqa: PLC0415
 
     if name not in OWN:
-        raise InputError(f"--mechanism must be one of {', '.join(OWN)}, got {name!r}")
+        raise InputError(f"--mechanism must be one of {', '.join(OWN)} here, got {name!r}")
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
     given |= {"scale": scale, "bound": bound, "bins": bins}
     given = {argument: value for argument, value in given.items() if value is not None}

@@ -44,7 +44,7 @@ class VenueOptions:
         return Venue(
             name=name,
             read=self.read,
-            mechanism=self.noise.chosen(),
+            mechanism=self.noise.chosen_or_auto(),
             dataset=self.what.dataset,
             budget=budget or {},
             settings=said | {"file": self.file} | ({"budget": dict(budget)} if budget else {}),

@@ -19,7 +19,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -30,6 +31,7 @@ from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError,
 from peerveil.estimation import check_estimator
 from peerveil.files import staged_folder
 from peerveil.mechanisms import OwnMechanism
+from peerveil.planning import Auto, Undecided, decide
 from peerveil.private.release import Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone
@@ -37,6 +39,7 @@ from peerveil.record import PublicRecord
 from peerveil.refinement import Perturbed, Unfinished, finish
 from peerveil.regions import check_region
 from peerveil.version import software
+from peerveil.weights import weigh
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
@@ -71,11 +74,11 @@ class Venue:
 
     name: str
     read: Callable[[], tuple[Reviews, str | PublicRecord]] = field(repr=False)
-    mechanism: OwnMechanism
+    mechanism: OwnMechanism | Auto
     quantity: str = "ratings"
     unit: str = "reviewer"
     region: str = "tight"
-    estimator: str = "safe"
+    estimator: str | None = None
     lone: Lone = "refuse"
     accept_float_noise: bool = False
     dataset: str | None = None
@@ -85,7 +88,15 @@ class Venue:
     def __post_init__(self) -> None:
         check_venue_name(self.name)
         check_region(self.region)
-        check_estimator(self.estimator)
+        if self.estimator is not None:
+            check_estimator(self.estimator)
+
+    def undecided(self) -> Undecided:
+        """What a plan needs to choose its mechanism."""
+        assert isinstance(self.mechanism, Auto)  # noqa: S101 - asked before
+        reviews, public = self.read()
+        weights = weigh(reviews.public(public), self.quantity, lone=self.lone)
+        return Undecided(name=self.name, auto=self.mechanism, weights=weights, unit=self.unit, estimator=self.estimator)
 
     def ready(self) -> Ready:
         """Everything read and checked."""
@@ -96,6 +107,7 @@ class Venue:
             quantity=self.quantity,
             mechanism=self.mechanism,
             unit=self.unit,
+            estimator=self.estimator,
             lone=self.lone,
             accept_float_noise=self.accept_float_noise,
         )
@@ -176,8 +188,14 @@ def run_batch(
 
     remarks: dict[str, tuple[str, ...]] = {}
 
+    if len(venues) <= _FEW:
+        workers = 1
+    where: dict[str, Any] = {"workers": workers, "executor": executor}
+    decided = {task.name: auto for task, auto in engine.stream(decide, batch.undecided(venues), **where)}
+
     def works() -> Iterator[Unfinished]:
-        for venue in venues:
+        for given in venues:
+            venue = replace(given, mechanism=decided.get(given.name, given.mechanism))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 begun = _attempt(venue.name, lambda: batch.begin(venue))  # noqa: B023 - called at once
@@ -187,9 +205,7 @@ def run_batch(
             else:
                 yield begun
 
-    if len(venues) <= _FEW:
-        workers = 1
-    for work, found in engine.stream(finish, works(), workers=workers, executor=executor):
+    for work, found in engine.stream(finish, works(), **where):
         add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name])))  # noqa: B023
     return [outcomes[venue.name] for venue in venues]
 
@@ -225,9 +241,20 @@ class _Batch:
         except OSError as error:
             raise OutputError(f"output folder {self.folder} cannot be written: {error.strerror}") from None
 
+    def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
+        """The public weights of venues whose mechanism a plan is to choose, and whose noise is not drawn yet."""
+        for venue in venues:
+            if isinstance(venue.mechanism, Auto):
+                with suppress(Exception):  # met again, and reported, when the venue's turn comes
+                    if self._kept(venue).noise(self._fingerprints(venue)) is None:
+                        yield venue.undecided()
+
+    def _kept(self, venue: Venue) -> _Kept:
+        return _Kept(self.folder / KEPT / f"{venue.name}.json")
+
     def begin(self, venue: Venue) -> Unfinished | Outcome:
         """Read, charge and draw; or find what was drawn before."""
-        kept = _Kept(self.folder / KEPT / f"{venue.name}.json")
+        kept = self._kept(venue)
         settings = self._fingerprints(venue)
         noise = kept.noise(settings)
         target = self.folder / venue.name
@@ -244,7 +271,7 @@ class _Batch:
                 self._charge(venue, ready, number)
             perturbed = ready.draw()
             kept.write({"release": number, "settings": settings, "noise": perturbed.to_document()})
-        return Unfinished(name=venue.name, perturbed=perturbed, region=venue.region, estimator=venue.estimator)
+        return Unfinished(name=venue.name, perturbed=perturbed, region=venue.region, estimator=ready.estimator)
 
     def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...]) -> Outcome:
         """Write what the engine made."""

@@ -12,7 +12,8 @@ from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, Histogram, OwnMechanism, SinhNormal
+from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal
+from peerveil.planning import Auto
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -33,10 +34,10 @@ def release(
     *,
     public: str | PublicRecord | None = None,
     quantity: Quantity = "ratings",
-    mechanism: OwnMechanism,
+    mechanism: OwnMechanism | Auto,
     unit: str = "reviewer",
     region: str = "tight",
-    estimator: str = "safe",
+    estimator: str | None = None,
     lone: Lone = "refuse",
     name: str | None = None,
     ledger: str | None = None,
@@ -51,10 +52,12 @@ def release(
             record. There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
-        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``.
+        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``; or
+            ``Auto(epsilon=1.0)``, which takes what a plan from public data finds best.
         unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
         region: the region that public data proves to hold the truth.
-        estimator: how the noisy vector is refined: ``"safe"``, ``"projection"`` or ``"bayes"``; see ``refine``.
+        estimator: how the noisy vector is refined: ``"safe"`` (the default, but for ``Auto``), ``"projection"`` or
+            ``"bayes"``; see ``refine``.
         lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
         name: what to call a quantity given as a function; the function's name by default.
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
@@ -71,13 +74,13 @@ def release(
     True
     """
     check_region(region)
-    check_estimator(estimator)
     ready = prepare_release(
         reviews,
         public=public,
         quantity=quantity,
         mechanism=mechanism,
         unit=unit,
+        estimator=estimator,
         lone=lone,
         name=name,
         accept_float_noise=accept_float_noise,
@@ -89,7 +92,7 @@ def release(
         from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
 
         ready.charge(Ledger(ledger), dataset)
-    return ready.draw().refined(bounds, estimator)
+    return ready.draw().refined(bounds, ready.estimator)
 
 
 class LedgerWarning(UserWarning):
@@ -103,12 +106,14 @@ class Ready:
     Attributes:
         weights: the public weights.
         noise: what will be drawn, with its claim.
+        estimator: how it will be refined.
         public: what was stated to be public.
         notes: what readers of the release should know.
     """
 
     weights: PublicWeights
     noise: Prepared
+    estimator: str
     public: str
     notes: tuple[str, ...]
     _reviews: Reviews = field(repr=False)
@@ -159,8 +164,9 @@ def prepare_release(
     *,
     public: str | PublicRecord | None,
     quantity: Quantity,
-    mechanism: OwnMechanism,
+    mechanism: OwnMechanism | Auto,
     unit: str,
+    estimator: str | None = None,
     lone: Lone = "refuse",
     name: str | None = None,
     accept_float_noise: bool = False,
@@ -168,10 +174,10 @@ def prepare_release(
     """Check everything and settle the noise, without spending or drawing any. Arguments as in a release."""
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
-    if not isinstance(mechanism, tuple(OWN.values())):
+    if not isinstance(mechanism, (Auto, *OWN.values())):
         raise InputError(
-            f"mechanism must be one whose noise Peerveil draws ({', '.join(OWN)}), got {mechanism!r}; a vector that "
-            "was made private elsewhere is for refine"
+            f"mechanism must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {mechanism!r}; a "
+            "vector that was made private elsewhere is for refine"
         )
     if isinstance(mechanism, SinhNormal) and not accept_float_noise:
         raise InputError(
@@ -179,21 +185,38 @@ def prepare_release(
             "than the claim says; use Gaussian noise, or accept that (accept_float_noise=True)"
         )
     protected = check_unit(unit)
+    if estimator is not None:
+        check_estimator(estimator)
     if reviews.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
+    notes = record.notes
+    if isinstance(mechanism, Auto):
+        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, estimator)
+        notes = (*notes, *chosen)
     bins = bins_of(weights, mechanism.bins) if isinstance(mechanism, Histogram) else None
     length = weights.reviewers if bins is None else bins.number
     noise = prepare(mechanism, sensitivity(weights, protected), protected, length)
     return Ready(
         weights=weights,
         noise=noise,
+        estimator=estimator or "safe",
         public=_public_words(public, record),
-        notes=record.notes,
+        notes=notes,
         _reviews=reviews,
         _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
     )
+
+
+def _chosen(
+    auto: Auto, weights: PublicWeights, unit: Unit, estimator: str | None
+) -> tuple[OwnMechanism, str | None, tuple[str, ...]]:
+    """The mechanism and the estimator that a plan finds best, and words to say so."""
+    if not sensitivity(weights, unit):
+        return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
+    choice = auto.choose(weights, unit=unit, estimator=estimator)
+    return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
 
 
 def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Floats | NoisyCounts]:

@@ -40,7 +40,7 @@ def release(
     from peerveil.private.release import release as make
 
     what.check()
-    mechanism = noise.chosen()
+    mechanism = noise.chosen_or_auto()
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading the reviews") as step:
         reviews = reading.reviews(file)
         visible = what.visible(reviews, loads, reading)

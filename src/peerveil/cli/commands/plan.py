@@ -1,0 +1,102 @@
+"""`peerveil plan`: how accurate a release would be, before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from peerveil.planning import Choice, Plan
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+@grouped
+def plan(
+    public: Annotated[str, typer.Argument(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
+    *,
+    epsilon: Annotated[str, typer.Option(help="The budgets to compare, between commas.")] = "0.3,1,3",
+    delta: Annotated[float | None, typer.Option(help="Consider Gaussian noise, too, with this delta.")] = None,
+    unit: opt.Unit = "reviewer",
+    quantity: opt.Quantity = "ratings",
+    loads: LoadsOptions,
+    scores: PublicOptions,
+    draws: Annotated[
+        int | None, typer.Option(help="Assignments for each leniency; by default as the size of the record asks.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where the draws come from.", min=0)] = 1,
+    workers: opt.Workers = None,
+    cluster: opt.Cluster = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Folder for plan.json, plan.csv and a picture.")
+    ] = None,
+    overwrite: opt.Overwrite = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Say how accurate a release would be at each budget, with every mechanism and estimator, and recommend one.
+
+    Only public data is used: planning costs no privacy, and can be done before there are any reviews to release.
+    """
+    from contextlib import nullcontext
+
+    from peerveil import engine
+    from peerveil.cli.show import out, print_json
+    from peerveil.cli.working import after_writing, counting
+    from peerveil.files import staged_folder
+    from peerveil.plan_files import FILES, plan_document, write_plan
+    from peerveil.planning import plan as make
+
+    budgets = opt.parse_numbers(epsilon, "--epsilon")
+    folder = staged_folder(output, own=FILES, overwrite=overwrite) if output is not None else nullcontext()
+    with folder as stage:
+        weights = scores.weights(public, loads, quantity)
+        with engine.cluster(cluster) as executor, counting("Rehearsing releases") as progress:
+            made = make(
+                weights,
+                epsilons=budgets,
+                unit=unit,
+                delta=delta,
+                draws=draws,
+                seed=seed,
+                workers=workers,
+                executor=executor,
+                progress=progress,
+            )
+        if stage is not None:
+            write_plan(made, stage)
+    with after_writing(output) if output is not None else nullcontext():
+        if as_json:
+            print_json(plan_document(made))
+            return
+        out.print(_table(made))
+        for sentence in (*made.sentences, made.assumption):
+            out.print(sentence)
+        if output is not None:
+            out.print(f"Written: {', '.join(str(Path(output) / name) for name in FILES)}", soft_wrap=True)
+
+
+def _table(made: Plan) -> Table:
+    from peerveil.cli.show import rows_table
+
+    columns = ("epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "if reviewers differ", "")
+    recommended = set(made.recommended)
+    return rows_table(columns, [_row(choice, recommended=choice in recommended) for choice in made.choices])
+
+
+def _row(choice: Choice, *, recommended: bool) -> list[str]:
+    return [
+        f"{choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else ""),
+        choice.title,
+        choice.estimator + ("" if choice.guaranteed else " *"),
+        f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
+        f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
+        f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
+        "recommended" if recommended else "",
+    ]

@@ -1,0 +1,518 @@
+"""What each choice would cost and give, from public data alone: no private data, no budget.
+
+Plausible assignments of the public record are drawn, more or less lenient, and every mechanism with every estimator is
+rehearsed on them. All are compared on the same assignments. The errors are of synthetic truths, so they may be shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from peerveil import engine
+from peerveil.accounting import check_delta
+from peerveil.bins import bins_of, default_number
+from peerveil.checks import real
+from peerveil.errors import InputError, PeerveilError
+from peerveil.estimation import ESTIMATORS
+from peerveil.guarantee import Unit, check_unit
+from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism
+from peerveil.posterior import ensembles
+from peerveil.prior import Ensemble, prior
+from peerveil.quantities import Quantity
+from peerveil.record import Floats, PublicRecord
+from peerveil.rehearsal import Rehearsal
+from peerveil.sensitivity import sensitivity
+from peerveil.weights import PublicWeights, weigh
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: How strongly reviewers are taken to differ in leniency, each as likely as the others; 0 is not at all.
+LENIENCIES = (0.0, 0.4, 0.9, 2.0)
+
+#: The budgets that are planned for unless others are asked for.
+EPSILONS = (0.3, 1.0, 3.0)
+
+#: Estimators that are never further from the truth than the noisy vector.
+GUARANTEED = ("projection", "safe")
+
+#: Reviewers simulated in all, for each choice, and the fewest and the most assignments at each leniency.
+_ENTRIES = 20_000
+_FEWEST, _MOST = 2, 25
+
+#: Mechanisms whose mean squared error is more times the best one's are not rehearsed any further.
+_HOPELESS = 2.0
+
+_DECILES = np.arange(1, 10) / 10
+
+
+class Choice(NamedTuple):
+    """A mechanism with an estimator, and the error to expect of it.
+
+    Attributes:
+        mechanism: the mechanism's name.
+        bins: of a histogram, how many bins it was told to have at most; ``None`` for its own choice.
+        estimator: the estimator.
+        epsilon: the budget.
+        delta: the budget's delta; 0 for pure mechanisms.
+        rmse: root mean squared error of a reviewer's mean.
+        rmse_error: standard error of that.
+        decile: the largest error of a decile of the released distribution, on average.
+        decile_error: standard error of that.
+        rmse_least, rmse_most: the RMSE at the leniency where it is least and where it is most.
+        guaranteed: whether it can never be less accurate than the noisy vector.
+    """
+
+    mechanism: str
+    bins: int | None
+    estimator: str
+    epsilon: float
+    delta: float
+    rmse: float
+    rmse_error: float
+    decile: float
+    decile_error: float
+    rmse_least: float
+    rmse_most: float
+    guaranteed: bool
+
+    @property
+    def title(self) -> str:
+        """The mechanism, as tables and pictures call it."""
+        return self.mechanism if self.bins is None else f"{self.mechanism} ({self.bins} bins)"
+
+    def make(self) -> OwnMechanism:
+        """The mechanism, ready for a release.
+
+        >>> row = Choice("histogram", 9, "safe", 1.0, 0.0, 0.1, 0.01, 0.1, 0.01, 0.1, 0.2, True)
+        >>> row.make()
+        Histogram(epsilon=1.0, scale=None, bins=9)
+        """
+        if self.mechanism == Histogram.name:
+            return Histogram(epsilon=self.epsilon, bins=self.bins)
+        if self.mechanism == Gaussian.name:
+            return Gaussian(epsilon=self.epsilon, delta=self.delta)
+        return Laplace(epsilon=self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """What each choice would give. Make one with :func:`plan`.
+
+    Attributes:
+        quantity: what would be released.
+        unit: what would be protected.
+        reviewers: how many reviewers there are.
+        choices: every mechanism and estimator at every budget.
+        leniencies: how strongly reviewers were taken to differ, each as likely as the others.
+        draws: how many assignments choices were rehearsed on; clearly worse ones on fewer.
+        seed: where these come from.
+
+    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> [choice.epsilon for choice in plan(weights, epsilons=[1, 3], draws=2, workers=1).recommended]
+    [1.0, 3.0]
+    """
+
+    quantity: str
+    unit: Unit
+    reviewers: int
+    choices: tuple[Choice, ...]
+    leniencies: tuple[float, ...]
+    draws: int
+    seed: int
+    _delta_stated: bool = field(default=False, repr=False)
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The budgets, the smallest first."""
+        return tuple(sorted({choice.epsilon for choice in self.choices}))
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every choice, a row each."""
+        import polars as pl  # noqa: PLC0415 - only frames need it
+
+        return pl.DataFrame([choice._asdict() for choice in self.choices], infer_schema_length=None)
+
+    def best(self, epsilon: float, *, guaranteed: bool = True) -> Choice:
+        """The most accurate choice at a budget; of all estimators, or of those that are never less accurate.
+
+        A mechanism with a delta promises less: it is taken only where a delta was stated.
+        """
+        fit = [
+            choice
+            for choice in self.choices
+            if choice.epsilon == epsilon
+            and (choice.guaranteed or not guaranteed)
+            and (self._delta_stated or not choice.delta)
+        ]
+        if not fit:
+            raise InputError(f"epsilon={epsilon!r} was not planned for; the budgets are {list(self.epsilons)}")
+        return min(fit, key=lambda choice: choice.rmse)
+
+    @property
+    def recommended(self) -> tuple[Choice, ...]:
+        """The best guaranteed choice at each budget."""
+        return tuple(self.best(epsilon) for epsilon in self.epsilons)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What each budget buys, in words."""
+        return tuple(self._sentence(choice) for choice in self.recommended)
+
+    def _sentence(self, choice: Choice) -> str:
+        points = " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
+        words = (
+            f"At epsilon {choice.epsilon:g} each reviewer's mean is known to about ±{choice.rmse:.2g}{points} "
+            f"({choice.title}, {choice.estimator}; from {choice.rmse_least:.2g} to {choice.rmse_most:.2g}, depending "
+            "on how much reviewers differ)."
+        )
+        other = self.best(choice.epsilon, guaranteed=False)
+        if other.guaranteed:
+            return words
+        return (
+            f"{words} Without the promise never to be less accurate than the noise alone, {other.title}, "
+            f"{other.estimator}: ±{other.rmse:.2g}."
+        )
+
+    @property
+    def assumption(self) -> str:
+        """What the errors assume."""
+        listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
+        return (
+            f"Errors are simulated on up to {self.draws} plausible assignments of the public record, from reviewers "
+            f"who do not differ in leniency to reviewers who differ much ({listed}, each as likely). No private data "
+            "was used."
+        )
+
+
+def plan(
+    record: PublicWeights | PublicRecord,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    unit: str = "reviewer",
+    quantity: Quantity = "ratings",
+    delta: float | None = None,
+    mechanisms: Sequence[str] | None = None,
+    estimators: Sequence[str] = ESTIMATORS,
+    draws: int | None = None,
+    seed: int = 1,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: engine.Progress | None = None,
+) -> Plan:
+    """Say how accurate a release would be, with every mechanism and estimator at several budgets.
+
+    Args:
+        record: public weights, or a public record of which ``quantity`` is weighed.
+        epsilons: the budgets.
+        unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
+        quantity: as in :func:`peerveil.weigh`; weights have theirs.
+        delta: take Gaussian noise into account, too, with this delta.
+        mechanisms: which to rehearse, by name; all whose promise the budgets allow by default.
+        estimators: which to rehearse.
+        draws: assignments for each leniency; by default as many as the size of the record asks for.
+        seed: where assignments and noise come from.
+        workers: how many processes; all cores by default.
+        executor: run on this instead, e.g. a cluster's.
+        progress: called as the work goes on.
+
+    No private data is used and no budget is spent, so a mechanism may be chosen by it.
+
+    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> found = plan(weights, epsilons=[1, 3], draws=2, workers=1)
+    >>> found.best(3.0).rmse < found.best(1.0).rmse
+    True
+    """
+    weights = record if isinstance(record, PublicWeights) else weigh(record, quantity)
+    protected = check_unit(unit)
+    budgets = _budgets(epsilons)
+    _check(draws, estimators)
+    if not sensitivity(weights, protected):
+        raise InputError(
+            "the public record alone determines every reviewer's mean: any budget buys them exactly, and there is "
+            "nothing to plan"
+        )
+    candidates = [
+        candidate for epsilon in budgets for candidate in _candidates(weights, epsilon, delta=delta, names=mechanisms)
+    ]
+    if draws is None:
+        draws = min(_MOST, max(_FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
+    first, later = range(min(_FEWEST, draws)), range(_FEWEST, draws)
+    rounds = _Rounds(weights, protected, tuple(estimators), seed, workers, executor)
+    tell = progress or (lambda _done, _total: None)
+    each, ahead = len(LENIENCIES), len(candidates) * len(LENIENCIES) * len(later)
+    errors = rounds.run(candidates, first, lambda done, total: tell(done, total + ahead))
+    if later:
+        kept, before = _kept(candidates, errors), len(candidates) * each * len(first)
+        for candidate, more in rounds.run(kept, later, lambda done, total: tell(before + done, before + total)).items():
+            errors[candidate] = np.concatenate([errors[candidate], more], axis=1)
+    return Plan(
+        quantity=weights.quantity,
+        unit=protected,
+        reviewers=weights.reviewers,
+        choices=tuple(
+            _choice(candidate, estimator, errors[candidate][:, :, place])
+            for candidate in candidates
+            for place, estimator in enumerate(estimators)
+        ),
+        leniencies=LENIENCIES,
+        draws=draws * len(LENIENCIES),
+        seed=seed,
+        _delta_stated=delta is not None,
+    )
+
+
+def _budgets(epsilons: Sequence[float]) -> list[float]:
+    found = sorted({real("epsilons", epsilon) for epsilon in epsilons})
+    if not found or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in found):
+        raise InputError(f"epsilons must be finite numbers above 0, at least one, got {list(epsilons)}")
+    return found
+
+
+def _check(draws: int | None, estimators: Sequence[str]) -> None:
+    if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 1):
+        raise InputError(f"draws must be a whole number of at least 1, got {draws!r}")
+    if not estimators or not set(estimators) <= set(ESTIMATORS):
+        raise InputError(f"estimators must be among {', '.join(ESTIMATORS)}, got {list(estimators)}")
+
+
+#: A mechanism with a budget.
+Candidate = Laplace | Gaussian | Histogram
+
+#: What can be planned for, by name.
+_PLANNED = (Laplace.name, Histogram.name, Gaussian.name)
+
+
+def _candidates(
+    weights: PublicWeights, epsilon: float, *, delta: float | None, names: Sequence[str] | None
+) -> Iterator[Candidate]:
+    """The mechanisms at a budget, histograms with several numbers of bins."""
+    wanted = [name for name in _PLANNED if name != Gaussian.name or delta is not None] if names is None else names
+    for name in wanted:
+        if name == Laplace.name:
+            yield Laplace(epsilon=epsilon)
+        elif name == Gaussian.name and delta is not None:
+            yield Gaussian(epsilon=epsilon, delta=delta)
+        elif name == Histogram.name:
+            own = bins_of(weights).number
+            for number in sorted({own // 4, own // 2, 2 * default_number(weights.reviewers)}):
+                if 2 <= number < own:
+                    yield Histogram(epsilon=epsilon, bins=number)
+            yield Histogram(epsilon=epsilon)
+        else:
+            hint = " (give delta= for it)" if name == Gaussian.name else ""
+            raise InputError(f"mechanisms must be among {', '.join(_PLANNED)}, got {name!r}{hint}")
+
+
+def _kept(candidates: Sequence[Candidate], errors: Mapping[Candidate, Floats]) -> list[Candidate]:
+    """Those worth more draws: with an estimator whose error is not far from the least at its budget.
+
+    The others stay in the table, with the draws they have.
+    """
+    mean = {candidate: errors[candidate][..., 0].mean(axis=(0, 1)) for candidate in candidates}  # of each estimator
+    least: dict[float | None, Floats] = {}
+    for candidate in candidates:
+        least[candidate.epsilon] = np.minimum(mean[candidate], least.get(candidate.epsilon, np.inf))
+    return [c for c in candidates if (mean[c] <= _HOPELESS * least[c.epsilon]).any()]
+
+
+def _choice(candidate: Candidate, estimator: str, errors: Floats) -> Choice:
+    """A row of the table, from errors: leniency, draw, and squared error and largest error of a decile."""
+    squares, deciles = errors[:, :, 0], errors[:, :, 1]
+    mean, error = _stratified(squares)
+    rmse = math.sqrt(mean)
+    by_leniency = np.sqrt(squares.mean(axis=1))
+    assert candidate.epsilon is not None  # noqa: S101 - planned by budget
+    return Choice(
+        mechanism=candidate.name,
+        bins=candidate.bins if isinstance(candidate, Histogram) else None,
+        estimator=estimator,
+        epsilon=candidate.epsilon,
+        delta=candidate.delta or 0.0 if isinstance(candidate, Gaussian) else 0.0,
+        rmse=rmse,
+        rmse_error=error / (2 * rmse) if rmse else 0.0,
+        decile=_stratified(deciles)[0],
+        decile_error=_stratified(deciles)[1],
+        rmse_least=float(by_leniency.min()),
+        rmse_most=float(by_leniency.max()),
+        guaranteed=estimator in GUARANTEED,
+    )
+
+
+def _stratified(values: Floats) -> tuple[float, float]:
+    """The mean over equally likely strata (rows) and its standard error."""
+    strata, draws = values.shape
+    error = math.sqrt(float(values.var(axis=1, ddof=1).mean()) / draws / strata) if draws > 1 else math.nan
+    return float(values.mean()), error
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """Rehearses candidates on assignments."""
+
+    weights: PublicWeights
+    unit: Unit
+    estimators: tuple[str, ...]
+    seed: int
+    workers: int | None
+    executor: Executor | None
+
+    def run(self, candidates: Sequence[Candidate], draws: range, progress: engine.Progress) -> dict[Candidate, Floats]:
+        """For each candidate: leniency, draw, estimator, and squared error and largest error of a decile."""
+        tasks = [
+            _Task(self.weights, self.unit, candidate, leniency, draw, self.estimators, self.seed)
+            for candidate in candidates
+            for leniency in range(len(LENIENCIES))
+            for draw in draws
+        ]
+        found = engine.run(
+            _rehearse, tasks, seed=self.seed, workers=self.workers, executor=self.executor, progress=progress
+        )
+        shape = (len(candidates), len(LENIENCIES), len(draws), len(self.estimators), 2)
+        return dict(zip(candidates, np.array(found).reshape(shape), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    weights: PublicWeights
+    unit: Unit
+    candidate: Candidate
+    leniency: int
+    draw: int
+    estimators: tuple[str, ...]
+    seed: int
+
+    def truth(self) -> Floats:
+        """The same assignment for every candidate."""
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(1, self.leniency, self.draw))
+        drawn = prior(self.weights, draws=1, seed=seeds).ensemble(LENIENCIES[self.leniency])
+        return np.asarray(drawn.vectors[0])
+
+
+def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
+    truth = task.truth()
+    rehearsal = _stage(task.weights).rehearsal(task.candidate, task.unit)
+    answers = rehearsal.answers(rehearsal.perturb(truth, np.random.default_rng(seeds)), task.estimators)
+    return [
+        [
+            float(np.mean((answers[name] - truth) ** 2)),
+            float(np.abs(np.quantile(answers[name], _DECILES) - np.quantile(truth, _DECILES)).max()),
+        ]
+        for name in task.estimators
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """What all rehearsals on a record share."""
+
+    weights: PublicWeights
+    _rehearsals: dict[tuple[Candidate, Unit], Rehearsal] = field(default_factory=dict)
+
+    @cached_property
+    def drawn(self) -> Sequence[Ensemble]:
+        return ensembles(self.weights)
+
+    def rehearsal(self, candidate: Candidate, unit: Unit) -> Rehearsal:
+        key = (candidate, unit)
+        if key not in self._rehearsals:
+            self._rehearsals[key] = Rehearsal.of(self.weights, candidate, unit=unit, drawn=self.drawn)
+        return self._rehearsals[key]
+
+
+#: The stage of the record that this process is at, by the record's digest.
+_STAGES: dict[str, _Stage] = {}
+
+
+def _stage(weights: PublicWeights) -> _Stage:
+    digest = weights.digest()
+    if digest not in _STAGES:
+        _STAGES.clear()
+        _STAGES[digest] = _Stage(weights)
+    return _STAGES[digest]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto:
+    """Leaves the mechanism of a release to a plan: the best guaranteed choice for a budget, from public data alone.
+
+    Attributes:
+        epsilon: the budget.
+        delta: admit Gaussian noise, too, with this delta.
+        workers: how many processes the plan may use.
+        planned: what a plan found already.
+
+    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> Auto(epsilon=1.0).choose(weights).guaranteed
+    True
+    """
+
+    name: ClassVar[str] = "auto"
+    epsilon: float
+    delta: float | None = None
+    workers: int | None = 1
+    planned: Choice | None = None
+
+    def __post_init__(self) -> None:
+        _budgets([self.epsilon])
+        if self.delta is not None:
+            check_delta(self.delta)
+
+    def choose(
+        self,
+        weights: PublicWeights,
+        *,
+        unit: str = "reviewer",
+        estimator: str | None = None,
+        progress: engine.Progress | None = None,
+    ) -> Choice:
+        """The plan's choice; among those with an estimator, if one is asked for."""
+        if self.planned is not None:
+            return self.planned
+        made = plan(
+            weights,
+            epsilons=[self.epsilon],
+            unit=unit,
+            delta=self.delta,
+            estimators=GUARANTEED if estimator is None else (estimator,),
+            draws=_FEWEST,
+            workers=self.workers,
+            progress=progress,
+        )
+        return made.best(made.epsilons[0], guaranteed=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Undecided:
+    """A release whose mechanism a plan is to choose. Nothing in it is private.
+
+    Attributes:
+        name: which one it is.
+        auto: the budget.
+        weights: the public weights.
+        unit: what is protected.
+        estimator: the estimator, if one is asked for.
+    """
+
+    name: str
+    auto: Auto
+    weights: PublicWeights
+    unit: str
+    estimator: str | None
+
+
+def decide(task: Undecided, _: object) -> Auto:
+    """A task of the engine: the budget with the choice that a plan finds best; without, where it finds none."""
+    alone = replace(task.auto, workers=1)
+    try:
+        return replace(alone, planned=alone.choose(task.weights, unit=task.unit, estimator=task.estimator))
+    except PeerveilError:
+        return task.auto  # whoever releases it meets the same problem, and says so
