@@ -300,17 +300,23 @@ def _histogram_document(histogram: NoisyCounts | None) -> dict[str, Any] | None:
     if histogram is None:
         return None
     bins = histogram.bins
-    return {"low": bins.low.tolist(), "high": bins.high.tolist(), "counts": histogram.counts.tolist()}
+    return {
+        "low": bins.low.tolist(),
+        "high": bins.high.tolist(),
+        "inside": bins.inside.tolist(),
+        "counts": histogram.counts.tolist(),
+    }
 
 
 def _histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
     if stated is None:
         return None
     low, high = (_vector(stated[key], f"histogram/{key}") for key in ("low", "high"))
-    counts = stated["counts"]
-    if not len(counts) == low.size == high.size:
-        raise InputError("histogram/low, histogram/high and histogram/counts must have one entry a bin")
-    found = NoisyCounts(bins=Bins(low, high), counts=np.array(counts, dtype=np.int64))
+    inside, counts = stated["inside"], stated["counts"]
+    if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
+        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
+    places = np.array([_vector(row, "histogram/inside") for row in inside])
+    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
     if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=_slack(noisy)):
         raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy.typing as npt
 
-from peerveil.bins import NoisyCounts, bins_of
+from peerveil.bins import NoisyCounts
 from peerveil.bundle import Release
 from peerveil.count_posterior import CountNoise
 from peerveil.errors import InputError
@@ -16,6 +17,7 @@ from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
 from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
 from peerveil.posterior import EntryNoise
+from peerveil.prior import Ensemble
 from peerveil.projection import check_vector
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
@@ -85,8 +87,6 @@ def _refine_again(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
     _check_law(estimator, release.mechanism)
-    if release.histogram is not None:
-        _check_bins(release.histogram, weights, release.mechanism)
     return assemble(
         release.noisy if release.histogram is None else release.histogram,
         weights,
@@ -99,14 +99,6 @@ def _refine_again(
     )
 
 
-def _check_bins(histogram: NoisyCounts, weights: PublicWeights, described: dict[str, Any]) -> None:
-    """Refuse counts in bins other than those that the public record and the mechanism make."""
-    mechanism = mechanism_from(described)
-    expected = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
-    if not histogram.bins.same(expected):
-        raise InputError("the release's bins are not those of the public record; the file was changed")
-
-
 def assemble(
     noisy: npt.ArrayLike | NoisyCounts,
     weights: PublicWeights,
@@ -117,6 +109,7 @@ def assemble(
     bounds: Region,
     estimator: str | None,
     notes: tuple[str, ...] = (),
+    drawn: Sequence[Ensemble] | None = None,
 ) -> Release:
     """A release from noisy data, public weights with their region, and a claim: how every release is made."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
@@ -127,7 +120,7 @@ def assemble(
     vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
     r = check_vector("noisy", vector, bounds.reviewers)
     evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
-    found = estimate(r, weights, bounds, evidence, estimator=chosen)
+    found = estimate(r, weights, bounds, evidence, estimator=chosen, drawn=drawn)
     return Release(
         quantity=weights.quantity,
         values=found.values,

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from peerveil.bins import Bins, NoisyCounts, bins_of
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, Histogram, OwnMechanism, SinhNormal
+from peerveil.mechanisms import OWN, Histogram, OwnMechanism, SinhNormal, histogram_bins
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -150,9 +150,9 @@ def perturb(
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
     bounds = make_region(weights, region)  # what can fail must fail before budget is spent and noise is drawn
-    bins = bins_of(weights, mechanism.bins) if isinstance(mechanism, Histogram) else None
-    length = weights.reviewers if bins is None else bins.number
-    noise = prepare(mechanism, sensitivity(weights, protected), protected, length)
+    bound = sensitivity(weights, protected)
+    bins = histogram_bins(weights, mechanism, bound) if isinstance(mechanism, Histogram) else None
+    noise = prepare(mechanism, bound, protected, weights.reviewers if bins is None else bins.number)
     draw = _ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins)
     if ledger is not None:
         _charge(ledger, dataset, reviews, weights, noise)
