@@ -30,6 +30,9 @@ from peerveil.sensitivity import NONE, Sensitivity, sensitivity
 from reference.leniency import lean
 from reference.theta import assignments, means
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants, visible
+from test_cli import Run, files, run
+
+__all__ = ["files", "run"]  # fixtures
 
 UNIT = Sensitivity(l1=1.0, l2=1.0, linf=1.0, counts=6)
 
@@ -401,6 +404,10 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         loaded(counts=[0.5, *counts[1:]])
     with pytest.raises(pv.FileError, match="bins must ascend"):
         loaded(low=document["histogram"]["low"][::-1])
+    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+        pv.Release.from_document(document | {"histogram": None})
+    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+        pv.Release.from_document(document | {"mechanism": pv.Laplace(scale=1.0).describe()})
     inside = document["histogram"]["inside"]
     with pytest.raises(pv.FileError, match="one entry a bin"):
         loaded(inside=[inside[0][1:], *inside[1:]])
@@ -414,6 +421,62 @@ def test_a_vector_alone_does_not_tell_counts() -> None:
         pv.refine([1.0, 2.0], weights, mechanism=pv.Histogram(scale=1.0))
     with pytest.raises(pv.InputError, match="law must state the noise on the vector itself"):
         pv.External(words="By us.", law=pv.Histogram(scale=1.0))  # type: ignore[arg-type]
+
+
+def test_the_command_line(run: Run, tmp_path: Path) -> None:
+    release = ["release", "reviews.csv", "--public", "all", "--mechanism", "histogram", "--epsilon", "1"]
+    done = run(*release, "--bins", "4", "-o", "out")
+    assert done.code == 0, done.err
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert document["mechanism"] == {"name": "histogram", "epsilon": None, "scale": 6.0, "bins": 4}
+    assert len(document["histogram"]["counts"]) <= 4
+    again = run("refine", "out", "--public", "public.csv", "--load", "2", "--estimator", "bayes", "-o", "again")
+    assert again.code == 0, again.err
+    assert json.loads((tmp_path / "again" / "release.json").read_text())["histogram"] == document["histogram"]
+    simulate = ["simulate", "--public", "public.csv", "--load", "2", "--epsilon", "1", "--draws", "2", "--workers", "1"]
+    done = run(*simulate, "--mechanism", "histogram", "--methods", "noisy,safe,bayes", "-o", "sim")
+    assert done.code == 0, done.err
+    done = run("audit", "--mechanism", "histogram", "--epsilon", "1", "--draws", "200", "--workers", "1", "--json")
+    assert json.loads(done.out)["passed"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "--bins", "4"],
+            "--bins does not go with laplace",
+        ),
+        (
+            ["release", "reviews.csv", "--public", "all", "--mechanism", "histogram", "--epsilon", "1", "--bins", "1"],
+            "--bins must be a whole number between 2 and 4096, got 1",
+        ),
+        (
+            [
+                "refine",
+                "noisy.txt",
+                "--public",
+                "public.csv",
+                "--load",
+                "2",
+                "--mechanism",
+                "histogram",
+                "--noise-scale=1",
+            ],
+            "refine its release.json",
+        ),
+        (["simulate", "beta-2-2", "--mechanism", "histogram"], "go with --public"),
+        (
+            ["simulate", "--public", "public.csv", "--load", "2", "--epsilon", "1", "--mechanism", "gaussian"],
+            "--mechanism must be 'laplace' or 'histogram' in a simulation, got 'gaussian'",
+        ),
+    ],
+)
+def test_what_the_command_line_refuses(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = run(*arguments, "-o", "out")
+    assert done.code == 2
+    assert words in done.err
+    assert not (tmp_path / "out").exists()
 
 
 # Estimates

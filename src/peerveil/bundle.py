@@ -214,6 +214,8 @@ class Release:
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         histogram = _histogram_from(document["histogram"], vectors["noisy"])
+        if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
+            raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
         return cls(
             **vectors,
             histogram=histogram,

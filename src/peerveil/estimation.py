@@ -12,7 +12,6 @@ See docs/mathematics.md, "Estimation". Public data and the noisy vector only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,7 @@ import numpy.typing as npt
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, ProjectionError, RecordError
 from peerveil.outlook import LEVEL, Outlook
-from peerveil.posterior import Evidence, Family, Model, ensembles
-from peerveil.prior import Ensemble
+from peerveil.posterior import Evidence, Family, Model
 from peerveil.projection import Projection, check_vector, project
 from peerveil.record import Floats
 from peerveil.regions.convex import Region
@@ -71,7 +69,6 @@ def estimate(
     *,
     estimator: str = "safe",
     model: Model | None = None,
-    drawn: Sequence[Ensemble] | None = None,
 ) -> Estimate:
     """Estimate the sorted vector.
 
@@ -82,7 +79,6 @@ def estimate(
         evidence: what the noise says, on entries or on counts, from its law; ``None`` where that is not known.
         estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
         model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
-        drawn: what :func:`peerveil.posterior.ensembles` drew from the weights, if it is at hand.
 
     >>> import peerveil as pv
     >>> from peerveil.laws import LaplaceLaw
@@ -98,7 +94,7 @@ def estimate(
     projected = project(r, region)
     if evidence is None:
         return Estimate(values=projected.values, gap=projected.gap)
-    model = _posterior(weights, evidence, drawn) if model is None else model
+    model = _posterior(weights, evidence) if model is None else model
     if model is None:
         note = "No expected error could be computed; the values are the projection."
         return Estimate(values=projected.values, gap=projected.gap, notes=(note,))
@@ -109,14 +105,11 @@ def estimate(
     return Estimate(values=found.values, gap=found.gap, outlook=_outlook(found.values, model, region))
 
 
-def _posterior(
-    weights: PublicWeights, evidence: Evidence | CountNoise, drawn: Sequence[Ensemble] | None
-) -> Model | None:
+def _posterior(weights: PublicWeights, evidence: Evidence | CountNoise) -> Model | None:
     try:
-        drawn = ensembles(weights) if drawn is None else drawn
         if isinstance(evidence, CountNoise):
-            return CountFamily.of_ensembles(drawn, evidence.seen.bins, weights).given(evidence)
-        return Family.of_ensembles(drawn).given(evidence)
+            return CountFamily.of(weights, evidence.seen.bins).given(evidence)
+        return Family.of(weights).given(evidence)
     except RecordError:
         return None  # no assignment was found to draw from
 

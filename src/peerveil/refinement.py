@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +16,6 @@ from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
 from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
 from peerveil.posterior import EntryNoise
-from peerveil.prior import Ensemble
 from peerveil.projection import check_vector
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
@@ -109,7 +107,6 @@ def assemble(
     bounds: Region,
     estimator: str | None,
     notes: tuple[str, ...] = (),
-    drawn: Sequence[Ensemble] | None = None,
 ) -> Release:
     """A release from noisy data, public weights with their region, and a claim: how every release is made."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
@@ -120,7 +117,7 @@ def assemble(
     vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
     r = check_vector("noisy", vector, bounds.reviewers)
     evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
-    found = estimate(r, weights, bounds, evidence, estimator=chosen, drawn=drawn)
+    found = estimate(r, weights, bounds, evidence, estimator=chosen)
     return Release(
         quantity=weights.quantity,
         values=found.values,
