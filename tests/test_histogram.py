@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import peerveil as pv
-from peerveil.bins import FEW, Bins, NoisyCounts, attainable_means, bins_of, default_number, fitted_counts
+from peerveil import binning
+from peerveil.binning import bins_of, default_number
+from peerveil.bins import MOST, Bins, NoisyCounts, attainable_means, fitted_counts
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.laws import DiscreteLaplaceLaw
 from peerveil.posterior import ensembles
 from peerveil.private import noise
 from peerveil.private.noise import Prepared
+from peerveil.private.release import perturb
 from peerveil.private.truth import true_vector
 from peerveil.record import Floats, Ints
 from peerveil.rehearsal import Rehearsal
@@ -27,6 +30,9 @@ from peerveil.sensitivity import NONE, Sensitivity, sensitivity
 from reference.leniency import lean
 from reference.theta import assignments, means
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants, visible
+from test_cli import Run, files, run
+
+__all__ = ["files", "run"]  # fixtures
 
 UNIT = Sensitivity(l1=1.0, l2=1.0, linf=1.0, counts=6)
 
@@ -40,10 +46,12 @@ def protectable(case: Case) -> bool:
 # Bins
 
 
-@given(cases(most_reviews=7), st.sampled_from([None, 2, 3, 7]))
-@settings(max_examples=150)
-def test_every_mean_of_every_assignment_has_its_bin(case: Case, number: int | None) -> None:
-    bins = bins_of(case.weights(), number)
+@given(cases(most_reviews=7), st.sampled_from([2, 3, 7, MOST]))
+@settings(max_examples=60)
+def test_every_mean_of_every_assignment_has_its_bin(case: Case, number: int) -> None:
+    weights = case.weights()
+    bins = bins_of(weights, number, drawn=ensembles(weights, draws=5))
+    assert bins.number <= number
     width = float(bins.high[-1] - bins.low[0])
     slack = 1e-9 * width + 1e-12 * float(np.abs(bins.high).max())
     for assignment in list(assignments(case.rows, case.loads))[:100]:
@@ -68,53 +76,59 @@ def test_attainable_means_are_all_that_can_occur(case: Case) -> None:
 
 def test_whole_scores_have_a_bin_for_each_mean() -> None:
     rows = [[1, 10], [1, 10], [2, 9], [5, 5], [1, 10], [1, 10]]
-    one_load = bins_of(pv.PublicWeights.from_rows(rows, load=4))
+    one_load = bins_of(pv.PublicWeights.from_rows(rows, load=4), 37)
     assert one_load.low.tolist() == one_load.high.tolist() == np.arange(1, 10.01, 0.25).tolist()
-    mixed = bins_of(pv.PublicWeights.from_rows(rows, loads={1: 2, 2: 2, 3: 2}))
+    mixed = bins_of(pv.PublicWeights.from_rows(rows, loads={1: 2, 2: 2, 3: 2}), MOST)
     halves = set(np.arange(1, 10.01, 0.5).round(9)) | {round(1 + k / 3, 9) for k in range(28)}
     assert set(mixed.low.round(9)) == halves
     hidden = pv.PublicRecord.from_rows([[None, 3], [4, 5]], load=2, scale=(1, 10))
-    found = bins_of(pv.weigh(hidden))
-    assert found.number == default_number(2)  # nobody said that hidden scores are whole
-    assert (found.high > found.low).all()
+    found = bins_of(pv.weigh(hidden), 30)
+    assert (found.high > found.low).all()  # nobody said that hidden scores are whole
 
 
-def test_weights_on_no_grid_have_bins_of_equal_widths() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_bins_are_fine_where_means_are(whole: bool) -> None:
     rng = np.random.default_rng(1)
-    rows = rng.random((40, 3))
-    weights = pv.PublicWeights.from_rows(rows, load=3)
-    for number, expected in ((None, default_number(40)), (5, 5), (100, 100)):
-        bins = bins_of(weights, number)
-        assert bins.number == expected
-        np.testing.assert_allclose(np.diff(bins.low), np.diff(bins.low)[0])
-        np.testing.assert_array_equal(bins.low[1:], bins.high[:-1])
-        least = np.sort(rows.min(axis=1))[:3].mean()
-        assert bins.low[0] == pytest.approx(least)
+    x = rng.normal(5.5, 1.3, (200, 3))
+    weights = pv.PublicWeights.from_rows(np.clip(np.rint(x), 1, 10) if whole else x, load=3)
+    drawn = ensembles(weights)
+    before = bins_of(weights, 5, drawn=drawn)
+    for number in (8, 14):
+        bins = bins_of(weights, number, drawn=drawn)
+        assert before.number < bins.number <= number
+        before = bins
+        least, greatest = np.sort(weights.low)[:3].mean(), np.sort(weights.low)[-3:].mean()
+        assert bins.low[0] <= least + 1e-9
+        assert bins.high[-1] >= greatest - 1e-9
+        width, share = bins.high - bins.low, bins.counts(drawn[3].vectors).mean(axis=0) / 200
+        middle = int(np.argmax(share))
+        assert width[middle] < 0.5 * width[0]
+        assert width[middle] < 0.5 * width[-1]
+        # Where entries are thought to be in a bin is where they are on average.
+        counts = np.rint(bins.counts(drawn[3].vectors).mean(axis=0)).astype(np.int64)
+        off = bins.vector(counts, 200) - drawn[3].mean
+        assert np.sqrt(np.mean(off**2)) < 0.15
 
 
 @pytest.mark.parametrize("factor", [1e-80, 1e-9, 1.0, 1e9, 1e80])
 @pytest.mark.parametrize("offset", [0.0, -3.0, 7.5])
 def test_bins_follow_the_scale(factor: float, offset: float) -> None:
     rows = np.array([[1, 4], [2, 2], [3, 1], [4, 4]]) + offset
-    plain, scaled = (bins_of(pv.PublicWeights.from_rows(x, load=2)) for x in (rows, rows * factor))
+    plain, scaled = (bins_of(pv.PublicWeights.from_rows(x, load=2), 7) for x in (rows, rows * factor))
     np.testing.assert_allclose(scaled.low, plain.low * factor, rtol=1e-12, atol=1e-12 * factor)
 
 
 def test_numbers_that_are_too_fine_for_bins_are_refused() -> None:
-    rows = [[1.0, 1 + 2e-16 * 2], [1.0, 1 + 2e-16 * 3]]
-    weights = pv.PublicWeights.from_rows(rows, load=2)
+    plain = pv.PublicWeights.from_rows([[1.0, 1.0], [1.0, 1.0]], load=2)
+    weights = replace(plain, high=plain.low + 4e-16, hidden_span=1e-15)
     with pytest.raises(pv.InputError, match="cannot be told apart"):
-        bins_of(
-            pv.PublicWeights(
-                quantity="x",
-                paper=weights.paper,
-                low=weights.low,
-                high=weights.low + 0.0 + 4e-16,
-                loads=weights.loads,
-                hidden_span=1e-15,
-            ),
-            64,
-        )
+        bins_of(weights, 64)
+
+
+def test_more_reviewers_or_less_noise_make_more_bins() -> None:
+    assert default_number(2863, 10.0) < default_number(2863, 1.0) < default_number(28_630, 1.0)
+    assert default_number(1, 1e9) == 2
+    assert default_number(10**6, 1e-6) == MOST
 
 
 @pytest.mark.parametrize("number", [0, 1, -3, 2.5, True, 5000])
@@ -127,10 +141,14 @@ def test_numbers_of_bins_that_make_no_sense_are_refused(number: int) -> None:
 
 def test_bins_that_make_no_sense_are_refused() -> None:
     for low, high in (([], []), ([1.0, 1.0], [1.0, 1.0]), ([1.0, 2.0], [2.5, 3.0]), ([2.0], [1.0]), ([np.nan], [1.0])):
+        ends = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
         with pytest.raises(pv.InputError, match="bins must"):
-            Bins(np.array(low), np.array(high))
+            Bins(*ends, ends[0][:, None])
+    for inside in ([[0.5]], [[2.5]], [[1.6, 1.4]]):
+        with pytest.raises(pv.InputError, match="places inside bins must"):
+            Bins(np.array([1.0]), np.array([2.0]), np.array(inside))
     with pytest.raises(pv.InputError, match="2 whole numbers"):
-        NoisyCounts(bins=Bins(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([1.0, 2.0]))
+        NoisyCounts(bins=Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([1.0, 2.0]))
 
 
 @given(case=cases(most_reviews=7).filter(protectable), number=st.sampled_from([None, 2, 5]))
@@ -184,9 +202,18 @@ def test_hidden_scores_do_not_shape_bins(pair: tuple[Case, list[list[bool]]]) ->
             papers, [f"r{j}" for row in assignment for j in row], [x for row in filled for x in row], scale=(1, 3)
         )
         for public in (record, "none"):
-            made = pv.release(reviews, public=public, mechanism=pv.Histogram(epsilon=1.0))
-            assert made.histogram is not None
-            found.add((public == "none", tuple(made.histogram.bins.low), tuple(made.histogram.bins.high)))
+            made = perturb(
+                reviews,
+                public=public,
+                quantity="ratings",
+                mechanism=pv.Histogram(epsilon=1.0),
+                unit="reviewer",
+                region="baseline",
+            )
+            assert isinstance(made.noisy, NoisyCounts)
+            bins = made.noisy.bins
+            found.add((public == "none", tuple(bins.low), tuple(bins.high), tuple(bins.inside.ravel())))
+            binning._REMEMBERED.clear()
     assert len(found) == 2
 
 
@@ -212,9 +239,10 @@ def slow_vector(bins: Bins, counts: Floats, entries: int) -> Floats:
     fitted = fitted_counts(counts, entries)
     ranks = (np.arange(entries * 2000) + 0.5) / 2000
     ends = np.cumsum(fitted)
-    place = np.minimum(np.searchsorted(ends, ranks), bins.number - 1)
-    inside = np.clip((ranks - (ends - fitted)[place]) / np.maximum(fitted[place], 1e-300), 0, 1)
-    return np.asarray((bins.low[place] + inside * (bins.high - bins.low)[place]).reshape(entries, -1).mean(axis=1))
+    bin_ = np.minimum(np.searchsorted(ends, ranks), bins.number - 1)
+    share = np.clip((ranks - (ends - fitted)[bin_]) / np.maximum(fitted[bin_], 1e-300), 0, 1 - 1e-9)
+    places = bins.inside.shape[1]
+    return np.asarray(bins.inside[bin_, (share * places).astype(int)].reshape(entries, -1).mean(axis=1))
 
 
 @given(
@@ -223,18 +251,19 @@ def slow_vector(bins: Bins, counts: Floats, entries: int) -> Floats:
 @settings(max_examples=100)
 def test_counts_become_quantiles(counts: list[int], entries: int, wide: bool, gap: float) -> None:
     low = np.arange(len(counts), dtype=np.float64) - 2
-    bins = Bins(low, low + (1 - gap) if wide else low)
+    bins = Bins.even(low, low + (1 - gap) if wide else low)
     found = bins.vector(counts, entries)
     assert found.shape == (entries,)
     assert (np.diff(found) >= 0).all()
-    np.testing.assert_allclose(found, slow_vector(bins, np.array(counts, dtype=float), entries), atol=2e-3)
+    np.testing.assert_allclose(found, slow_vector(bins, np.array(counts, dtype=float), entries), atol=3e-3)
 
 
 @given(cases(most_reviews=8))
 @settings(max_examples=100)
 def test_counts_without_noise_give_the_vector_back_where_bins_are_means(case: Case) -> None:
-    bins = bins_of(case.weights())
-    assume(bool((bins.low == bins.high).all()))
+    found_means = attainable_means(case.weights(), MOST)
+    assume(found_means is not None)
+    bins = bins_of(case.weights(), MOST)
     truth = np.array(case.truth())
     found = bins.vector(bins.counts(truth), truth.size)
     np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-12 * float(bins.high[-1] - bins.low[0]))
@@ -312,7 +341,7 @@ def test_a_public_vector_needs_no_noise() -> None:
     assert prepared.guarantee.epsilon == 0
     reviews = pv.Reviews.from_columns(["p", "q", "r"], ["a", "b", "c"], [3.0, 1.5, 2.0])
     made = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0, bins=2))
-    assert made.values.tolist() == [1.5, 2.0, 3.0]
+    assert made.values.tolist() == pytest.approx([1.5, 2.0, 3.0], abs=1e-12)
     same = pv.Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3.0] * 4)
     assert pv.release(same, public="all", mechanism=pv.Histogram(epsilon=1.0)).values.tolist() == [3.0, 3.0]
 
@@ -375,9 +404,15 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         loaded(counts=[0.5, *counts[1:]])
     with pytest.raises(pv.FileError, match="bins must ascend"):
         loaded(low=document["histogram"]["low"][::-1])
-    wrong = replace(made, mechanism=made.mechanism | {"bins": 4})
-    with pytest.raises(pv.InputError, match="bins are not those of the public record"):
-        pv.refine(wrong, pv.weigh(reviews.public("all")))
+    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+        pv.Release.from_document(document | {"histogram": None})
+    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+        pv.Release.from_document(document | {"mechanism": pv.Laplace(scale=1.0).describe()})
+    inside = document["histogram"]["inside"]
+    with pytest.raises(pv.FileError, match="one entry a bin"):
+        loaded(inside=[inside[0][1:], *inside[1:]])
+    with pytest.raises(pv.FileError, match="places inside bins must"):
+        loaded(inside=[[x - 9 for x in row] for row in inside])
 
 
 def test_a_vector_alone_does_not_tell_counts() -> None:
@@ -386,6 +421,62 @@ def test_a_vector_alone_does_not_tell_counts() -> None:
         pv.refine([1.0, 2.0], weights, mechanism=pv.Histogram(scale=1.0))
     with pytest.raises(pv.InputError, match="law must state the noise on the vector itself"):
         pv.External(words="By us.", law=pv.Histogram(scale=1.0))  # type: ignore[arg-type]
+
+
+def test_the_command_line(run: Run, tmp_path: Path) -> None:
+    release = ["release", "reviews.csv", "--public", "all", "--mechanism", "histogram", "--epsilon", "1"]
+    done = run(*release, "--bins", "4", "-o", "out")
+    assert done.code == 0, done.err
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert document["mechanism"] == {"name": "histogram", "epsilon": None, "scale": 6.0, "bins": 4}
+    assert len(document["histogram"]["counts"]) <= 4
+    again = run("refine", "out", "--public", "public.csv", "--load", "2", "--estimator", "bayes", "-o", "again")
+    assert again.code == 0, again.err
+    assert json.loads((tmp_path / "again" / "release.json").read_text())["histogram"] == document["histogram"]
+    simulate = ["simulate", "--public", "public.csv", "--load", "2", "--epsilon", "1", "--draws", "2", "--workers", "1"]
+    done = run(*simulate, "--mechanism", "histogram", "--methods", "noisy,safe,bayes", "-o", "sim")
+    assert done.code == 0, done.err
+    done = run("audit", "--mechanism", "histogram", "--epsilon", "1", "--draws", "200", "--workers", "1", "--json")
+    assert json.loads(done.out)["passed"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "--bins", "4"],
+            "--bins does not go with laplace",
+        ),
+        (
+            ["release", "reviews.csv", "--public", "all", "--mechanism", "histogram", "--epsilon", "1", "--bins", "1"],
+            "--bins must be a whole number between 2 and 4096, got 1",
+        ),
+        (
+            [
+                "refine",
+                "noisy.txt",
+                "--public",
+                "public.csv",
+                "--load",
+                "2",
+                "--mechanism",
+                "histogram",
+                "--noise-scale=1",
+            ],
+            "refine its release.json",
+        ),
+        (["simulate", "beta-2-2", "--mechanism", "histogram"], "go with --public"),
+        (
+            ["simulate", "--public", "public.csv", "--load", "2", "--epsilon", "1", "--mechanism", "gaussian"],
+            "--mechanism must be 'laplace' or 'histogram' in a simulation, got 'gaussian'",
+        ),
+    ],
+)
+def test_what_the_command_line_refuses(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = run(*arguments, "-o", "out")
+    assert done.code == 2
+    assert words in done.err
+    assert not (tmp_path / "out").exists()
 
 
 # Estimates
@@ -466,7 +557,8 @@ def test_estimates_are_far_better_than_the_histogram_and_bands_hold() -> None:
             errors["expected"].append(truth.size * outlook.expected_rmse**2)
             covered.append(np.mean((outlook.lower <= truth + 1e-9) & (truth <= outlook.upper + 1e-9)))
     mean = {name: float(np.mean(found)) for name, found in errors.items()}
-    assert mean["bayes"] < 0.5 * mean["safe"] < 0.5 * mean["projection"] < 0.5 * mean["noisy"]
+    assert mean["bayes"] < mean["safe"] < mean["projection"] < mean["noisy"]
+    assert mean["bayes"] < 0.6 * mean["noisy"]
     assert 0.5 * mean["bayes"] < mean["expected"] < 2.5 * mean["bayes"]
     assert np.mean(covered) > 0.85
 
@@ -526,7 +618,8 @@ def test_the_posterior_of_counts_against_brute_force() -> None:
 def test_a_flat_prior_leaves_counts_as_they_are_and_entries_follow() -> None:
     """Whatever the laws, the expected entries are those of the expected counts when these are certain."""
     weights, truth = world(9, reviewers=120)
-    bins = bins_of(weights)
+    bins = bins_of(weights, 28)
+    assert (bins.low == bins.high).all()
     family = CountFamily.of(weights, bins)
     seen = NoisyCounts(bins=bins, counts=bins.counts(truth))
     found = family.given(CountNoise(seen, DiscreteLaplaceLaw(scale=0.01)))
@@ -586,7 +679,7 @@ def test_a_large_conference(data: Path) -> None:
     weights = pv.weigh(pv.read_public(data / "iclr2021.csv", load=4))
     rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
     assert rehearsal.bins is not None
-    assert rehearsal.bins.number == 37 <= FEW
+    assert rehearsal.bins.number == 13
     safe, bayes = [], []
     for leniency in (0.0, 0.4, 0.9, 2.0):
         rng = np.random.default_rng([2, int(10 * leniency)])
@@ -595,5 +688,5 @@ def test_a_large_conference(data: Path) -> None:
         assert square(found["safe"], truth) <= square(found["noisy"], truth)
         safe.append(square(found["safe"], truth))
         bayes.append(square(found["bayes"], truth))
-    assert np.mean(safe) < 110
+    assert np.mean(safe) < 60
     assert np.mean(bayes) < 28

@@ -27,7 +27,7 @@ LAYERS = [
     ["weights"],
     ["prior", "bins"],
     ["posterior"],
-    ["count_posterior"],
+    ["count_posterior", "binning"],
     ["regions.convex", "regions.tuples", "regions.sums", "regions.packing", "regions.oracles"],
     ["regions.baseline"],
     ["regions.chain", "regions.envelope", "regions.hull"],

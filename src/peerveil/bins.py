@@ -1,4 +1,4 @@
-"""Bins for means, from public data alone, and what counts in bins say about the sorted vector.
+"""Bins for means, and what counts in bins say about the sorted vector. Public data only.
 
 See docs/mathematics.md, "Histograms".
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,11 @@ from peerveil.errors import InputError
 from peerveil.record import Floats, Ints, frozen
 from peerveil.weights import PublicWeights
 
-#: Up to this many attainable means each has a bin of its own.
-FEW = 64
-
 #: The most bins there may be.
 MOST = 4_096
+
+#: How many places a bin of some width has inside.
+PLACES = 16
 
 #: How many times the least gap between weights may be a multiple of the step that all are multiples of.
 _STEPS = 12
@@ -28,28 +29,47 @@ _STEPS = 12
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Bins that every mean falls into, whatever the assignment. Make them with :func:`bins_of`.
+    """Bins that every mean falls into, whatever the assignment. Make them with :func:`peerveil.binning.bins_of`.
 
     Attributes:
         low: the least mean in each bin, ascending.
         high: the greatest mean in each bin; the same where a bin stands for one attainable mean.
+        inside: where the means of a bin are thought to be, ascending, equally many at each place; a row a bin.
 
-    >>> bins = Bins(np.array([1.0, 1.5, 2.0]), np.array([1.0, 1.5, 2.0]))
+    >>> bins = Bins.even(np.array([1.0, 1.5, 2.0]), np.array([1.0, 1.5, 2.0]))
     >>> bins.counts(np.array([1.0, 1.0, 2.0])).tolist()
     [2, 0, 1]
     """
 
     low: Floats
     high: Floats
+    inside: Floats
 
     def __post_init__(self) -> None:
-        low, high = frozen(self.low), frozen(self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        if not 1 <= low.size == high.size <= MOST or not (np.isfinite(low).all() and np.isfinite(high).all()):
-            raise InputError(f"bins must be between 1 and {MOST} pairs of finite numbers")
+        for name in ("low", "high", "inside"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        low, high, inside = self.low, self.high, self.inside
+        if (
+            not 1 <= low.size == high.size == len(inside) <= MOST
+            or inside.ndim != 2
+            or not 1 <= inside.shape[1] <= MOST
+        ):
+            raise InputError(
+                f"bins must be between 1 and {MOST}, each with its ends and the same number of places inside"
+            )
+        if not all(np.isfinite(side).all() for side in (low, high, inside)):
+            raise InputError("bins must be finite numbers")
         if (low > high).any() or (high[:-1] > low[1:]).any() or (low[:-1] >= low[1:]).any():
             raise InputError("bins must ascend and not overlap")
+        if (np.diff(inside, axis=1) < 0).any() or (inside[:, 0] < low).any() or (inside[:, -1] > high).any():
+            raise InputError("places inside bins must ascend and lie in their bin")
+
+    @classmethod
+    def even(cls, low: Floats, high: Floats) -> Bins:
+        """Bins whose means may be anywhere inside."""
+        places = PLACES if (high > low).any() else 1
+        share = (np.arange(places) + 0.5) / places
+        return cls(low, high, np.clip(low[:, None] + (high - low)[:, None] * share, low[:, None], high[:, None]))
 
     @property
     def number(self) -> int:
@@ -58,9 +78,9 @@ class Bins:
 
     def same(self, other: Bins) -> bool:
         """Whether these are the same bins, but for round-off."""
-        pairs = ((self.low, other.low), (self.high, other.high))
+        pairs = ((self.low, other.low), (self.high, other.high), (self.inside, other.inside))
         slack = 1e-9 * (self.high[-1] - self.low[0])
-        return self.number == other.number and all(bool((np.abs(a - b) <= slack).all()) for a, b in pairs)
+        return all(a.shape == b.shape and bool((np.abs(a - b) <= slack).all()) for a, b in pairs)
 
     @property
     def cuts(self) -> Floats:
@@ -71,6 +91,10 @@ class Bins:
         gap, width = self.low[1:] - self.high[:-1], self.high - self.low
         return np.asarray((self.high[:-1] + self.low[1:]) / 2 - np.where(gap > 0, 0.0, 1e-9 * width[:-1]))
 
+    def place(self, means: Floats) -> Ints:
+        """The bin of each mean."""
+        return np.searchsorted(self.cuts, means, side="right")
+
     def counts(self, vectors: Floats) -> Ints:
         """How many entries are in each bin, for one vector or a row a vector."""
         rows = np.atleast_2d(vectors)
@@ -78,37 +102,27 @@ class Bins:
         found = np.bincount(place.ravel(), minlength=self.number * len(rows))
         return found.reshape(*vectors.shape[:-1], self.number)
 
-    def place(self, means: Floats) -> Ints:
-        """The bin of each mean."""
-        return np.searchsorted(self.cuts, means, side="right")
-
     def vector(self, counts: npt.ArrayLike, entries: int) -> Floats:
-        """The sorted vector that noisy counts give: fitted to counts of so many entries, evenly spread in each bin.
+        """The sorted vector that noisy counts give: fitted to counts of so many entries, placed as bins say.
 
-        >>> bins = Bins(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+        >>> bins = Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
         >>> bins.vector([3, -1], 2).tolist()
         [1.0, 1.0]
         """
         fitted = fitted_counts(np.asarray(counts, dtype=np.float64), entries)
-        end = np.minimum(np.cumsum(fitted), entries)
+        places = self.inside.shape[1]
+        value = self.inside.ravel()
+        end = np.minimum(np.cumsum(np.repeat(fitted / places, places)), entries)
         end[-1] = entries
-        start = np.concatenate(([0.0], end[:-1]))
-        held = end - start
+        # An entry is the mean of the quantile function over its rank: steps, one a place.
         ranks = np.arange(entries + 1, dtype=np.float64)
-        # The running integral of the quantile function, from the least mean, at all whole ranks.
-        base, width = self.low - self.low[0], self.high - self.low
-        steep = np.divide(width, held, out=np.zeros_like(width), where=held > 0)
-        before = np.concatenate(([0.0], np.cumsum(held * (base + width / 2))))
-        place = np.minimum(np.searchsorted(end, ranks, side="left"), self.number - 1)
-        inside = ranks - start[place]
-        integral = before[place] + inside * (base[place] + steep[place] * inside / 2)
-        values = self.low[0] + np.diff(integral)
-        # Entries that lie in one bin are exact.
-        first = np.searchsorted(end, ranks[:-1], side="right")
-        whole = end[np.minimum(first, self.number - 1)] >= ranks[1:]
-        k = first[whole]
-        values[whole] = self.low[k] + steep[k] * (ranks[:-1][whole] + 0.5 - start[k])
-        return np.asarray(np.maximum.accumulate(np.clip(values, self.low[0], self.high[-1])))
+        base = value - value[0]
+        integral = np.concatenate(([0.0], np.cumsum(np.diff(end, prepend=0.0) * base)))
+        entry = value[0] + np.diff(np.interp(ranks, np.concatenate(([0.0], end)), integral))
+        # Entries that lie in one place are exact.
+        first = np.minimum(np.searchsorted(end, ranks[:-1], side="right"), end.size - 1)
+        entry = np.where(end[first] >= ranks[1:], value[first], entry)
+        return np.asarray(np.maximum.accumulate(np.clip(entry, value[0], value[-1])))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,7 +133,7 @@ class NoisyCounts:
         bins: the bins, from public data.
         counts: whole numbers, of any sign.
 
-    >>> seen = NoisyCounts(bins=Bins(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([3, -1]))
+    >>> seen = NoisyCounts(bins=Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([3, -1]))
     >>> seen.vector(2).tolist()
     [1.0, 1.0]
     """
@@ -136,6 +150,17 @@ class NoisyCounts:
         """The sorted vector that the histogram alone gives."""
         return self.bins.vector(self.counts, entries)
 
+    def to_document(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        bins = {"low": self.bins.low, "high": self.bins.high, "inside": self.bins.inside}
+        return {name: numbers.tolist() for name, numbers in (bins | {"counts": self.counts}).items()}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> NoisyCounts:
+        """From what :meth:`to_document` made."""
+        low, high, inside = (np.array(document[name], dtype=np.float64) for name in ("low", "high", "inside"))
+        return cls(bins=Bins(low, high, inside), counts=np.array(document["counts"], dtype=np.int64))
+
 
 def fitted_counts(counts: Floats, total: int) -> Floats:
     """The nearest counts of at least 0 that sum to a total.
@@ -149,38 +174,6 @@ def fitted_counts(counts: Floats, total: int) -> Floats:
     return np.asarray(np.maximum(counts - excess[kept], 0.0))
 
 
-def bins_of(weights: PublicWeights, number: int | None = None) -> Bins:
-    """Bins for the means of a public record: a bin a mean where few means are attainable, else of equal widths.
-
-    Args:
-        weights: the public weights.
-        number: how many bins, at most; by default all attainable means where they are at most :data:`FEW`, else
-            twice the cube root of the number of reviewers.
-
-    >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
-    >>> bins_of(weights).low.tolist()
-    [1.0, 1.5, 2.0, 2.5, 3.0]
-    >>> bins_of(weights, 2).low.tolist(), bins_of(weights, 2).high.tolist()
-    ([1.0, 2.0], [1.5, 3.0])
-    """
-    number = None if number is None else check_number(number)
-    means = attainable_means(weights, MOST)
-    if means is not None and means.size <= (FEW if number is None else number):
-        return Bins(means, means)
-    count = default_number(weights.reviewers) if number is None else number
-    low, high = _reach(weights) if means is None else (float(means[0]), float(means[-1]))
-    if not low < high:
-        return Bins(np.array([low]), np.array([low]))
-    ends = np.linspace(low, high, count + 1)
-    if not (np.diff(ends) > 0).all():
-        raise InputError(f"means between {low!r} and {high!r} cannot be told apart in {count} bins; ask for fewer")
-    if means is None:
-        return Bins(ends[:-1], ends[1:])
-    group = np.searchsorted(ends[1:-1] - 1e-9 * (ends[1] - ends[0]), means, side="right")
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    return Bins(means[first], means[np.append(first[1:], means.size) - 1])
-
-
 def check_number(number: object) -> int:
     """The number of bins, if it may be one."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 2 <= number <= MOST:
@@ -188,12 +181,7 @@ def check_number(number: object) -> int:
     return int(number)
 
 
-def default_number(reviewers: int) -> int:
-    """How many bins of equal widths there are unless somebody says so."""
-    return max(2, min(MOST, round(2 * math.cbrt(reviewers))))
-
-
-def _reach(weights: PublicWeights) -> tuple[float, float]:
+def reach(weights: PublicWeights) -> tuple[float, float]:
     """The least and the greatest mean that a reviewer can have: reviews of different papers, as few as may be."""
     last = np.cumsum(weights.sizes()) - 1
     load = weights.loads.smallest

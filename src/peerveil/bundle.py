@@ -144,7 +144,7 @@ class Release:
             "certificate": {"gap": self.gap},
             "outlook": _outlook_document(self.outlook),
             "notes": list(self.notes),
-            "histogram": _histogram_document(self.histogram),
+            "histogram": None if self.histogram is None else self.histogram.to_document(),
             "values": self.values.tolist(),
             "noisy": self.noisy.tolist(),
             "lower": self.lower.tolist(),
@@ -214,6 +214,8 @@ class Release:
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         histogram = _histogram_from(document["histogram"], vectors["noisy"])
+        if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
+            raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
         return cls(
             **vectors,
             histogram=histogram,
@@ -296,21 +298,15 @@ def _outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | No
     )
 
 
-def _histogram_document(histogram: NoisyCounts | None) -> dict[str, Any] | None:
-    if histogram is None:
-        return None
-    bins = histogram.bins
-    return {"low": bins.low.tolist(), "high": bins.high.tolist(), "counts": histogram.counts.tolist()}
-
-
 def _histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
     if stated is None:
         return None
     low, high = (_vector(stated[key], f"histogram/{key}") for key in ("low", "high"))
-    counts = stated["counts"]
-    if not len(counts) == low.size == high.size:
-        raise InputError("histogram/low, histogram/high and histogram/counts must have one entry a bin")
-    found = NoisyCounts(bins=Bins(low, high), counts=np.array(counts, dtype=np.int64))
+    inside, counts = stated["inside"], stated["counts"]
+    if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
+        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
+    places = np.array([_vector(row, "histogram/inside") for row in inside])
+    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
     if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=_slack(noisy)):
         raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
     return found

@@ -140,9 +140,9 @@ class CountFamily:
     def of(cls, weights: PublicWeights, bins: Bins, *, draws: int | None = None) -> CountFamily:
         """The family of a public record.
 
-        >>> from peerveil.bins import bins_of
+        >>> from peerveil.binning import bins_of
         >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-        >>> CountFamily.of(weights, bins_of(weights)).laws.mean.shape == (CORRELATIONS.size * len(DISCREPANCIES), 9)
+        >>> CountFamily.of(weights, bins_of(weights, 9)).laws.mean.shape == (CORRELATIONS.size * len(DISCREPANCIES), 9)
         True
         """
         return cls.of_ensembles(ensembles(weights, draws=draws), bins, weights)

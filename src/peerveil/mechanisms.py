@@ -7,17 +7,20 @@ neighbours can be apart; a settled description gives its law, and the claim for 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 from peerveil.accounting import check_delta, rho_for
-from peerveil.bins import check_number
+from peerveil.binning import bins_of, default_number
+from peerveil.bins import Bins, check_number
 from peerveil.checks import real
 from peerveil.errors import InputError
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.prior import Ensemble
 from peerveil.sensitivity import Sensitivity
+from peerveil.weights import PublicWeights
 
 #: A claim computed from noise is rounded up by this.
 _UP = 1 + 2.0**-50
@@ -266,9 +269,9 @@ class Histogram:
     """Whole-numbered noise (the two-sided geometric law) on counts: how many means are in each of some bins.
 
     One reviewer moves few counts, so for large conferences this needs far less noise than the vector itself. Give a
-    budget (``epsilon``) or the noise itself (``scale``), not both. Bins come from public data alone: ``bins`` says
-    how many there are at most. By default each attainable mean has its own where these are few (whole scores), else
-    there are twice the cube root of the number of reviewers, of equal widths.
+    budget (``epsilon``) or the noise itself (``scale``), not both. Bins come from public data alone: they are finer
+    where many means are likely, and no finer than attainable means. ``bins`` says how many there are at most, by
+    default twice the cube root of reviewers over scale.
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5, counts=10)
     >>> Histogram(epsilon=0.5).settle(bound)
@@ -355,6 +358,25 @@ class External:
 OWN: dict[str, type[Laplace | Gaussian | SinhNormal | Histogram]] = {
     m.name: m for m in (Laplace, Gaussian, SinhNormal, Histogram)
 }
+
+
+def histogram_bins(
+    weights: PublicWeights, mechanism: Histogram, sensitivity: Sensitivity, *, drawn: Sequence[Ensemble] | None = None
+) -> Bins:
+    """The bins of a histogram of a public record: they follow from public data, the mechanism and its sensitivity.
+
+    >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
+    >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5, counts=6)
+    >>> histogram_bins(weights, Histogram(epsilon=1.0, bins=5), bound).number
+    5
+    >>> histogram_bins(weights, Histogram(epsilon=1.0), bound).number
+    2
+    """
+    number = mechanism.bins
+    if number is None:
+        scale = _stated(mechanism.settle(sensitivity).scale) if sensitivity else 1.0
+        number = default_number(weights.reviewers, scale)
+    return bins_of(weights, number, drawn=drawn)
 
 
 def mechanism_from(described: Mapping[str, Any]) -> Mechanism | None:

@@ -17,18 +17,18 @@ import numpy as np
 
 from peerveil import engine
 from peerveil.accounting import check_delta
-from peerveil.bins import bins_of, default_number
+from peerveil.binning import bins_of
 from peerveil.checks import real
 from peerveil.errors import InputError, PeerveilError
 from peerveil.estimation import ESTIMATORS
 from peerveil.guarantee import Unit, check_unit
-from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism
+from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
 from peerveil.posterior import ensembles
 from peerveil.prior import Ensemble, prior
 from peerveil.quantities import Quantity
 from peerveil.record import Floats, PublicRecord
 from peerveil.rehearsal import Rehearsal
-from peerveil.sensitivity import sensitivity
+from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.weights import PublicWeights, weigh
 
 if TYPE_CHECKING:
@@ -235,13 +235,16 @@ def plan(
     protected = check_unit(unit)
     budgets = _budgets(epsilons)
     _check(draws, estimators)
-    if not sensitivity(weights, protected):
+    bound = sensitivity(weights, protected)
+    if not bound:
         raise InputError(
             "the public record alone determines every reviewer's mean: any budget buys them exactly, and there is "
             "nothing to plan"
         )
     candidates = [
-        candidate for epsilon in budgets for candidate in _candidates(weights, epsilon, delta=delta, names=mechanisms)
+        candidate
+        for epsilon in budgets
+        for candidate in _candidates(weights, epsilon, bound, delta=delta, names=mechanisms)
     ]
     if draws is None:
         draws = min(_MOST, max(_FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
@@ -292,7 +295,7 @@ _PLANNED = (Laplace.name, Histogram.name, Gaussian.name)
 
 
 def _candidates(
-    weights: PublicWeights, epsilon: float, *, delta: float | None, names: Sequence[str] | None
+    weights: PublicWeights, epsilon: float, bound: Sensitivity, *, delta: float | None, names: Sequence[str] | None
 ) -> Iterator[Candidate]:
     """The mechanisms at a budget, histograms with several numbers of bins."""
     wanted = [name for name in _PLANNED if name != Gaussian.name or delta is not None] if names is None else names
@@ -302,11 +305,11 @@ def _candidates(
         elif name == Gaussian.name and delta is not None:
             yield Gaussian(epsilon=epsilon, delta=delta)
         elif name == Histogram.name:
-            own = bins_of(weights).number
-            for number in sorted({own // 4, own // 2, 2 * default_number(weights.reviewers)}):
-                if 2 <= number < own:
-                    yield Histogram(epsilon=epsilon, bins=number)
-            yield Histogram(epsilon=epsilon)
+            own = Histogram(epsilon=epsilon)
+            number = histogram_bins(weights, own, bound).number
+            others = {bins_of(weights, several).number for several in (max(2, number // 2), 2 * number, 4 * number)}
+            yield own
+            yield from (Histogram(epsilon=epsilon, bins=other) for other in sorted(others - {number}))
         else:
             hint = " (give delta= for it)" if name == Gaussian.name else ""
             raise InputError(f"mechanisms must be among {', '.join(_PLANNED)}, got {name!r}{hint}")

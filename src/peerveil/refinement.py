@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from peerveil.bins import NoisyCounts, bins_of
+from peerveil.bins import NoisyCounts
 from peerveil.bundle import Release
 from peerveil.count_posterior import CountNoise
 from peerveil.errors import InputError, PeerveilError, unexpected
@@ -88,8 +87,6 @@ def _refine_again(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
     _check_law(estimator, release.mechanism)
-    if release.histogram is not None:
-        _check_bins(release.histogram, weights, release.mechanism)
     return assemble(
         release.noisy if release.histogram is None else release.histogram,
         weights,
@@ -100,14 +97,6 @@ def _refine_again(
         estimator=estimator,
         notes=release.notes,
     )
-
-
-def _check_bins(histogram: NoisyCounts, weights: PublicWeights, described: dict[str, Any]) -> None:
-    """Refuse counts in bins other than those that the public record and the mechanism make."""
-    mechanism = mechanism_from(described)
-    expected = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
-    if not histogram.bins.same(expected):
-        raise InputError("the release's bins are not those of the public record; the file was changed")
 
 
 def assemble(
@@ -191,8 +180,8 @@ class Perturbed:
         """As JSON can hold it, without the weights, of which it has the digest."""
         return {
             "record": self.weights.digest(),
-            "counted": isinstance(self.noisy, NoisyCounts),
-            "noisy": (self.noisy.counts if isinstance(self.noisy, NoisyCounts) else self.noisy).tolist(),
+            "noisy": None if isinstance(self.noisy, NoisyCounts) else self.noisy.tolist(),
+            "histogram": self.noisy.to_document() if isinstance(self.noisy, NoisyCounts) else None,
             "mechanism": self.mechanism.describe(),
             "guarantee": asdict(self.guarantee),
             "public": self.public,
@@ -207,9 +196,8 @@ class Perturbed:
         mechanism = mechanism_from(document["mechanism"])
         assert mechanism is not None  # noqa: S101 - we wrote it
         noisy: Floats | NoisyCounts
-        if document["counted"]:
-            bins = bins_of(weights, mechanism.bins if isinstance(mechanism, Histogram) else None)
-            noisy = NoisyCounts(bins=bins, counts=np.array(document["noisy"], dtype=np.int64))
+        if document["histogram"] is not None:
+            noisy = NoisyCounts.from_document(document["histogram"])
         else:
             noisy = check_vector("noisy", document["noisy"], weights.reviewers)
         return cls(

@@ -11,20 +11,20 @@ from functools import cached_property
 
 import numpy as np
 
-from peerveil.bins import Bins, NoisyCounts, bins_of
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, RecordError
 from peerveil.estimation import ESTIMATORS, Estimate, estimate
 from peerveil.guarantee import check_unit
 from peerveil.laws import Law
-from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.mechanisms import Histogram, OwnMechanism, histogram_bins
 from peerveil.posterior import EntryNoise, Family, Model, ensembles
 from peerveil.prior import Ensemble
 from peerveil.projection import project
 from peerveil.record import Floats
 from peerveil.regions import Region, check_region
 from peerveil.regions import region as make_region
-from peerveil.sensitivity import sensitivity
+from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.weights import PublicWeights
 
 
@@ -48,6 +48,7 @@ class Rehearsal:
     mechanism: OwnMechanism
     kind: str = "tight"
     _drawn: Sequence[Ensemble] | None = None
+    _sensitivity: Sensitivity
 
     @classmethod
     def of(
@@ -72,7 +73,7 @@ class Rehearsal:
         if not bound:
             raise InputError("the public record alone determines the means: there is no noise to simulate")
         check_region(region)
-        return cls(weights=weights, mechanism=mechanism.settle(bound), kind=region, _drawn=drawn)
+        return cls(weights=weights, mechanism=mechanism.settle(bound), kind=region, _drawn=drawn, _sensitivity=bound)
 
     @property
     def _law(self) -> Law:
@@ -81,20 +82,27 @@ class Rehearsal:
         return law
 
     @cached_property
+    def _likely(self) -> Sequence[Ensemble] | None:
+        """What is likely before anything is seen; ``None`` where no assignment was found to draw from."""
+        try:
+            return ensembles(self.weights) if self._drawn is None else self._drawn
+        except RecordError:
+            return None
+
+    @cached_property
     def bins(self) -> Bins | None:
         """The bins of a histogram."""
-        return bins_of(self.weights, self.mechanism.bins) if isinstance(self.mechanism, Histogram) else None
+        if not isinstance(self.mechanism, Histogram):
+            return None
+        return histogram_bins(self.weights, self.mechanism, self._sensitivity, drawn=self._likely)
 
     @cached_property
     def _family(self) -> Family | CountFamily | None:
-        """What is likely before anything is seen; ``None`` where no assignment was found to draw from."""
-        try:
-            drawn = ensembles(self.weights) if self._drawn is None else self._drawn
-        except RecordError:
+        if self._likely is None:
             return None
         if self.bins is None:
-            return Family.of_ensembles(drawn)
-        return CountFamily.of_ensembles(drawn, self.bins, self.weights)
+            return Family.of_ensembles(self._likely)
+        return CountFamily.of_ensembles(self._likely, self.bins, self.weights)
 
     @cached_property
     def _regions(self) -> dict[str, Region]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import beta
 
 from peerveil import engine
 from peerveil.accounting import check_delta
-from peerveil.bins import Bins, NoisyCounts, bins_of
+from peerveil.binning import bins_of
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import InputError
 from peerveil.guarantee import DELTA, Guarantee, Unit, check_unit
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal, mechanism_from
@@ -112,7 +113,10 @@ def audit(
         check_delta(delta)
     bins = None
     if isinstance(mechanism, Histogram):
-        *pair, bins = worst_neighbours_counted(protected, load, public, mechanism.bins)
+        # Enough bins to tell all means of the audited records apart, unless their number is part of the question.
+        number = mechanism.bins or 2 * load + 1
+        mechanism = replace(mechanism, bins=number)
+        *pair, bins = worst_neighbours_counted(protected, load, public, number)
     else:
         pair = list(worst_neighbours(protected, load, public))
     sizes = [_BLOCK] * (draws // _BLOCK) + ([draws % _BLOCK] if draws % _BLOCK else [])
@@ -195,14 +199,14 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     )
 
 
-def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int | None) -> tuple[Reviews, Reviews, Bins]:
+def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int) -> tuple[Reviews, Reviews, Bins]:
     """Two neighbouring records whose counts are as far apart as the sensitivity allows, and the bins of both.
 
     Everybody who takes part in an exchange leaves a bin for one that nobody leaves. With scores of 0, 1/2 and 1, a
     reviewer of zeros gets a one from each of the others, who have halves besides. Where scores are hidden, what is
     exchanged becomes ones, and the others are as near to the end of a bin as makes them leave it.
 
-    >>> one, other, bins = worst_neighbours_counted("reviewer", 2, "all", None)
+    >>> one, other, bins = worst_neighbours_counted("reviewer", 2, "all", 5)
     >>> [bins.counts(true_vector(reviews, "ratings")).tolist() for reviews in (one, other)]
     [[1, 0, 0, 2, 0], [0, 2, 0, 0, 1]]
     """

@@ -7,13 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from peerveil.bins import Bins, NoisyCounts, bins_of
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal
-from peerveil.planning import Auto
+    notes = record.notes
+    if isinstance(mechanism, Auto):
+        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, estimator)
+        notes = (*notes, *chosen)
+    bound = sensitivity(weights, protected)
+    bins = histogram_bins(weights, mechanism, bound) if isinstance(mechanism, Histogram) else None
+    noise = prepare(mechanism, bound, protected, weights.reviewers if bins is None else bins.number)
+    return Ready(
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -195,9 +201,9 @@ def prepare_release(
     if isinstance(mechanism, Auto):
         mechanism, estimator, chosen = _chosen(mechanism, weights, protected, estimator)
         notes = (*notes, *chosen)
-    bins = bins_of(weights, mechanism.bins) if isinstance(mechanism, Histogram) else None
-    length = weights.reviewers if bins is None else bins.number
-    noise = prepare(mechanism, sensitivity(weights, protected), protected, length)
+    bound = sensitivity(weights, protected)
+    bins = histogram_bins(weights, mechanism, bound) if isinstance(mechanism, Histogram) else None
+    noise = prepare(mechanism, bound, protected, weights.reviewers if bins is None else bins.number)
     return Ready(
         weights=weights,
         noise=noise,

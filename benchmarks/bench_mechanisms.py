@@ -1,0 +1,195 @@
+"""Error of the mechanisms on a real record: noise on the vector against noise on counts, with every estimator.
+
+ICLR 2021 with a load of 4, and with loads from 1 to 6; unit reviewer; truths at four strengths of leniency. Summed
+squared errors, mean and standard error; in brackets the root mean square error of a reviewer's mean, in rating points.
+All methods of a mechanism see the same truths and noise; draw k at the i-th leniency uses ``[seed, i, k]``. That `safe`
+and projections are never further from the truth than what the mechanism alone gives is asserted in every draw.
+
+Arguments: names of tables (load4, loads16, budgets, bins, worlds), all by default.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
+
+import numpy as np  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.progress import track  # noqa: E402
+
+import peerveil as pv  # noqa: E402
+from peerveil.mechanisms import OwnMechanism  # noqa: E402
+from peerveil.posterior import ensembles  # noqa: E402
+from peerveil.prior import Ensemble, prior  # noqa: E402
+from peerveil.record import Floats  # noqa: E402
+from peerveil.rehearsal import Rehearsal  # noqa: E402
+
+DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+LENIENCY = (0.0, 0.4, 0.9, 2.0)
+SEED = 71
+DRAWS = 20
+
+#: Loads as a conference may have them: most reviewers with three to five reviews, some with few, some with six. They
+#: hold as many reviews as the record has.
+MIXED = {1: 140, 2: 300, 3: 520, 4: 760, 5: 746, 6: 397}
+
+
+def steps(count: int, name: str) -> Iterable[int]:
+    return track(range(count), description=name, console=Console(stderr=True), transient=True)
+
+
+def square(values: Floats, truth: Floats) -> float:
+    return float(np.sum((values - truth) ** 2))
+
+
+def truths(weights: pv.PublicWeights, draws: int) -> list[list[Floats]]:
+    """For each leniency, draws that have nothing to do with those of the estimators."""
+    return [
+        [
+            prior(weights, draws=1, seed=np.random.SeedSequence([SEED, i, k])).ensemble(s).vectors[0]
+            for k in range(draws)
+        ]
+        for i, s in enumerate(LENIENCY)
+    ]
+
+
+def errors(
+    weights: pv.PublicWeights,
+    mechanism: OwnMechanism,
+    methods: Sequence[str],
+    drawn: tuple[Ensemble, ...],
+    worlds: list[list[Floats]],
+) -> tuple[Floats, float]:
+    """Errors by leniency, draw and method; and the seconds that a draw takes."""
+    rehearsal = Rehearsal.of(weights, mechanism, drawn=drawn)
+    found, start = [], time.process_time()
+    for i, world in enumerate(worlds):
+        rows = []
+        for k in steps(len(world), f"{rehearsal.mechanism.name}, leniency {LENIENCY[i]}"):
+            noisy = rehearsal.perturb(world[k], np.random.default_rng([SEED, i, k]))
+            answers = rehearsal.answers(noisy, ["noisy", *methods])
+            row = {name: square(values, world[k]) for name, values in answers.items()}
+            for name in methods:
+                assert name == "bayes" or row[name] <= row["noisy"] * (1 + 1e-12), name
+            rows.append([row[name] for name in ("noisy", *methods)])
+        found.append(rows)
+    return np.array(found), (time.process_time() - start) / sum(map(len, worlds))
+
+
+def cell(values: Floats, n: int) -> str:
+    """Mean, standard error and root mean square error; over leniencies their plain average."""
+    by_leniency = np.atleast_2d(values)
+    mean = float(by_leniency.mean())
+    error = float(np.sqrt(np.mean(by_leniency.var(axis=1, ddof=1)) / by_leniency.size))
+    return f"{mean:.3g} ± {error:.1g} ({np.sqrt(mean / n):.2g})"
+
+
+def table(
+    title: str,
+    weights: pv.PublicWeights,
+    mechanisms: Sequence[tuple[OwnMechanism, Sequence[str]]],
+    *,
+    draws: int = DRAWS,
+    worlds: list[list[Floats]] | None = None,
+) -> None:
+    n = weights.reviewers
+    drawn, worlds = ensembles(weights), truths(weights, draws) if worlds is None else worlds
+    print(f"\n{title}: n = {n}, {len(worlds[0])} draws at each leniency, seed {SEED}")
+    for mechanism, methods in mechanisms:
+        found, seconds = errors(weights, mechanism, methods, drawn, worlds)
+        settled = Rehearsal.of(weights, mechanism, drawn=drawn)
+        bins = f", {settled.bins.number} bins" if settled.bins else ""
+        print(f"{mechanism.name}{bins}, noise {settled.mechanism.describe()['scale']:.4g}; {seconds:.2f} s CPU a draw")
+        print(f"  {'':12}" + "".join(f"{'leniency ' + str(s):>24}" for s in LENIENCY) + f"{'average':>24}")
+        for j, name in enumerate(("noisy", *methods)):
+            cells = [*(cell(found[i, :, j], n) for i in range(len(LENIENCY))), cell(found[:, :, j], n)]
+            print(f"  {name:12}" + "".join(f"{text:>24}" for text in cells), flush=True)
+
+
+def iclr(**loads: object) -> pv.PublicWeights:
+    return pv.weigh(pv.read_public(DATA / "iclr2021.csv", **loads))  # type: ignore[arg-type]
+
+
+ESTIMATED = ("projection", "safe", "bayes")
+
+
+def load4() -> None:
+    vector = pv.Laplace(epsilon=1.0), ("baseline", "chain", *ESTIMATED)
+    table("ICLR 2021, load 4, epsilon 1", iclr(load=4), [vector, (pv.Histogram(epsilon=1.0), ESTIMATED)])
+
+
+def loads16() -> None:
+    weights = iclr(loads=MIXED)
+    listed: list[OwnMechanism] = [
+        pv.Laplace(epsilon=1.0),
+        pv.Histogram(epsilon=1.0),
+        pv.Histogram(epsilon=1.0, bins=109),
+    ]
+    table(f"ICLR 2021, loads {MIXED}, epsilon 1", weights, [(m, ESTIMATED) for m in listed])
+    declared = iclr(loads=(1, 6), reviewers=sum(MIXED.values()))
+    title = "The same, loads declared as a range"
+    table(title, declared, [(pv.Histogram(epsilon=1.0), ESTIMATED)], worlds=truths(weights, DRAWS))
+
+
+def budgets() -> None:
+    weights = iclr(load=4)
+    listed = [pv.Histogram(epsilon=e) for e in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    table("ICLR 2021, load 4, several budgets", weights, [(m, ESTIMATED) for m in listed], draws=5)
+
+
+def bins() -> None:
+    weights = iclr(load=4)
+    listed = [pv.Histogram(epsilon=1.0, bins=b) for b in (4, 6, 9, 13, 18, 25, 37)]
+    table("ICLR 2021, load 4, epsilon 1, several numbers of bins", weights, [(m, ESTIMATED) for m in listed], draws=10)
+
+
+def unknown_worlds(draws: int = 10) -> None:
+    """Reviewers who differ in ways that no draw of the estimators has: papers, reviewers and scores of size 1."""
+    n, load = 1000, 3
+    print(
+        f"\nLeniency the prior does not know: n = {n}, load {load}, whole scores, epsilon 1, {draws} draws, seed {SEED}"
+    )
+    for number, kind in enumerate(("strong", "two camps", "few extreme")):
+        found: dict[str, list[list[float]]] = {}
+        for k in steps(draws, kind):
+            rng = np.random.default_rng([SEED, 100 + number, k])
+            lenient = {
+                "strong": 2 * rng.standard_normal(n),
+                "two camps": np.where(rng.random(n) < 0.5, -1.5, 1.5),
+                "few extreme": np.where(rng.random(n) < 0.06, rng.choice((-5.0, 5.0), n), 0.0),
+            }[kind]
+            holder = (np.arange(n)[:, None] + rng.permutation(n)[:load]) % n
+            x = 5.5 + 1.2 * (rng.standard_normal((n, 1)) + lenient[holder] + rng.standard_normal((n, load)))
+            x = np.clip(np.rint(x), 1, 10)
+            truth = np.sort(np.bincount(holder.ravel(), weights=x.ravel()) / load)
+            weights = pv.PublicWeights.from_rows(x, load=load)
+            drawn = ensembles(weights)
+            for name, mechanism in (
+                ("laplace", pv.Laplace(epsilon=1.0)),
+                ("histogram", pv.Histogram(epsilon=1.0)),
+                ("histogram, a bin a mean", pv.Histogram(epsilon=1.0, bins=28)),
+            ):
+                rehearsal = Rehearsal.of(weights, mechanism, drawn=drawn)
+                answers = rehearsal.answers(rehearsal.perturb(truth, rng), ["noisy", *ESTIMATED])
+                found.setdefault(name, []).append([square(values, truth) for values in answers.values()])
+        for name, rows in found.items():
+            cells = "".join(f"{cell(np.array(rows)[:, j], n):>24}" for j in range(4))
+            print(f"  {kind:12} {name:24}{cells}", flush=True)
+
+
+def main() -> None:
+    tables = {"load4": load4, "loads16": loads16, "budgets": budgets, "bins": bins, "worlds": unknown_worlds}
+    if not (DATA / "iclr2021.csv").exists():
+        sys.exit(f"no iclr2021.csv in {DATA}; set PEERVEIL_DATA")
+    for name in sys.argv[1:] or tables:
+        tables[name]()
+
+
+if __name__ == "__main__":
+    main()
