@@ -20,8 +20,7 @@ import numpy as np
 from mutations import FORMATS, fuzz_apart
 from peerveil.exports import KINDS, PRIVATE, Cast, export
 from peerveil.private.readers import read
-from peerveil.public_files import reviews_by_paper
-from peerveil.public_forms import public_table
+from peerveil.public_scores import public_scores
 from peerveil.simulate import Conference, synthetic_conference
 from timing import peak_megabytes, timed
 
@@ -65,7 +64,7 @@ def sizes(folder: Path, reviewers: int = 5000) -> None:
         def work(kind: str = kind, path: Path = folder / name) -> object:
             if kind in PRIVATE:
                 return read(path, person="subreviewer")
-            return reviews_by_paper(public_table(path).table)
+            return public_scores(path)
 
         seconds, peak = timed(work), peak_megabytes(work)
         print(f"{kind:<16}{size / 1e6:>8.1f}{seconds:>8.2f}{peak:>10.1f}{peak / size * 1e6:>13.1f}")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.exports import KINDS, PRIVATE, export
-from peerveil.public_files import reviews_by_paper
-from peerveil.public_forms import public_table
+from peerveil.public_scores import public_scores
 from test_readers import STYLES, conferences, graded
 
 PUBLIC = tuple(kind for kind in KINDS if kind not in PRIVATE)
@@ -32,10 +31,10 @@ def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
-        found = public_table(Path(folder) / name)
-        scores, without = reviews_by_paper(found.table)
-    assert {p: sorted(x for (x,) in xs) for p, xs in scores.items()} == {p: sorted(xs) for p, xs in expected.items()}
-    assert without == (kind == "paperlists")
+        found = public_scores(Path(folder) / name)
+    read = {p: sorted(x for (x,) in xs) for p, xs in found.by_paper().items()}
+    assert read == {p: sorted(xs) for p, xs in expected.items()}
+    assert found.without == (kind == "paperlists")
     papers = len(expected)
     assert found.left_out == ({"metareviews": papers, "reviews without a score": papers} if kind == "peerread" else {})
     if kind in ("paperlists", "peerread"):
@@ -55,7 +54,7 @@ def test_criteria_are_read_back(kind: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
-        reviews, _ = reviews_by_paper(public_table(Path(folder) / name, None, names).table, criteria=names)
+        reviews = public_scores(Path(folder) / name, criteria=names).by_paper()
         assert {p: sorted(xs) for p, xs in reviews.items()} == {p: sorted(xs) for p, xs in expected.items()}
         with pytest.raises(pv.FileError, match="criterion 'novelty'"):
             pv.read_public(Path(folder) / name, load=1, criteria=["novelty"])
@@ -68,7 +67,7 @@ def test_a_criterion_that_peerread_lacks_is_missing(tmp_path: Path) -> None:
     ]
     del papers[1]["reviews"][0]["CLARITY"]  # type: ignore[attr-defined]
     (tmp_path / "a.json").write_text(json.dumps(papers))
-    with pytest.raises(pv.RecordError, match="1 of 6 reviews lack a criterion"):
+    with pytest.raises(pv.FileError, match=r"a\.json: 1 of 6 reviews lack a criterion"):
         pv.read_public(tmp_path / "a.json", load=2, criteria=["clarity"])
     record = pv.read_public(tmp_path / "a.json", load=2, criteria=["clarity"], missing_criteria="leave-out")
     assert (record.papers, len(record.notes)) == (("0", "2"), 1)
@@ -122,7 +121,7 @@ def test_scores_of_a_paper(text: str, rows: list[list[float | None]] | None, tmp
     (tmp_path / "a.csv").write_text(text)
     if rows is None:
         with pytest.raises(pv.FileError, match=r"line 2, column 'ratings': (a comma could|text|an empty cell)"):
-            reviews_by_paper(public_table(tmp_path / "a.csv").table)
+            public_scores(tmp_path / "a.csv")
         return
     record = pv.read_public(tmp_path / "a.csv", loads=(1, 9), reviewers=max(map(len, rows)), scale=(1, 10))
     assert [[None if x != x else x for x in row] for row in record.rows()] == rows  # noqa: PLR0124 - not-a-number
