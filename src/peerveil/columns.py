@@ -215,7 +215,7 @@ class Growing:
         self._codes.extend(array(self._codes.typecode, places))
         if len(self._place) > self._many and len(self._codes) < 2 * len(self._place):
             self._many = len(self._place) * 5 // 4
-            if sum(_BYTES_A_CELL + 4 * len(cell) for cell in self._place) > self._size:
+            if sum(_BYTES_A_CELL + 2 * len(cell) for cell in self._place) > self._size:
                 self._packed = Packed(self.column())
                 self._place.clear()
                 del self._codes[:]

@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,16 @@ HIDDEN = "?"
 #: No paper has more reviews than this.
 MOST_REVIEWS = 1_000
 
+# A criterion that is missing, in the midst of others.
+_GAP = math.inf
+_SEVERAL = "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review"
+
 COUNT_NAMES = ("reviews", "number of reviews")
 
-# Rows that repeat are read once, as long as they are this few; so many reviews are sorted together. Both are small
-# beside a large file.
-_FEW = 2**13
+# Rows that repeat are read once, as long as they are this few and short; so many reviews are sorted together. Both are
+# small beside a large file.
+_FEW = 2**12
+_SHORT = 8
 _BLOCK = 2**14
 
 
@@ -231,6 +237,7 @@ class _Rows:
         counts: the column of the numbers of reviews.
         row_a_review: whether a row is a review, not a paper.
         worth: what some texts are worth.
+        lists: the scores in some cells, and whether there may be gaps among them.
     """
 
     table: Table
@@ -240,6 +247,7 @@ class _Rows:
     counts: str | None
     row_a_review: bool
     worth: dict[str, float] = field(default_factory=dict)
+    lists: dict[tuple[str, bool], list[float]] = field(default_factory=dict)
 
     def read(self) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.floating[Any]]]]:
         """How many reviews each row holds, and the scores and criteria of all."""
@@ -254,7 +262,7 @@ class _Rows:
             found = memo.get(cells) if repeat else None
             if found is None:
                 found = self._reviews(row, cells)
-                if repeat and len(memo) < _FEW:
+                if repeat and found[0] <= _SHORT and len(memo) < _FEW:
                     memo[cells] = found
             written[row] = found[0]
             kept.extend(found[1])
@@ -262,30 +270,36 @@ class _Rows:
 
     def _reviews(self, row: int, cells: tuple[Any, ...]) -> tuple[int, array[float]]:
         """How many reviews a row holds, and the score and the criteria of each."""
-        table, column = self.table, self.scored[0]
-        given, grades = cells[: len(self.scored)], cells[len(self.scored) : len(self.scored) + len(self.graded)]
-        parts = [cell for cell in given if not is_missing(cell)] if self.numbered else _parts(given[0])
-        if not self.row_a_review:
-            if not self.numbered:
-                _check_commas(table, given[0], row, column)
-            for cell, name in zip(grades, self.graded, strict=True):
-                _check_commas(table, cell, row, name)
+        count = len(self.scored)
+        column, grades = self.scored[0], cells[count : count + len(self.graded)]
+        scores: list[float]
+        if self.numbered:
+            scores = [self._score(cell, row, column) for cell in cells[:count] if not is_missing(cell)]
+        else:
+            scores = self._listed(cells[0], row, column)
         if self.counts is not None:
-            parts = _as_counted(table, parts, row, self.counts)
+            scores = _as_counted(self.table, scores, row, self.counts)
+        if self.row_a_review and len(scores) != 1:
+            problem = "the score is missing" if not scores else _SEVERAL
+            raise self.table.error(problem, row=row, column=column)
+        listed = zip(grades, self.graded, strict=True) if scores else ()
+        columns = [self._grades(scores, cell, row, name) for cell, name in listed]
+        return len(scores), array("d", chain.from_iterable(zip(scores, *columns, strict=True)))
+
+    def _listed(self, cell: Any, row: int, column: str, *, gaps: bool = False) -> list[float]:
+        """The scores in a cell, NaN where one is hidden; where there may be gaps, infinite where one is missing."""
+        known = self.lists.get((cell, gaps)) if isinstance(cell, str) else None
+        if known is not None:
+            return known
+        if not self.row_a_review:
+            _check_commas(self.table, cell, row, column)
+        parts = _parts(cell)
         if self.row_a_review and len(parts) > 1:
-            raise table.error(
-                "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review",
-                row=row,
-                column=column,
-            )
-        if self.row_a_review and not parts:
-            raise table.error("the score is missing", row=row, column=column)
-        scores = [self._score(part, row, column) for part in parts]
-        columns = [
-            self._grades(scores, cell, row, name) for cell, name in zip(grades, self.graded, strict=True) if parts
-        ]
-        reviews = array("d", (x for review in zip(scores, *columns, strict=True) for x in review))
-        return len(scores), reviews
+            raise self.table.error(_SEVERAL, row=row, column=column)
+        found = [_GAP if gaps and is_missing(part) else self._score(part, row, column) for part in parts]
+        if isinstance(cell, str) and len(found) <= _SHORT and len(self.lists) < _FEW:
+            self.lists[cell, gaps] = found
+        return found
 
     def _score(self, part: Any, row: int, column: str) -> float:
         """One score, NaN where it is hidden; texts repeat, so a few are remembered."""
@@ -301,19 +315,20 @@ class _Rows:
 
     def _grades(self, scores: list[float], cell: Any, row: int, column: str) -> list[float]:
         """One criterion of each review in a row, NaN where it is missing or hidden along with the score."""
-        parts = _parts(cell) or [None] * len(scores)
-        if len(parts) != len(scores):
-            raise self.table.error(f"has {len(parts)} values for {len(scores)} scores", row=row, column=column)
-        grades = [math.nan if is_missing(part) else self._score(part, row, column) for part in parts]
-        for score, grade, part in zip(scores, grades, parts, strict=True):
-            if not is_missing(part) and math.isnan(score) != math.isnan(grade):
+        grades = self._listed(cell, row, column, gaps=True) or [_GAP] * len(scores)
+        if len(grades) != len(scores):
+            raise self.table.error(f"has {len(grades)} values for {len(scores)} scores", row=row, column=column)
+        if all(map(math.isfinite, grades)) and all(map(math.isfinite, scores)):
+            return grades
+        for score, grade in zip(scores, grades, strict=True):
+            if grade != _GAP and math.isnan(score) != math.isnan(grade):
                 raise self.table.error(
                     f"a review is public as a whole or not at all; write '{HIDDEN}' for both its score and its "
                     "criteria, or for none of them",
                     row=row,
                     column=column,
                 )
-        return grades
+        return [math.nan if grade == _GAP else grade for grade in grades]
 
 
 class _Compact:
@@ -361,23 +376,23 @@ def _check_commas(table: Table, cell: Any, row: int, column: str) -> None:
         )
 
 
-def _as_counted(table: Table, parts: list[Any], row: int, column: str) -> list[Any]:
+def _as_counted(table: Table, scores: list[float], row: int, column: str) -> list[float]:
     """The scores of a paper, hidden ones where it has none, checked against the number it states, if it does."""
     cell = table.columns[column][row]
     if is_missing(cell):
-        return parts
+        return scores
     stated = table.number(cell, row=row, column=column)
     if stated != int(stated) or not 0 <= stated <= MOST_REVIEWS:
         raise table.error(
             f"the number of reviews must be a whole number from 0 to {MOST_REVIEWS}", row=row, column=column
         )
-    if parts and len(parts) != stated:
+    if scores and len(scores) != stated:
         raise table.error(
-            f"the paper states {int(stated)} reviews but shows {len(parts)} scores; write hidden ones as '{HIDDEN}'",
+            f"the paper states {int(stated)} reviews but shows {len(scores)} scores; write hidden ones as '{HIDDEN}'",
             row=row,
             column=column,
         )
-    return parts or [HIDDEN] * int(stated)
+    return scores or [math.nan] * int(stated)
 
 
 def _parts(cell: Any) -> list[Any]:

@@ -40,6 +40,9 @@ _HEADERS: tuple[tuple[str, ...], ...] = (
 _COLUMNS = ("paper", "pid", "email", "decision", "status", "submitted at")
 _MEMBERS = (("pid", "rid"), ("pid", "reviewer_email"), ("hotcrp_version", "papers"))
 _SHOWS = "the file does not show which scores are public; HotCRP shows them to the committee and authors"
+_METAREVIEWS = (
+    "metareviews cannot be told from reviews in HotCRP's CSV: if your site has any, take them out, or bring its JSON"
+)
 _NO_PEOPLE = (
     "has no addresses of reviewers, and HotCRP's review letters are given anew on every paper; download it as an "
     "administrator who may see reviewers' names"
@@ -79,7 +82,14 @@ def extract(source: Source, choices: Choices) -> Extract:
     for column in criteria.values():
         table.columns[column] = mapped(table.columns[column], graded)
     found = Extract(
-        table=table, paper=paper, reviewer=reviewer, score=score, criteria=criteria, left_out=left_out, shows=shows
+        table=table,
+        paper=paper,
+        reviewer=reviewer,
+        score=score,
+        criteria=criteria,
+        left_out=left_out,
+        shows=shows,
+        problems=(_METAREVIEWS,),
     )
     return without_scores(found, choices)
 

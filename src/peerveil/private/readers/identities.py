@@ -16,6 +16,8 @@ from peerveil.tables import Table
 
 #: With fewer reviews it may be chance that no id occurs twice.
 ENOUGH = 10
+#: Of anonymous names at most one in so many occurs twice.
+RARELY = 10
 #: With fewer papers a small committee may have reviewed everything.
 MANY = 20
 
@@ -46,6 +48,8 @@ def _problem(papers: Coded, reviewers: Coded) -> str:
         return ""
     if len(ids) == len(reviewers):
         return _never_twice(papers, reviewers)
+    if _hardly_twice(reviewers):
+        return "reviewers have anonymous names, hardly any of which occurs on two papers"
     if _numbered(papers, reviewers):
         return "reviewers are numbered on each paper, so that number 1 is somebody else on the next"
     return ""
@@ -62,6 +66,12 @@ def _never_twice(papers: Coded, reviewers: Coded) -> str:
     return ""
 
 
+def _hardly_twice(reviewers: Coded) -> bool:
+    """Whether anonymous names occur twice by chance only: they are short, so that in many some are alike."""
+    twice = int(np.count_nonzero(reviewers.sizes() > 1))
+    return twice * RARELY < len(reviewers.values) and all(map(_ANONYMOUS.fullmatch, reviewers.values))
+
+
 def _starts_with(name: str, paper: str) -> bool:
     return name != paper and name.startswith(paper) and not name[len(paper)].isdigit()
 
@@ -69,14 +79,19 @@ def _starts_with(name: str, paper: str) -> bool:
 def _numbered(papers: Coded, reviewers: Coded) -> bool:
     """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
     matches = [_ORDINAL.fullmatch(name) for name in reviewers.values]
-    found = [match[1] for match in matches if match is not None]
-    if len(found) < len(matches):
+    number = np.array([-1 if match is None else _counted(match[1]) for match in matches])
+    others = [name for name, match in zip(reviewers.values, matches, strict=True) if match is None]
+    if 2 * len(others) >= number.size or any("@" in name or name.startswith("~") for name in others):
         return False
-    number = np.array([int(text) if text.isdigit() else ord(text) - 64 for text in found])
+    held = number[reviewers.numbers()] >= 0  # a chair or a metareviewer may stand among them
     above = int(number.max()) + 1
-    paper, of_paper = np.divmod(np.unique(papers.numbers() * np.int64(above) + number[reviewers.numbers()]), above)
-    counts = np.bincount(paper)
-    last = np.cumsum(counts) - 1
+    pairs = papers.numbers()[held] * np.int64(above) + number[reviewers.numbers()[held]]
+    paper, of_paper = np.divmod(np.unique(pairs), above)
+    _, last, counts = np.unique(paper[::-1], return_index=True, return_counts=True)
     if counts.size >= MANY and number.max() <= counts.max() + 2:
         return True
-    return bool((of_paper[last] == counts).all() and of_paper.min() >= 1)
+    return bool((of_paper[::-1][last] == counts).all() and of_paper.min() >= 1)
+
+
+def _counted(text: str) -> int:
+    return int(text) if text.isdigit() else ord(text) - 64
