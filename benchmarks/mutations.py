@@ -30,8 +30,7 @@ from peerveil.criteria import MissingCriteria
 from peerveil.exports import KINDS, PRIVATE, Cast, Style, export
 from peerveil.private.inspection import inspect
 from peerveil.private.readers import read
-from peerveil.public_files import reviews_by_paper
-from peerveil.public_forms import public_table
+from peerveil.public_files import read_public
 from peerveil.simulate import Conference, synthetic_conference
 
 FORMATS = (*KINDS, "parquet")
@@ -266,8 +265,13 @@ def attempt(path: Path, kind: str, rng: random.Random) -> object:
         forced = kind.partition("-")[0] if way < 0.4 and kind not in ("table", "parquet") else None
         symbols, missing = rng.choice([None, None, None, "1<2<3<4<5"]), rng.choice(get_args(MissingCriteria))
         return read(path, person=person, format=forced, symbols=symbols, criteria=criteria, missing_criteria=missing)
-    found = public_table(path, kind if way < 0.4 and kind in ("paperlists", "peerread") else None, criteria)
-    return reviews_by_paper(found.table, criteria=criteria)
+    forced, missing = None, rng.choice(get_args(MissingCriteria))
+    if way < 0.4 and kind in ("paperlists", "peerread"):
+        forced = kind
+    few = {"loads": (1, 1000), "reviewers": rng.choice([4, 6, 12])}
+    loads: dict[str, Any] = rng.choice([{"load": 3}, {"load": 1}, few])
+    scale = rng.choice([None, (1, 10), (0, 1e9)])
+    return read_public(path, format=forced, criteria=criteria, missing_criteria=missing, scale=scale, **loads)
 
 
 def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, float, float]:

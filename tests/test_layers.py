@@ -16,12 +16,13 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
-    ["errors", "version"],
+    ["errors", "version", "columns"],
     ["loads", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],
     ["public_forms"],
+    ["public_scores"],
     ["monotone", "assignment", "public_files", "laws", "outlook"],
     ["quantities"],
     ["weights"],

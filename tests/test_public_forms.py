@@ -6,15 +6,16 @@ import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.exports import KINDS, PRIVATE, export
-from peerveil.public_files import reviews_by_paper
-from peerveil.public_forms import public_table
+from peerveil.public_scores import public_scores
 from test_readers import STYLES, conferences, graded
 
 PUBLIC = tuple(kind for kind in KINDS if kind not in PRIVATE)
@@ -32,10 +33,10 @@ def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
-        found = public_table(Path(folder) / name)
-        scores, without = reviews_by_paper(found.table)
-    assert {p: sorted(x for (x,) in xs) for p, xs in scores.items()} == {p: sorted(xs) for p, xs in expected.items()}
-    assert without == (kind == "paperlists")
+        found = public_scores(Path(folder) / name)
+    read = {p: sorted(x for (x,) in xs) for p, xs in found.by_paper().items()}
+    assert read == {p: sorted(xs) for p, xs in expected.items()}
+    assert found.without == (kind == "paperlists")
     papers = len(expected)
     assert found.left_out == ({"metareviews": papers, "reviews without a score": papers} if kind == "peerread" else {})
     if kind in ("paperlists", "peerread"):
@@ -55,7 +56,7 @@ def test_criteria_are_read_back(kind: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
-        reviews, _ = reviews_by_paper(public_table(Path(folder) / name, None, names).table, criteria=names)
+        reviews = public_scores(Path(folder) / name, criteria=names).by_paper()
         assert {p: sorted(xs) for p, xs in reviews.items()} == {p: sorted(xs) for p, xs in expected.items()}
         with pytest.raises(pv.FileError, match="criterion 'novelty'"):
             pv.read_public(Path(folder) / name, load=1, criteria=["novelty"])
@@ -68,7 +69,7 @@ def test_a_criterion_that_peerread_lacks_is_missing(tmp_path: Path) -> None:
     ]
     del papers[1]["reviews"][0]["CLARITY"]  # type: ignore[attr-defined]
     (tmp_path / "a.json").write_text(json.dumps(papers))
-    with pytest.raises(pv.RecordError, match="1 of 6 reviews lack a criterion"):
+    with pytest.raises(pv.FileError, match=r"a\.json: 1 of 6 reviews lack a criterion"):
         pv.read_public(tmp_path / "a.json", load=2, criteria=["clarity"])
     record = pv.read_public(tmp_path / "a.json", load=2, criteria=["clarity"], missing_criteria="leave-out")
     assert (record.papers, len(record.notes)) == (("0", "2"), 1)
@@ -122,10 +123,55 @@ def test_scores_of_a_paper(text: str, rows: list[list[float | None]] | None, tmp
     (tmp_path / "a.csv").write_text(text)
     if rows is None:
         with pytest.raises(pv.FileError, match=r"line 2, column 'ratings': (a comma could|text|an empty cell)"):
-            reviews_by_paper(public_table(tmp_path / "a.csv").table)
+            public_scores(tmp_path / "a.csv")
         return
     record = pv.read_public(tmp_path / "a.csv", loads=(1, 9), reviewers=max(map(len, rows)), scale=(1, 10))
     assert [[None if x != x else x for x in row] for row in record.rows()] == rows  # noqa: PLR0124 - not-a-number
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "message"),
+    [
+        ("a,6;8;5\nb,3", {"load": 3}, "load=3 does not divide the 4 reviews"),
+        ("a,6;8;5\nb,3", {}, "load"),
+        ("a,6;8;5\nb,3", {"load": 4}, "a paper has 3 reviews but there are only 1 reviewers"),
+        ("a,6;8;5\nb,3", {"loads": {3: 1, 1: 1}}, "a paper has 3 reviews but there are only 2 reviewers"),
+        ("a,6;?;5\nb,3", {"load": 1}, "1 scores are hidden: state the scale"),
+        ("a,6;8;5\nb,3", {"load": 1, "scale": (1, 5)}, "2 of 4 scores lie outside the declared scale"),
+        ("a,6;8;5\nb,3", {"load": 1, "scale": (5, 1)}, "scale must be two finite numbers"),
+        ("a,6;8;5\nb,\nc,x", {"load": 1}, "line 4, column 'ratings': text"),
+    ],
+)
+def test_every_refusal_names_the_file(text: str, how: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text(f"paper,ratings\n{text}\n")
+    with pytest.raises(pv.FileError, match=message) as caught:
+        pv.read_public(path, **how)
+    assert str(caught.value).startswith(str(path))
+    assert caught.value.__context__ is None  # it would hold what was read
+
+
+def test_missing_criteria_are_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text("paper,ratings,clarity\na,6;8,3;\nb,3,\n")
+    with pytest.raises(pv.FileError, match=r"public\.csv: 2 of 3 reviews lack a criterion, in 2 of 2 papers"):
+        pv.read_public(path, load=1, criteria=["clarity"])
+    with pytest.raises(pv.FileError, match=r"public\.csv: every paper has a review that lacks a criterion"):
+        pv.read_public(path, load=1, criteria=["clarity"], missing_criteria="leave-out")
+    with pytest.raises(pv.InputError, match="missing_criteria must be"):
+        pv.read_public(path, load=1, criteria=["clarity"], missing_criteria="guess")  # type: ignore[arg-type]
+
+
+def test_equal_cells_of_different_types_stay_different() -> None:
+    frame = pd.DataFrame({"paper": ["a", "b"], "score": pd.Series([1, True], dtype=object)})
+    with pytest.raises(pv.FileError, match="line 2, column 'score': text"):
+        pv.read_public(frame, load=1)
+
+
+def test_a_column_a_review_holds_one_score_a_cell(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("paper_id\t0\na\t6;8\n")
+    with pytest.raises(pv.FileError, match="line 2, column '0': text"):
+        pv.read_public(tmp_path / "a.tsv", load=1)
 
 
 def test_formats_can_be_forced(tmp_path: Path) -> None:

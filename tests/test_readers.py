@@ -259,6 +259,25 @@ def test_few_numbers_on_many_papers_are_refused_even_with_gaps() -> None:
         read(frame)
 
 
+def test_anonymous_names_that_are_alike_by_chance_are_refused() -> None:
+    names = [f"Reviewer_{i:04x}" for i in range(60)]
+    names[7] = names[3] = "Reviewer_AbCd"  # on two papers, among many
+    frame = pl.DataFrame({"paper": [i // 2 for i in range(60)], "reviewer": names, "score": [3] * 60})
+    with pytest.raises(pv.FileError, match="anonymous names, hardly any of which occurs on two papers"):
+        read(frame)
+    people = pl.DataFrame({"paper": frame["paper"], "reviewer": [f"reviewer_{i % 20}" for i in range(60)], "score": 3})
+    assert read(people).reviewers == 20
+
+
+def test_a_chair_among_numbered_reviewers_does_not_hide_them() -> None:
+    papers = [p for p in range(8) for _ in range(3)]
+    frame = pl.DataFrame({"paper": papers, "reviewer": ["R1", "R2", "Chair"] * 8, "score": [3] * 24})
+    with pytest.raises(pv.FileError, match="numbered on each paper"):
+        read(frame)
+    named = frame.with_columns(pl.col("reviewer").replace("Chair", "chair@x.org"))
+    assert read(named).reviewers == 3
+
+
 @pytest.mark.parametrize(
     "reviewers", [["a@x.org", "b@x.org"] * 6, [f"p{i}@x.org" for i in range(12)], list("xyz") * 4, [7, 9, 13, 22] * 3]
 )
@@ -290,6 +309,13 @@ def test_letters_need_a_declared_order(tmp_path: Path) -> None:
 def test_reversed_numbers_can_be_declared_too() -> None:
     frame = pl.DataFrame({"paper": [1, 1, 2], "reviewer": ["a", "b", "a"], "score": ["1: best", "3", "2.0"]})
     assert read(frame, symbols="3<2<1").score.tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize("cell", ["1.5", "1,5", "2.5: between", "12", "1.0.1"])
+def test_half_points_are_no_symbols_with_labels(cell: str) -> None:
+    frame = pl.DataFrame({"paper": [1, 1, 2], "reviewer": ["a", "b", "a"], "score": ["1: best", "3", cell]})
+    with pytest.raises(pv.FileError, match=r"line 3, column 'score': .* is none of the declared symbols"):
+        read(frame, symbols="3<2<1")
 
 
 @pytest.mark.parametrize("cell", ["7,5", " 7,5 ", "7.5", "7,5: good", "7.5 good", "7,50"])
@@ -498,6 +524,12 @@ def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
     path.write_text('[{"pid": 1, "rid": 3,\n"rtype": 2, "OveMer": 3}]')
     with pytest.raises(pv.FileError, match="line 1, column 'reviewer_email': a review has no addresses"):
         read(path)
+
+
+def test_hotcrp_csv_cannot_tell_metareviews(tmp_path: Path, conference: Conference) -> None:
+    for kind in ("hotcrp", "hotcrp-scores", "hotcrp-batch"):
+        assert "cannot be told from reviews" in read(written(tmp_path, conference, kind)).report.problems[0]
+    assert not read(written(tmp_path, conference, "hotcrp-json")).report.problems
 
 
 def test_hotcrp_tells_of_decisions(tmp_path: Path, conference: Conference) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.loads import declare_loads
+from peerveil.record import check_assignable
 from peerveil.regions.baseline import shares
 from reference.theta import assignments, theta_among
 from strategies import Case, cases
@@ -148,3 +150,19 @@ def test_what_does_not_make_a_record(rows: list[list[float]], options: dict[str,
     else:
         with pytest.raises(pv.RecordError, match=message):
             pv.PublicRecord.from_rows(rows, **options)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.lists(st.integers(1, 5), min_size=1, max_size=6))
+def test_a_record_is_taken_exactly_if_some_assignment_has_it(sizes: list[int], held: list[int]) -> None:
+    if sum(sizes) != sum(held):
+        return
+    loads = declare_loads(sum(sizes), loads=dict(Counter(held)))
+    most = sorted(held, reverse=True)
+    possible = all(sum(most[:j]) <= sum(min(size, j) for size in sizes) for j in range(1, len(held) + 1))
+    possible = possible and max(sizes) <= len(held)  # Gale and Ryser, with every j
+    try:
+        check_assignable(np.array(sizes), loads)
+    except pv.RecordError:
+        assert not possible
+    else:
+        assert possible

@@ -8,6 +8,7 @@ import tracemalloc
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import peerveil as pv
@@ -52,6 +53,17 @@ def test_bombs_are_refused_before_they_go_off(kind: str, beginning: bytes, tmp_p
     tracemalloc.stop()
     assert str(caught.value).startswith(str(path))
     assert peak < 2**21 + 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize("cell", [5, "p", "x" * 2**20], ids=["numbers", "texts", "long texts"])
+def test_columns_of_equal_cells_are_bombs_too(cell: int | str, tmp_path: Path) -> None:
+    path = tmp_path / "bomb.parquet"
+    rows = 200 if cell == "x" * 2**20 else 3_000_000
+    columns = {"paper": pl.repeat(cell, rows, eager=True), "score": pl.repeat(1, rows, eager=True)}
+    pl.DataFrame(columns).write_parquet(path)
+    for read in (pv.read, pv.read_public):
+        with pytest.raises(pv.FileError, match=r"bomb\.parquet: grows more than"):
+            read(path)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,15 @@ MissingCriteria = Literal["refuse", "leave-out"]
 Criteria = Mapping[str, Iterable[float]]
 
 
+# Reviews that are compared at a time.
+_BLOCK = 2**16
+
+
 def canonical_order(
-    paper: npt.NDArray[np.int64],
+    paper: npt.NDArray[np.integer[Any]],
     score: Floats,
     criteria: Floats | None = None,
-    last: npt.NDArray[np.int64] | None = None,
+    last: npt.NDArray[np.integer[Any]] | None = None,
 ) -> npt.NDArray[np.intp]:
     """The order in which both sides hold reviews: by paper, score and criteria; hidden ones end their paper.
 
@@ -42,10 +46,10 @@ def canonical_order(
 
 
 def in_canonical_order(
-    paper: npt.NDArray[np.int64],
+    paper: npt.NDArray[np.integer[Any]],
     score: Floats,
     criteria: Floats | None = None,
-    last: npt.NDArray[np.int64] | None = None,
+    last: npt.NDArray[np.integer[Any]] | None = None,
 ) -> bool:
     """Whether reviews stand in their canonical order, without sorting them.
 
@@ -55,7 +59,11 @@ def in_canonical_order(
     False
     """
     keys = [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
-    tied = np.ones(max(0, paper.size - 1), dtype=bool)
+    return all(_in_order([key[start : start + _BLOCK + 1] for key in keys]) for start in range(0, paper.size, _BLOCK))
+
+
+def _in_order(keys: Sequence[npt.NDArray[Any]]) -> bool:
+    tied = np.ones(max(0, keys[0].size - 1), dtype=bool)
     for key in keys:
         before, after = key[:-1], key[1:]
         hidden, later = np.isnan(before), np.isnan(after)
@@ -74,12 +82,18 @@ def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str
     """
     if not criteria:
         return (), None
-    columns = {str(name): np.array([_number(x) for x in values]) for name, values in criteria.items()}
+    columns = {str(name): _numbers(values) for name, values in criteria.items()}
     for name, column in columns.items():
         if column.shape != (reviews,):
             raise RecordError(f"criterion {name!r} has {column.size} values for {reviews} reviews")
     names = tuple(sorted(columns))
     return names, np.column_stack([columns[name] for name in names])
+
+
+def _numbers(values: Iterable[float]) -> Floats:
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values
+    return np.array([_number(x) for x in values])
 
 
 def _number(value: object) -> float:
@@ -109,28 +123,31 @@ def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Float
         )
 
 
-def papers_left_out(papers: Sequence[str], lacking: npt.NDArray[np.bool_], missing: MissingCriteria) -> set[str]:
+def papers_left_out(
+    paper: npt.NDArray[np.integer[Any]], lacking: npt.NDArray[np.bool_], missing: MissingCriteria
+) -> npt.NDArray[np.integer[Any]]:
     """The papers to leave out for a missing criterion, if that is what was asked for; otherwise they are refused.
 
     Reviews must not be left out one by one: what remained of a reviewer's load would tell who wrote them.
 
     Args:
-        papers: for each review the name of its paper.
+        paper: for each review its paper.
         lacking: for each review whether it lacks a criterion.
         missing: ``"refuse"`` or ``"leave-out"``.
 
-    >>> papers_left_out(["p", "p", "q"], np.array([False, True, False]), "leave-out")
-    {'p'}
+    >>> papers_left_out(np.array([0, 0, 1]), np.array([False, True, False]), "leave-out")
+    array([0])
     """
     if missing not in get_args(MissingCriteria):
         raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {missing!r}")
-    concerned = {paper for paper, lacks in zip(papers, lacking.tolist(), strict=True) if lacks}
-    if concerned and missing == "refuse":
+    concerned = np.unique(paper[lacking])
+    papers = np.unique(paper).size if concerned.size else 0
+    if concerned.size and missing == "refuse":
         raise RecordError(
-            f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {len(concerned)} of "
-            f"{len(set(papers))} papers; fill them in, or leave these papers out whole (missing_criteria='leave-out')"
+            f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {concerned.size} of "
+            f"{papers} papers; fill them in, or leave these papers out whole (missing_criteria='leave-out')"
         )
-    if concerned == set(papers):
+    if concerned.size and concerned.size == papers:
         raise RecordError("every paper has a review that lacks a criterion; nothing would be left")
     return concerned
 

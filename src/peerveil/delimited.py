@@ -17,33 +17,55 @@ from typing import Any
 
 import numpy as np
 
+from peerveil.columns import Growing, Unread
 from peerveil.errors import FileError
-from peerveil.tables import Table
+from peerveil.tables import Table, Wanted
 from peerveil.unpacking import open_text
 
 # Reviews can be long; a cell beyond this is a quote that was never closed.
 _LONGEST_CELL = 2**26
 
 
-def read_delimited(path: Path, name: str, delimiter: str | None = None, header: Sequence[str] = ()) -> Table:
-    """Read a CSV or the like; ``header`` names the columns of one that has no header."""
+def read_delimited(
+    path: Path, name: str, delimiter: str | None = None, header: Sequence[str] = (), wanted: Wanted | None = None
+) -> Table:
+    """Read a CSV or the like.
+
+    Args:
+        path: the file.
+        name: what messages call it.
+        delimiter: the separator; the most frequent one by default.
+        header: the columns of a file that has no header.
+        wanted: which columns to keep the cells of; all by default.
+    """
     with open_text(path, name) as handle:
         separator = delimiter or separator_of(handle.readline())
     with open_text(path, name) as handle:
         records = _Records(handle, separator, name)
         header = list(header) or [cell.strip() for cell in records.first()]
-        columns: list[list[str]] = [[] for _ in header]
-        lines = array("q")
-        memo = _Memo()  # cells repeat: keep one copy of each
+        size = path.stat().st_size
+        columns = [Growing(size) if wanted is None or wanted(cell) else None for cell in header]
+        lines: range | array[int] = range(0)
         for start, chunk in records.chunks(len(header)):
-            lines.extend(start)
+            lines = _and_then(lines, start)
             for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
-                column.extend(map(memo.__getitem__, cells))
+                if column is not None:
+                    column.extend(cells)
     if len(set(header)) < len(header):
         place = next(i for i, cell in enumerate(header) if cell in header[:i])
         raise FileError(f"columns {header.index(header[place]) + 1} and {place + 1} have the same name", file=name)
     kind = "tsv" if separator == "\t" else "csv"
-    return Table(name, kind, dict(zip(header, columns, strict=True)), lines)
+    read = [Unread(len(lines)) if column is None else column.column() for column in columns]
+    return Table(name, kind, dict(zip(header, read, strict=True)), lines)
+
+
+def _and_then(lines: range | array[int], more: Sequence[int]) -> range | array[int]:
+    """The lines of more records: a range as long as each stands on the line after the one before."""
+    if isinstance(lines, range) and isinstance(more, range) and (not lines or lines.stop == more.start):
+        return range(lines.start if lines else more.start, more.stop)
+    grown = array("I", lines) if isinstance(lines, range) else lines
+    grown.extend(more)
+    return grown
 
 
 def separator_of(line: str) -> str:
@@ -53,12 +75,6 @@ def separator_of(line: str) -> str:
     ';'
     """
     return max(",;\t|", key=line.count)
-
-
-class _Memo(dict[str, str]):
-    def __missing__(self, cell: str) -> str:
-        self[cell] = cell
-        return cell
 
 
 # Few enough records that the garbage collector does not look at them one generation after the other.

@@ -74,11 +74,17 @@ class Loads:
         """The greatest load that may occur."""
         return self.sizes[-1]
 
-    def per_reviewer(self) -> npt.NDArray[np.int64]:
-        """The multiset of loads, descending; only where the counts are public."""
+    def per_reviewer(self, most: int | None = None) -> npt.NDArray[np.int64]:
+        """The multiset of loads, descending, or so many of the largest; only where the counts are public.
+
+        >>> declare_loads(11, loads={2: 1, 3: 3}).per_reviewer(2).tolist()
+        [3, 3]
+        """
         if self.counts is None:
             raise RecordError("only the set of loads is public, not how many reviewers have each")
-        return np.repeat(np.array(self.sizes, dtype=np.int64), self.counts)[::-1]
+        most = self.reviewers if most is None else most
+        counts = np.minimum(self.counts, most)
+        return np.repeat(np.array(self.sizes, dtype=np.int64)[::-1], counts[::-1])[:most]
 
     def describe(self) -> str:
         """The loads in words.

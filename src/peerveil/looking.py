@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from peerveil.delimited import separator_of
-from peerveil.errors import FileError
+from peerveil.errors import FileError, RecordError
 from peerveil.table_files import NOT_UTF8, Source, cannot_read, file_to_read, is_path, kind_of, start_of
 from peerveil.tables import plain
 from peerveil.unpacking import packing
@@ -82,4 +82,14 @@ def guarded(work: Callable[[], Kind], name: str) -> Kind:
         problem = cannot_read(error)
     except UnicodeError:
         problem = NOT_UTF8
+    raise FileError(problem, file=name)
+
+
+def located(work: Callable[[], Kind], name: str) -> Kind:
+    """What some work on a file's numbers gives; if they do not add up, the error names the file."""
+    problem = ""
+    try:
+        return work()
+    except RecordError as error:
+        problem = str(error)
     raise FileError(problem, file=name)

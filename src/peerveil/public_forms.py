@@ -14,7 +14,7 @@ from peerveil.json_files import Element, elements
 from peerveil.looking import Look, guarded, look
 from peerveil.scores import is_no_entry
 from peerveil.table_files import FORMATS, Source, file_to_read, is_path, read_table
-from peerveil.tables import Table, check_names, field_called, is_missing
+from peerveil.tables import Table, Wanted, check_names, field_called, is_missing
 
 PAPERLISTS, PEERREAD = "paperlists", "peerread"
 PUBLIC_FORMATS = (*FORMATS, PAPERLISTS, PEERREAD)
@@ -47,6 +47,7 @@ def public_table(
     source: Source,
     format: str | None = None,  # noqa: A002 - the name users know
     criteria: Sequence[str] = (),
+    wanted: Wanted | None = None,
 ) -> PublicTable:
     """Read the table of public scores, and criteria, that a file, a folder of PeerRead's files, or a frame holds."""
     criteria = check_names(criteria)
@@ -62,14 +63,14 @@ def public_table(
         return guarded(lambda: _peerread(file_to_read(source), why, criteria), name)
     if kind == PAPERLISTS:
         return guarded(lambda: _paperlists(file_to_read(source), why, criteria), name)
-    table = read_table(source, format=format)
+    table = read_table(source, format=format, wanted=wanted)
     return PublicTable(table=table, format=table.kind, why=why or "it is a table")
 
 
 def _paperlists(path: Path, why: str, criteria: Sequence[str]) -> PublicTable:
     name = str(path)
     columns = _columns(criteria)
-    lines = array("q")
+    lines = array("I")
     for line, paper in _objects(elements(path, name), name):
         columns["paper"].append(_cell(paper.get("id")))
         columns["ratings"].append(_cell(paper.get("rating")))
@@ -83,7 +84,7 @@ def _peerread(path: Path, why: str, criteria: Sequence[str]) -> PublicTable:
     name = str(path)
     columns = _columns(criteria)
     papers = columns["paper"]
-    lines = array("q")
+    lines = array("I")
     left_out: Counter[str] = Counter()
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     for file in files:
@@ -128,7 +129,7 @@ def _columns(criteria: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _table(name: str, columns: dict[str, list[Any]], lines: array[int], criteria: Sequence[str]) -> Table:
-    table = Table(name, "json", columns, lines)
+    table = Table(name, "json", {**columns}, lines)
     if not table.rows:
         raise table.error("holds no papers")
     for criterion in criteria:

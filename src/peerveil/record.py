@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -57,19 +58,21 @@ class PublicRecord:
         object.__setattr__(self, "paper", frozen(self.paper))
         if self.score.size != self.loads.reviews or self.paper.size != self.score.size:
             raise RecordError(f"{self.score.size} scores for {self.loads.reviews} reviews")
-        if np.isinf(self.score).any():
+        if any(np.isinf(piece).any() for piece in pieces(self.score)):
             raise RecordError("scores must be finite numbers")
         if self.hidden and self.scale is None:
             raise RecordError(
                 f"{self.hidden} scores are hidden: state the scale, their lowest and highest possible value (scale=)"
             )
-        if any(b <= a for a, b in zip(self.papers, self.papers[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(self.papers)):
             raise RecordError("papers must be sorted by name, each once")
         if self.criteria is not None:
             object.__setattr__(self, "criteria", frozen(self.criteria))
         check_criteria(self.criteria_names, self.criteria, self.score)
         if not in_canonical_order(self.paper, self.score, self.criteria):
             raise RecordError("reviews must be sorted by paper, then by score, then by criteria")
+        if self.paper.size and not 0 <= self.paper[0] <= self.paper[-1] < len(self.papers):
+            raise RecordError(f"reviews are of papers that are not among the {len(self.papers)} named ones")
         check_scale(self.score, self.scale)
         check_assignable(self.sizes(), self.loads)
 
@@ -132,23 +135,27 @@ class PublicRecord:
         order = canonical_order(rank[paper], score, matrix)
         return cls(
             papers=tuple(papers[i] for i in by_name),
-            paper=rank[paper][order],
-            score=score[order],
+            paper=owned(rank[paper][order]),
+            score=owned(score[order]),
             loads=loads,
             scale=scale,
             notes=notes,
-            criteria=None if matrix is None else matrix[order],
+            criteria=None if matrix is None else owned(matrix[order]),
             criteria_names=criteria_names,
         )
 
     @property
     def hidden(self) -> int:
         """Number of reviews whose score is not public."""
-        return int(np.count_nonzero(np.isnan(self.score)))
+        return sum(int(np.count_nonzero(np.isnan(piece))) for piece in pieces(self.score))
 
     def sizes(self) -> Ints:
         """Number of reviews of each paper."""
-        return np.bincount(self.paper, minlength=len(self.papers))
+        sizes = np.zeros(len(self.papers), dtype=np.int64)
+        for piece in pieces(self.paper):  # at once, it would make a copy of all
+            counts = np.bincount(piece - piece[0])
+            sizes[piece[0] : piece[0] + counts.size] += counts
+        return sizes
 
     def rows(self) -> list[list[float]]:
         """The scores of each paper, ascending."""
@@ -180,7 +187,7 @@ def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
     low, high = scale
     if not (np.isfinite([low, high]).all() and low < high):
         raise RecordError(f"scale must be two finite numbers, the lower first, got {scale}")
-    outside = int(np.count_nonzero((scores < low) | (scores > high)))
+    outside = sum(int(np.count_nonzero((piece < low) | (piece > high))) for piece in pieces(scores))
     if outside:
         raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")
 
@@ -206,10 +213,10 @@ def check_assignable(sizes: Ints, loads: Loads) -> None:
         )
     if loads.counts is None or loads.uniform:
         return
-    # The j busiest reviewers hold at most min(k_r, j) reviews of paper r.
-    busiest = np.cumsum(loads.per_reviewer())
-    papers_with_at_least = np.cumsum(np.bincount(sizes, minlength=loads.reviewers + 1)[::-1])[::-1]
-    room = np.cumsum(papers_with_at_least[1 : loads.reviewers + 1])
+    # The j busiest reviewers hold at most min(k_r, j) reviews of paper r, which is all of them from the largest k_r on.
+    busiest = np.cumsum(loads.per_reviewer(most))
+    papers_with_at_least = np.cumsum(np.bincount(sizes, minlength=most + 1)[::-1])[::-1]
+    room = np.cumsum(papers_with_at_least[1 : most + 1])
     short = np.flatnonzero(busiest > room)
     if short.size:
         j = int(short[0])
@@ -234,7 +241,30 @@ Kind = TypeVar("Kind", Floats, Ints)
 
 
 def frozen(array: Kind) -> Kind:
-    """A copy that cannot be changed, without minus zeros: which of equal zeros comes first would tell an order."""
-    copy: Kind = array + 0
-    copy.flags.writeable = False
-    return copy
+    """A copy that cannot be changed, without minus zeros: which of equal zeros comes first would tell an order.
+
+    An array that :func:`owned` gave needs no second copy.
+    """
+    if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not _minus_zero(array):
+        return array
+    return owned(array + 0)
+
+
+def owned(array: Kind) -> Kind:
+    """An array that nobody else has, from now on unchangeable and without minus zeros."""
+    array += 0
+    array.flags.writeable = False
+    return array
+
+
+def _minus_zero(array: Kind) -> bool:
+    """Whether a zero has a sign, looked for in pieces."""
+    if array.dtype.kind != "f":
+        return False
+    return any(bool((np.signbit(piece) & (piece == 0)).any()) for piece in pieces(array))
+
+
+def pieces(array: Kind) -> Iterator[Kind]:
+    """An array in pieces, for work that would otherwise need as much memory again."""
+    size = 2**16
+    return (array[start : start + size] for start in range(0, array.shape[0], size))

@@ -19,7 +19,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 _LONGEST = 100
 
 # A symbol ends where its label begins.
-_LABEL = re.compile(r"\s*[:.)=\u2013\u2014(]|\s+-?\s*")
+_LABEL = re.compile(r"\s*(?:[:)=\u2013\u2014(]|\.(?!\d))|\s+-?\s*")
 
 
 def to_score(cell: object) -> float | None:
@@ -46,6 +46,9 @@ class Symbols:
     >>> letters = Symbols.declare("D<C<B<A")
     >>> letters.value("B: weak accept"), letters.value("E"), letters.scale
     (3.0, None, (1.0, 4.0))
+    >>> reversed_ = Symbols.declare("3<2<1")
+    >>> reversed_.value("1: best"), reversed_.value("1.5")
+    (3.0, None)
     """
 
     worth: Mapping[str, float]
@@ -84,9 +87,8 @@ class Symbols:
         if text in self.worth:
             return self.worth[text]
         number = to_score(cell)
-        for symbol, worth in self.worth.items():
-            if number is not None and number == to_number(symbol):
-                return worth
+        if number is not None:  # "1.5" is not the symbol "1" with a label
+            return next((worth for symbol, worth in self.worth.items() if number == to_number(symbol)), None)
         return self.worth.get(_LABEL.split(text, maxsplit=1)[0])
 
 

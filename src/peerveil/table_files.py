@@ -13,11 +13,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from peerveil.columns import BLOCK, Cells, Growing, Unread
 from peerveil.delimited import read_delimited
 from peerveil.errors import FileError
 from peerveil.json_files import Element, elements
-from peerveil.tables import Table
-from peerveil.unpacking import open_bytes
+from peerveil.tables import Table, Wanted
+from peerveil.unpacking import BOMB, most_unpacked, open_bytes
 
 #: Anything a table can be read from: a path, or a polars, pandas or other eager frame.
 Source = str | os.PathLike[str] | Any
@@ -30,6 +31,7 @@ def read_table(
     *,
     format: str | None = None,  # noqa: A002 - the name users know
     header: Sequence[str] = (),
+    wanted: Wanted | None = None,
 ) -> Table:
     """Read a table from a CSV, TSV, Parquet or JSON file, packed or not, or from a frame.
 
@@ -37,9 +39,10 @@ def read_table(
         source: a path, or a polars or pandas frame.
         format: one of ``"csv"``, ``"tsv"``, ``"parquet"``, ``"jsonl"``, ``"json"``; found from the content by default.
         header: the columns of a CSV or TSV that has no header.
+        wanted: which columns to keep the cells of; all by default.
     """
     if not is_path(source):
-        return _from_frame(source)
+        return _from_frame(source, wanted)
     path = file_to_read(source)
     name = str(path)
     if format is not None and format not in FORMATS:
@@ -47,7 +50,10 @@ def read_table(
     # Raised outside of the handlers: an error that hangs on to the one it replaces hangs on to what was read.
     problem = ""
     try:
-        table = read_delimited(path, name, header=header) if header else _read_file(path, name, format)
+        if header:
+            table = read_delimited(path, name, header=header, wanted=wanted)
+        else:
+            table = _read_file(path, name, format, wanted)
     except OSError as error:
         problem = cannot_read(error)
     except UnicodeError:
@@ -116,23 +122,27 @@ def kind_of(start: bytes) -> str:
     return "json" if start.startswith((b"{", b"[")) else "csv"
 
 
-def _read_file(path: Path, name: str, kind: str | None) -> Table:
+def _read_file(path: Path, name: str, kind: str | None, wanted: Wanted | None) -> Table:
     start = start_of(path, name)
-    return _READERS[kind or kind_of(start)](path, name)
+    return _READERS[kind or kind_of(start)](path, name, wanted)
 
 
-def _read_tsv(path: Path, name: str) -> Table:
-    return read_delimited(path, name, "\t")
+def _read_csv(path: Path, name: str, wanted: Wanted | None) -> Table:
+    return read_delimited(path, name, wanted=wanted)
 
 
-def _read_json(path: Path, name: str) -> Table:
-    return table_of(elements(path, name), name)
+def _read_tsv(path: Path, name: str, wanted: Wanted | None) -> Table:
+    return read_delimited(path, name, "\t", wanted=wanted)
 
 
-def table_of(found: Iterator[Element], name: str) -> Table:
+def _read_json(path: Path, name: str, wanted: Wanted | None) -> Table:
+    return table_of(elements(path, name), name, wanted)
+
+
+def table_of(found: Iterator[Element], name: str, wanted: Wanted | None = None) -> Table:
     """A table from objects, each with the line it starts on."""
-    columns: dict[str, list[Any]] = {}
-    lines = array("q")
+    columns: dict[str, list[Any] | None] = {}
+    lines = array("I")
     memo: dict[Any, Any] = {}
     filled = 0
     for row, (line, _, value) in enumerate(found):
@@ -141,14 +151,16 @@ def table_of(found: Iterator[Element], name: str) -> Table:
         filled += len(value)
         for key in value:
             if key not in columns:
-                columns[key] = [None] * row
+                columns[key] = [None] * row if wanted is None or wanted(key) else None
         if len(columns) * row > _SPARSE * filled + 1000:
             raise FileError("its objects have too little in common to be the rows of a table", file=name, line=line)
         for key, column in columns.items():
-            cell = _cell(value.get(key))
-            column.append(memo.setdefault(cell, cell) if isinstance(cell, str) else cell)
+            if column is not None:
+                cell = _cell(value.get(key))
+                column.append(memo.setdefault(cell, cell) if isinstance(cell, str) else cell)
         lines.append(line)
-    return Table(name, "json", columns, lines)
+    cells: dict[str, Cells] = {key: Unread(len(lines)) if column is None else column for key, column in columns.items()}
+    return Table(name, "json", cells, lines)
 
 
 # A table may have this many empty cells for each one that is filled.
@@ -163,18 +175,26 @@ def _cell(cell: Any) -> str | int | float | Decimal | None:
     return plain if plain is None or isinstance(plain, str | int | float | Decimal) else str(plain)
 
 
-def _read_parquet(path: Path, name: str) -> Table:
+def _read_parquet(path: Path, name: str, wanted: Wanted | None) -> Table:
     import polars as pl  # noqa: PLC0415 - half a second that other formats need not pay
 
-    frame = None
+    frame, names, rows = None, [], 0
     with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException), open_bytes(path, name) as handle:
-        frame = pl.read_parquet(handle.read())
+        data = handle.read()
+        scan = pl.scan_parquet(data)
+        names, rows = scan.collect_schema().names(), scan.select(pl.len()).collect().item()
+        read = [column for column in names if wanted is None or wanted(column)]
+        if rows * max(1, len(read)) <= most_unpacked(len(data)):  # a column of equal cells takes no place there
+            frame = scan.select(read).collect()
+        if frame is None or frame.estimated_size() > most_unpacked(len(data)):
+            raise FileError(BOMB, file=name)
     if frame is None:
         raise FileError("is not a Parquet file that can be read", file=name)
-    return Table(name, "parquet", _columns(nw.from_native(frame), name))
+    found = _columns(nw.from_native(frame), name)
+    return Table(name, "parquet", {column: found.get(column, Unread(rows)) for column in names})
 
 
-def _from_frame(source: Any) -> Table:
+def _from_frame(source: Any, wanted: Wanted | None) -> Table:
     name = "the frame"
     frame = None
     problem = "is neither a path nor a polars or pandas frame"
@@ -186,7 +206,7 @@ def _from_frame(source: Any) -> Table:
         problem = _SAME_NAME
     if frame is None:
         raise FileError(problem, file=name)
-    table = Table(name, "frame", _columns(frame, name))
+    table = Table(name, "frame", _columns(frame, name, wanted))
     if not table.rows:
         raise table.error("has no rows")
     return table
@@ -195,19 +215,33 @@ def _from_frame(source: Any) -> Table:
 _SAME_NAME = "two columns have the same name"
 
 
-def _columns(frame: nw.DataFrame[Any], name: str) -> dict[str, list[Any]]:
-    columns = {}
+def _columns(frame: nw.DataFrame[Any], name: str, wanted: Wanted | None = None) -> dict[str, Cells]:
+    columns: dict[str, Cells] = {}
     for series in frame.iter_columns():
-        nulls = series.is_null().to_list()  # a frame's own kinds of nothing, such as pandas' NA and NaT
-        cells = zip(series.to_list(), nulls, strict=True)
-        columns[str(series.name)] = [None if null else _cell(cell) for cell, null in cells]
+        called = str(series.name)
+        columns[called] = _cells(series) if wanted is None or wanted(called) else Unread(len(series))
     if len(columns) < len(frame.columns):
         raise FileError(_SAME_NAME, file=name)
     return columns
 
 
-_READERS: dict[str, Callable[[Path, str], Table]] = {
-    "csv": read_delimited,
+def _cells(series: nw.Series[Any]) -> Cells:
+    """The cells of a frame's column, block by block, so that no second copy of all is made."""
+    texts = Growing(16 * len(series)) if series.dtype == nw.String else None
+    cells: list[Any] = []
+    for start in range(0, len(series), BLOCK):
+        block = series[start : start + BLOCK]
+        nulls = block.is_null().to_list()  # a frame's own kinds of nothing, such as pandas' NA and NaT
+        found = (None if null else _cell(cell) for cell, null in zip(block.to_list(), nulls, strict=True))
+        if texts is None:
+            cells.extend(found)
+        else:
+            texts.extend("" if cell is None else str(cell) for cell in found)  # a text of nothing is missing as well
+    return cells if texts is None else texts.column()
+
+
+_READERS: dict[str, Callable[[Path, str, Wanted | None], Table]] = {
+    "csv": _read_csv,
     "tsv": _read_tsv,
     "parquet": _read_parquet,
     "jsonl": _read_json,

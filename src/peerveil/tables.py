@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from peerveil.columns import Cells, Coded, scratch
 from peerveil.errors import FileError, InputError
 
 #: The names that columns usually go by, compared without case and punctuation.
@@ -54,7 +55,13 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
 
 
+#: Which columns of a table to keep the cells of, by their names.
+Wanted = Callable[[str], bool]
+
 Kind = TypeVar("Kind")
+
+# Cells that repeat are translated once, as long as they are this few.
+_FEW = 2**12
 
 
 @dataclass(frozen=True)
@@ -64,13 +71,13 @@ class Table:
     Attributes:
         name: the file's name, or what the frame is called in messages.
         kind: the format that was read.
-        columns: cells by column name; text, numbers or ``None``.
+        columns: cells by column name; text, numbers or ``None``. Some may be there by name only.
         lines: the line each row starts on; empty for formats without lines, whose rows are counted instead.
     """
 
     name: str
     kind: str
-    columns: dict[str, list[Any]]
+    columns: dict[str, Cells]
     lines: Sequence[int] = field(default=())
 
     @property
@@ -80,19 +87,41 @@ class Table:
 
     def error(self, message: str, *, row: int | None = None, column: str | None = None) -> FileError:
         """An error that points at a place in this table."""
-        line = None if row is None else self.lines[row] if self.lines else row + 1
-        return FileError(message, file=self.name, line=line, column=column)
+        return FileError(message, file=self.name, line=None if row is None else self.line(row), column=column)
+
+    def line(self, row: int) -> int:
+        """The line of a row, or its number where there are no lines."""
+        return self.lines[row] if len(self.lines) else row + 1
+
+    def names(self, column: str) -> Coded:
+        """The cells of a column as text without surrounding blanks, each different one once; no cell may be empty."""
+        cells = self.columns[column]
+        refuse = self._no_name(column)
+        if isinstance(cells, Coded):
+            used = cells.used()
+            names = Coded.of(self._of_used(cells, used, _name, refuse), used.size)
+            place = np.zeros(len(cells.values), dtype=np.uint32)
+            place[used] = names.numbers()
+            codes = scratch(len(cells))
+            np.take(place, cells.numbers(), out=codes)
+            names = Coded(names.values, codes)
+        else:
+            names = Coded.of(self._translated(cells, _name, refuse), len(cells))
+        self.columns[column] = names  # what was there may be large
+        return names
 
     def text(self, column: str) -> list[str]:
         """The cells of a column as text without surrounding blanks; an empty cell is an error."""
+        return list(self.names(column))
 
+    def _no_name(self, column: str) -> Callable[[object, int], FileError]:
         def refuse(cell: object, row: int) -> FileError:
             problem = "the cell is empty; every review needs one"
             if not is_missing(cell):
                 problem = "the cell holds half a character; save the file as UTF-8"
             return self.error(problem, row=row, column=column)
 
-        return self._translated(column, _name, refuse)
+        return refuse
 
     def numbers(
         self,
@@ -118,24 +147,45 @@ class Table:
         def refuse(cell: object, row: int) -> FileError:
             return self._no_number(cell, read(cell), row, column, remedy)
 
-        values = self._translated(column, translate, refuse)
-        return np.fromiter(values, dtype=np.float64, count=len(values))
-
-    def _translated(
-        self, column: str, translate: Callable[[Any], Kind | None], refuse: Callable[[Any, int], FileError]
-    ) -> list[Kind]:
-        """A column with its cells translated, equal ones once; the first that cannot be is refused."""
         cells = self.columns[column]
-        typed = not set(map(type, cells)) <= {str}  # equal cells of different types are different: True is no 1
-        keys = [(type(cell), cell) for cell in cells] if typed else cells
+        if not isinstance(cells, Coded):
+            return np.fromiter(self._translated(cells, translate, refuse), dtype=np.float64, count=len(cells))
+        used = cells.used()
+        worth = np.zeros(len(cells.values))
+        worth[used] = self._of_used(cells, used, translate, refuse)
+        return worth[cells.numbers()]
+
+    @staticmethod
+    def _of_used(
+        cells: Coded,
+        used: npt.NDArray[np.intp],
+        translate: Callable[[Any], Kind | None],
+        refuse: Callable[[Any, int], FileError],
+    ) -> list[Kind]:
+        """The cells that occur, translated; the first row whose cell cannot be is refused."""
+        found = [translate(cells.values[place]) for place in used.tolist()]
+        translated = [value for value in found if value is not None]
+        if len(translated) < len(found):
+            row = cells.row_of(place for place, value in zip(used.tolist(), found, strict=True) if value is None)
+            raise refuse(cells[row], row)
+        return translated
+
+    @staticmethod
+    def _translated(
+        cells: Cells, translate: Callable[[Any], Kind | None], refuse: Callable[[Any, int], FileError]
+    ) -> Iterator[Kind]:
+        """Cells, translated; the first that cannot be is refused."""
         memo: dict[Any, Kind] = {}
-        for key in dict.fromkeys(keys):
-            cell = key[1] if typed else key
-            translated = translate(cell)
-            if translated is None:
-                raise refuse(cell, keys.index(key))
-            memo[key] = translated
-        return list(map(memo.__getitem__, keys))
+        for row, cell in enumerate(cells):
+            key = type(cell), cell  # equal cells of different types are different: True is no 1
+            found = memo.get(key)
+            if found is None:
+                found = translate(cell)
+                if found is None:
+                    raise refuse(cell, row)
+                if len(memo) < _FEW:
+                    memo[key] = found
+            yield found
 
     def number(
         self, cell: object, *, row: int, column: str, value: Callable[[object], float | None] | None = None
@@ -220,6 +270,17 @@ def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
     ):
         raise InputError(f"criteria must name different columns, as a list, got {criteria!r}")
     return tuple(criteria)
+
+
+def wanted_columns(usual: Iterable[str], *asked: str | None) -> Wanted:
+    """Which columns to read: those asked for by name, and those with usual names.
+
+    >>> wanted = wanted_columns(PAPER_NAMES, "who")
+    >>> [name for name in ("Paper ID", "who", "comments") if wanted(name)]
+    ['Paper ID', 'who']
+    """
+    known = {plain(name) for name in usual}
+    return lambda name: name in asked or plain(name) in known
 
 
 def field_called(name: str, fields: Collection[str]) -> str | None:

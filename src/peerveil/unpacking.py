@@ -19,6 +19,8 @@ MOST_GROWTH = 100
 # Small files may grow more: there is nothing to fear below this size.
 _FREE = 2**20
 
+BOMB = f"grows more than {MOST_GROWTH} times when it is unpacked; unpack it yourself if it is no bomb"
+
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -32,6 +34,15 @@ def packing(path: Path) -> str:
     if start.startswith(_GZIP):
         return "gzip"
     return "zip" if start in (_ZIP, _EMPTY_ZIP) else ""
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes a file of a size may hold when it is unpacked.
+
+    >>> most_unpacked(2**20) // 2**20
+    101
+    """
+    return _FREE + MOST_GROWTH * size
 
 
 def open_bytes(path: Path, name: str) -> BinaryIO:
@@ -56,15 +67,12 @@ def _unpacked(path: Path, name: str) -> BinaryIO:
 @lru_cache(maxsize=8)
 def _check_growth(path: Path, name: str, size: int, _: int) -> None:
     """Refuse a bomb before anything is kept of it. Files are opened more than once, but measured once."""
-    left = _FREE + MOST_GROWTH * size
+    left = most_unpacked(size)
     with _unpacked(path, name) as handle:
         while piece := handle.read(2**16):
             left -= len(piece)
             if left < 0:
-                problem = (
-                    f"grows more than {MOST_GROWTH} times when it is unpacked; unpack it yourself if it is no bomb"
-                )
-                raise FileError(problem, file=name)
+                raise FileError(BOMB, file=name)
 
 
 def open_text(path: Path, name: str) -> TextIO:

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from peerveil.delimited import separator_of
-from peerveil.errors import FileError, RecordError
-from peerveil.looking import first_line, look
+from peerveil.looking import first_line, located, look
 from peerveil.private.readers import choices_from, detect, extract
 from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import PREFIX
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
-from peerveil.public_files import reviews_by_paper
-from peerveil.public_forms import public_table, recognise
+from peerveil.public_forms import recognise
+from peerveil.public_scores import public_scores
 from peerveil.record import Floats, check_scale
 from peerveil.table_files import FORMATS, Source, is_path, read_table
 from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table
@@ -61,21 +60,27 @@ def inspect(
         if reviews.reviewers < 2:
             problems.append("one reviewer only: nothing can be released")
     else:
-        shown = public_table(source, public or choices.format, choices.criteria)
-        by_paper, without = reviews_by_paper(shown.table, choices.paper, choices.score, choices.criteria)
-        scores, *columns = np.array([review for row in by_paper.values() for review in row]).T
-        graded = {name: c[~np.isnan(scores)] for name, c in zip(choices.criteria, columns, strict=True)}
+        shown = public_scores(
+            source,
+            format=public or choices.format,
+            paper=choices.paper,
+            ratings=choices.score,
+            criteria=choices.criteria,
+        )
+        scores = shown.column(0)
+        graded = {name: shown.column(i)[~np.isnan(scores)] for i, name in enumerate(choices.criteria, 1)}
         declared = choices.scale
-        _check_on_scale(shown.table.name, scores, declared)
-        sizes = [len(row) for row in by_paper.values()]
-        facts |= {"format": shown.format, "because": shown.why} | _columns(shown.table, choices)
+        check_scale(np.empty(0), declared)  # what is wrong with the scale itself is not about the file
+        located(lambda: check_scale(scores, declared), facts["file"])
+        sizes = shown.sizes.tolist()
+        facts |= {"format": shown.format, "because": shown.why} | _columns(list(shown.header), shown.others)
         facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
         if shown.left_out:
             facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
         if np.isnan(scores).any():
             facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
             scores = scores[~np.isnan(scores)]
-        problems = [f"{without} papers have no score and are left out"] if without else []
+        problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
     alone = sum(size == 1 for size in sizes)
     if alone:
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
@@ -86,18 +91,6 @@ def inspect(
     _describe(graded, facts, problems)
     facts["problems"] = problems
     return facts
-
-
-def _check_on_scale(name: str, scores: Floats, scale: tuple[float, float] | None) -> None:
-    """Refuse public scores outside the scale, with the file's name."""
-    check_scale(np.empty(0), scale)
-    problem = ""
-    try:
-        check_scale(scores, scale)
-    except RecordError as error:
-        problem = str(error)
-    if problem:
-        raise FileError(problem, file=name)
 
 
 def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> None:
@@ -112,7 +105,7 @@ def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> 
     known["format"] = kind
     comments["format"] = f"the file's format: {why}"
     if kind in FORMATS:
-        table = read_table(source, format=choices.format)
+        table = read_table(source, format=choices.format, wanted=lambda _: False)
         for role, names in (("paper", PAPER_NAMES), ("reviewer", REVIEWER_NAMES), ("score", SCORE_NAMES)):
             matches = table.matches(names)
             if role not in known and len(matches) == 1:
@@ -155,7 +148,8 @@ def _table_facts(source: Source, choices: Choices, kind: str) -> dict[str, Any]:
     if kind in FORMATS:
         table = _heading(source, choices)
         facts["format"] = table.kind
-        facts |= _columns(table, choices)
+        header = table.header((choices.paper, choices.reviewer, choices.score, *choices.criteria))
+        facts |= _columns(header, len(table.columns) - len(header))
     return facts
 
 
@@ -165,14 +159,13 @@ def _heading(source: Source, choices: Choices) -> Table:
     if seen.kind == "csv" and choices.format is None and seen.first:
         kind = "tsv" if separator_of(first_line(seen.start)) == "\t" else "csv"
         return Table(seen.name, kind, {name.strip(): [] for name in seen.first})
-    return read_table(source, format=choices.format)
+    return read_table(source, format=choices.format, wanted=lambda _: False)
 
 
-def _columns(table: Table, choices: Choices) -> dict[str, Any]:
-    shown = table.header((choices.paper, choices.reviewer, choices.score, *choices.criteria))
+def _columns(shown: list[str], others: int) -> dict[str, Any]:
     facts: dict[str, Any] = {"columns": shown}
-    if len(shown) < len(table.columns):
-        facts["other columns"] = f"{len(table.columns) - len(shown)}, not shown here as they could be names"
+    if others:
+        facts["other columns"] = f"{others}, not shown here as they could be names"
     return facts
 
 

@@ -9,7 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from peerveil.columns import Coded
 from peerveil.criteria import (
     Criteria,
     MissingCriteria,
@@ -22,7 +24,7 @@ from peerveil.criteria import (
 )
 from peerveil.errors import InputError, RecordError
 from peerveil.loads import Loads, declare_loads
-from peerveil.record import Floats, Ints, PublicRecord, check_scale, frozen
+from peerveil.record import Floats, Ints, PublicRecord, check_scale, frozen, owned
 
 EXPLAIN_PUBLIC = (
     "which scores are public must be stated: public='all' if everyone can see every score (and criterion, where they "
@@ -108,34 +110,33 @@ class Reviews:
         A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out;
         criteria must then be public, for which ones are missing shows.
         """
-        papers, reviewers = _names("papers", papers), _names("reviewers", reviewers)
+        by_paper, by_reviewer = _coded("papers", papers), _coded("reviewers", reviewers)
         score = _numbers(scores)
-        if not len(papers) == len(reviewers) == score.size > 0:
+        if not len(by_paper) == len(by_reviewer) == score.size > 0:
             raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
-        gone: set[str] = set()
+        names, paper, reviewer = by_paper.values, by_paper.numbers(), by_reviewer.numbers()
+        gone = 0
         if matrix is not None:
-            gone = papers_left_out(papers, np.logical_or.reduce(np.isnan(matrix), axis=1), missing_criteria)
+            left = papers_left_out(paper, np.logical_or.reduce(np.isnan(matrix), axis=1), missing_criteria)
+            gone = left.size
         if matrix is not None and gone:
-            kept = [e for e, paper in enumerate(papers) if paper not in gone]
-            papers, reviewers = [papers[e] for e in kept], [reviewers[e] for e in kept]
+            kept = ~np.isin(paper, left)
+            (names, paper), (_, reviewer) = _compact(names, paper[kept]), _compact(by_reviewer.values, reviewer[kept])
             score, matrix = score[kept], matrix[kept]
-            report = replace(report, left_out=(*report.left_out, f"{len(gone)} whole papers, for a missing criterion"))
-        names = sorted(set(papers))
-        paper = _codes(papers, names)
-        reviewer = _codes(reviewers, sorted(set(reviewers)))
+            report = replace(report, left_out=(*report.left_out, f"{gone} whole papers, for a missing criterion"))
         order = canonical_order(paper, score, matrix, reviewer)
         return cls(
             papers=tuple(names),
-            paper=paper[order],
-            reviewer=reviewer[order],
-            score=score[order],
+            paper=owned(paper[order].astype(np.int64)),
+            reviewer=owned(reviewer[order].astype(np.int64)),
+            score=owned(score[order]),
             scale=scale,
-            notes=(*notes, note_left_out(len(gone))) if gone else notes,
+            notes=(*notes, note_left_out(gone)) if gone else notes,
             report=report,
-            criteria=None if matrix is None else matrix[order],
+            criteria=None if matrix is None else owned(matrix[order]),
             criteria_names=criteria_names,
-            ungraded=len(gone),
+            ungraded=gone,
         )
 
     @property
@@ -292,6 +293,14 @@ def _number(value: Any) -> float | None:
         return None  # the error would hold the value
 
 
-def _codes(values: Sequence[str], names: Sequence[str]) -> Ints:
-    code = {name: i for i, name in enumerate(names)}
-    return np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))
+def _coded(column: str, values: Sequence[object]) -> Coded:
+    """Names by their place among the sorted ones."""
+    if isinstance(values, Coded) and values.arranged():
+        return values
+    return Coded.of(_names(column, values), len(values))
+
+
+def _compact(names: Sequence[str], codes: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[Any]]:
+    """The names that still occur, and the codes among these."""
+    used, codes = np.unique(codes, return_inverse=True)
+    return [names[place] for place in used.tolist()], codes

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from peerveil.columns import Cells, mapped
 from peerveil.looking import Look, look
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
@@ -21,6 +22,7 @@ COLUMNS = (
     "attachment?",
 )
 _SHORT = tuple(name for name in COLUMNS if name != "total score")
+_UNREAD = ("text", "date", "time", "attachment?")
 _NEEDED = ("submission #", "member #", "scores")
 
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
@@ -56,7 +58,8 @@ def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
 def extract(source: Source, choices: Choices) -> Extract:
     """The latest version of each review; each label of the scores is a field."""
     seen = look(source)
-    table = read_table(source, header=_columns(seen.first))
+    unread = {plain(name) for name in _UNREAD} - {plain(name) for name in (choices.paper, choices.reviewer) if name}
+    table = read_table(source, header=_columns(seen.first), wanted=lambda name: plain(name) not in unread)
     column = {plain(name): name for name in table.columns}
     for name in _NEEDED:
         if plain(name) not in column:
@@ -67,18 +70,16 @@ def extract(source: Source, choices: Choices) -> Extract:
     latest = _latest(table, column)
     total = column.get(plain("total score"))
     scores = table.columns[column["scores"]]
-    labelled = [_scores(cell) for cell in scores]
-    if choices.score is None and not any(gathering.wants(name) for fields in labelled for name in fields) and total:
+    labelled = mapped(scores, _scores)
+    if choices.score is None and total and not any(gathering.wants(name) for fields in labelled for name in fields):
         gathering = Gathering(table.name, "csv", ("total score",), choices)
-    for row, fields in enumerate(labelled):
+    for row, labels in enumerate(labelled):
         if row not in latest:
             gathering.drop(_OLDER)
             continue
-        if total:
-            fields.setdefault("total score", table.columns[total][row])
+        fields = {"total score": table.columns[total][row], **labels} if total else labels
         wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
-        line = table.lines[row] if len(table.lines) else row + 1
-        gathering.add(line, papers[row], people[row], wanted, gathering.grades(fields))
+        gathering.add(table.line(row), papers[row], people[row], wanted, gathering.grades(fields))
     found = gathering.extract(shows=(_SHOWS,), problems=problems)
     return replace(found, certain=choices.reviewer is None)
 
@@ -112,7 +113,7 @@ def _whole(cell: Any) -> float | None:
     return float(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[list[Any], list[str]]:
+def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Cells, list[str]]:
     """Whom each review counts to. Where members and subreviewers differ, the user says which."""
     if choices.reviewer is not None:
         return table.columns[table.find("reviewer", (), choices.reviewer)], []
@@ -133,9 +134,7 @@ def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[lis
     )
 
 
-def _writers(
-    table: Table, column: dict[str, str], members: list[str], names: list[Any]
-) -> tuple[list[str] | None, int]:
+def _writers(table: Table, column: dict[str, str], members: list[str], names: Cells) -> tuple[list[str] | None, int]:
     """Who wrote each review: the subreviewer where there is one, else the member."""
     fields = [column.get(plain(f"reviewer {name}")) for name in ("email", "person #", "first name", "last name")]
     if not any(fields):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from peerveil.columns import Coded
 from peerveil.errors import RecordError
 from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
@@ -27,7 +28,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     if not table.rows:
         raise table.error(f"holds no review with a score{': ' if left_out else ''}{', '.join(left_out)}")
     scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
-    papers, reviewers = table.text(extract.paper), table.text(extract.reviewer)
+    papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
     remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
     scores = table.numbers(extract.score, choices.value, remedy=remedy)
     _check_scale(table, scores, extract.score, scale)
@@ -82,22 +83,22 @@ def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, 
         )
 
 
-def _check_once(table: Table, papers: list[str], reviewers: list[str], column: str) -> None:
-    seen: dict[tuple[str, str], int] = {}
-    for row, pair in enumerate(zip(papers, reviewers, strict=True)):
-        first = seen.setdefault(pair, row)
-        if first != row:
-            where = f"line {table.lines[first]}" if len(table.lines) else f"row {first + 1}"
-            raise table.error(
-                f"the same reviewer has a review of the same paper in {where}; keep one of them",
-                row=row,
-                column=column,
-            )
+def _check_once(table: Table, papers: Coded, reviewers: Coded, column: str) -> None:
+    pairs = papers.numbers() * np.int64(len(reviewers.values)) + reviewers.numbers()
+    order = np.argsort(pairs, kind="stable")
+    again = order[1:][pairs[order][1:] == pairs[order][:-1]]
+    if again.size:
+        row = int(again.min())
+        first = int(np.flatnonzero(pairs == pairs[row])[0])
+        where = f"{'line' if len(table.lines) else 'row'} {table.line(first)}"
+        raise table.error(
+            f"the same reviewer has a review of the same paper in {where}; keep one of them", row=row, column=column
+        )
 
 
-def _twins(reviewers: list[str]) -> tuple[str, ...]:
+def _twins(reviewers: Coded) -> tuple[str, ...]:
     """How many reviewers' addresses are another one's, but for case."""
-    addresses = {name for name in set(reviewers) if "@" in name}
+    addresses = [name for name in reviewers.values if "@" in name]
     twins = len(addresses) - len({address.casefold() for address in addresses})
     words = (
         f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.columns import Cells, mapped, taken
 from peerveil.errors import FileError
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.scores import is_no_entry
@@ -33,7 +37,7 @@ class Gathering:
         self._cells: dict[str, list[Any]] = {"paper": [], "reviewer": []}
         self._fields: dict[str, list[Any]] = {}
         self._grades: dict[str, list[Any]] = {name: [] for name in choices.criteria}
-        self._lines = array("q")
+        self._lines = array("I")
         self._memo: dict[Any, Any] = {}
 
     @property
@@ -80,7 +84,8 @@ class Gathering:
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
         columns = {name: f"criterion {name}" for name in self._grades}
         grades = {columns[name]: cells for name, cells in self._grades.items()}
-        table = Table(self.name, self.kind, self._cells | {"score": self._scores()} | grades, self._lines)
+        rows: dict[str, Cells] = {**self._cells, "score": self._scores(), **grades}
+        table = Table(self.name, self.kind, rows, self._lines)
         found = Extract(
             table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
         )
@@ -111,26 +116,25 @@ def without_scores(extract: Extract, choices: Choices) -> Extract:
     """The same reviews but for those that have no score, which are counted."""
     cells = extract.table.columns[extract.score]
     symbols = choices.symbols
-    memo = {
-        key: is_no_entry(key[1]) and (symbols is None or symbols.value(key[1]) is None)
-        for key in {(type(cell), cell) for cell in cells}
-    }
-    keep = [row for row, cell in enumerate(cells) if not memo[type(cell), cell]]
-    missing = len(cells) - len(keep)
+
+    def counts(cell: Any) -> bool:
+        return not is_no_entry(cell) or (symbols is not None and symbols.value(cell) is not None)
+
+    keep = np.flatnonzero(np.fromiter(mapped(cells, counts), dtype=bool, count=len(cells)))
+    missing = len(cells) - keep.size
     columns = (extract.paper, extract.reviewer, extract.score, *extract.criteria.values())
     table = kept_rows(extract.table, keep, columns) if missing else extract.table
     left_out = {**extract.left_out, WITHOUT_SCORE: extract.left_out.get(WITHOUT_SCORE, 0) + missing}
     return replace(extract, table=table, left_out=left_out)
 
 
-def kept_rows(table: Table, keep: list[int], columns: Iterable[str]) -> Table:
+def kept_rows(table: Table, keep: npt.NDArray[np.intp], columns: Iterable[str]) -> Table:
     """Some rows and columns of a table, each row with its line."""
-    lines = array("q", [table.lines[row] if len(table.lines) else row + 1 for row in keep])
     return Table(
         table.name,
         table.kind,
-        {name: [table.columns[name][row] for row in keep] for name in dict.fromkeys(columns)},
-        lines,
+        {name: taken(table.columns[name], keep) for name in dict.fromkeys(columns)},
+        array("I", map(table.line, keep.tolist())),
     )
 
 

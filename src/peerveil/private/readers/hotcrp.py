@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.columns import Cells, mapped
 from peerveil.errors import FileError
 from peerveil.json_files import elements
 from peerveil.looking import Look, look
@@ -19,7 +24,7 @@ from peerveil.private.readers.gathering import (
 )
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import Source, file_to_read, read_table
-from peerveil.tables import SCORE_NAMES, Table, criteria_columns, field_called, is_missing
+from peerveil.tables import SCORE_NAMES, Table, criteria_columns, field_called, is_missing, wanted_columns
 
 SCORES = ("overall merit", "ovemer", "merit", *SCORE_NAMES)
 
@@ -32,8 +37,12 @@ _HEADERS: tuple[tuple[str, ...], ...] = (
     ("paper", "title", "ovemer"),
     ("paper", "title", "review", "overall merit"),
 )
+_COLUMNS = ("paper", "pid", "email", "decision", "status", "submitted at")
 _MEMBERS = (("pid", "rid"), ("pid", "reviewer_email"), ("hotcrp_version", "papers"))
 _SHOWS = "the file does not show which scores are public; HotCRP shows them to the committee and authors"
+_METAREVIEWS = (
+    "metareviews cannot be told from reviews in HotCRP's CSV: if your site has any, take them out, or bring its JSON"
+)
 _NO_PEOPLE = (
     "has no addresses of reviewers, and HotCRP's review letters are given anew on every paper; download it as an "
     "administrator who may see reviewers' names"
@@ -57,7 +66,8 @@ def extract(source: Source, choices: Choices) -> Extract:
     """The submitted reviews; metareviews, drafts and reviews without a score are left out."""
     if look(source).kind == "json":
         return _from_json(source, choices)
-    table = read_table(source)
+    asked = (choices.paper, choices.reviewer, choices.score)
+    table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria), *asked))
     paper = table.find("paper", ("paper", "pid"), choices.paper)
     if choices.reviewer is None and not table.matches(("email",)):
         raise table.error(_NO_PEOPLE)
@@ -68,11 +78,18 @@ def extract(source: Source, choices: Choices) -> Extract:
     shows = (_SHOWS, *_decisions(table, paper))
     keep, left_out = _submitted(table)
     table = kept_rows(table, keep, (paper, reviewer, score, *criteria.values()))
-    table.columns[reviewer][:] = map(address, table.columns[reviewer])
+    table.columns[reviewer] = mapped(table.columns[reviewer], address)
     for column in criteria.values():
-        table.columns[column][:] = map(graded, table.columns[column])
+        table.columns[column] = mapped(table.columns[column], graded)
     found = Extract(
-        table=table, paper=paper, reviewer=reviewer, score=score, criteria=criteria, left_out=left_out, shows=shows
+        table=table,
+        paper=paper,
+        reviewer=reviewer,
+        score=score,
+        criteria=criteria,
+        left_out=left_out,
+        shows=shows,
+        problems=(_METAREVIEWS,),
     )
     return without_scores(found, choices)
 
@@ -87,22 +104,22 @@ def _decisions(table: Table, paper: str) -> list[str]:
     return [f"{accepted} of {len(decided)} papers have a decision that begins with 'accept'"]
 
 
-def _submitted(table: Table) -> tuple[list[int], dict[str, int]]:
+def _submitted(table: Table) -> tuple[npt.NDArray[np.intp], dict[str, int]]:
     """The rows of submitted reviews, and how many others there are."""
     statuses = table.matches(("status",))
     times = table.matches(("submitted at",))
-    keep, left_out = [], {NOT_SUBMITTED: 0, "comments and responses": 0}
-    for row in range(table.rows):
-        reason = ""
-        if statuses:
-            reason = _reason(table.columns[statuses[0]][row])
-        elif times and str(table.columns[times[0]][row] or "").strip() in ("", "0"):
-            reason = NOT_SUBMITTED
-        if reason:
-            left_out[reason] += 1
-        else:
-            keep.append(row)
-    return keep, left_out
+    reasons: Cells = [""] * table.rows
+    if statuses:
+        reasons = mapped(table.columns[statuses[0]], _reason)
+    elif times:
+        reasons = mapped(table.columns[times[0]], _not_yet)
+    left_out = Counter(reason for reason in reasons if reason)
+    return np.flatnonzero(np.fromiter((not reason for reason in reasons), dtype=bool, count=table.rows)), left_out
+
+
+def _not_yet(time: Any) -> str:
+    """Why a review that was submitted at such a time is left out, if it is."""
+    return NOT_SUBMITTED if str(time or "").strip() in ("", "0") else ""
 
 
 def _reason(status: Any) -> str:

@@ -7,13 +7,17 @@ protected as if it were all they wrote, and the promise of the release would be 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
+import numpy as np
+
+from peerveil.columns import Coded
 from peerveil.private.readers.protocol import Choices
 from peerveil.tables import Table
 
 #: With fewer reviews it may be chance that no id occurs twice.
 ENOUGH = 10
+#: Of anonymous names at most one in so many occurs twice.
+RARELY = 10
 #: With fewer papers a small committee may have reviewed everything.
 MANY = 20
 
@@ -27,7 +31,7 @@ _REMEDY = (
 )
 
 
-def check_ids(table: Table, column: str, papers: Sequence[str], reviewers: Sequence[str], choices: Choices) -> None:
+def check_ids(table: Table, column: str, papers: Coded, reviewers: Coded, choices: Choices) -> None:
     """Refuse ids that name reviewers anew on every paper."""
     if choices.ids is not None:
         return
@@ -36,20 +40,22 @@ def check_ids(table: Table, column: str, papers: Sequence[str], reviewers: Seque
         raise table.error(f"{problem}; {_REMEDY}", column=column)
 
 
-def _problem(papers: Sequence[str], reviewers: Sequence[str]) -> str:
-    ids = set(reviewers)
+def _problem(papers: Coded, reviewers: Coded) -> str:
+    ids = reviewers.values
     if any("/" in name and _OF_A_PAPER.search(name) for name in ids):
         return "reviewers have anonymous signatures, which differ from paper to paper"
-    if len(set(papers)) < 2:
+    if len(papers.values) < 2:
         return ""
     if len(ids) == len(reviewers):
         return _never_twice(papers, reviewers)
-    if _numbered(papers, reviewers, ids):
+    if _hardly_twice(reviewers):
+        return "reviewers have anonymous names, hardly any of which occurs on two papers"
+    if _numbered(papers, reviewers):
         return "reviewers are numbered on each paper, so that number 1 is somebody else on the next"
     return ""
 
 
-def _never_twice(papers: Sequence[str], reviewers: Sequence[str]) -> str:
+def _never_twice(papers: Coded, reviewers: Coded) -> str:
     """What is wrong with ids none of which occurs twice."""
     if all(_ANONYMOUS.fullmatch(name) for name in reviewers):
         return "reviewers have anonymous names, none of which occurs on two papers"
@@ -60,22 +66,32 @@ def _never_twice(papers: Sequence[str], reviewers: Sequence[str]) -> str:
     return ""
 
 
+def _hardly_twice(reviewers: Coded) -> bool:
+    """Whether anonymous names occur twice by chance only: they are short, so that in many some are alike."""
+    twice = int(np.count_nonzero(reviewers.sizes() > 1))
+    return twice * RARELY < len(reviewers.values) and all(map(_ANONYMOUS.fullmatch, reviewers.values))
+
+
 def _starts_with(name: str, paper: str) -> bool:
     return name != paper and name.startswith(paper) and not name[len(paper)].isdigit()
 
 
-def _numbered(papers: Sequence[str], reviewers: Sequence[str], ids: set[str]) -> bool:
+def _numbered(papers: Coded, reviewers: Coded) -> bool:
     """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
-    number: dict[str, int] = {}
-    for name in ids:
-        match = _ORDINAL.fullmatch(name)
-        if match is None:
-            return False
-        number[name] = int(match[1]) if match[1].isdigit() else ord(match[1]) - 64
-    of: dict[str, set[int]] = {}
-    for paper, name in zip(papers, reviewers, strict=True):
-        of.setdefault(paper, set()).add(number[name])
-    most = max(map(len, of.values()))
-    if len(of) >= MANY and max(number.values()) <= most + 2:
+    matches = [_ORDINAL.fullmatch(name) for name in reviewers.values]
+    number = np.array([-1 if match is None else _counted(match[1]) for match in matches])
+    others = [name for name, match in zip(reviewers.values, matches, strict=True) if match is None]
+    if 2 * len(others) >= number.size or any("@" in name or name.startswith("~") for name in others):
+        return False
+    held = number[reviewers.numbers()] >= 0  # a chair or a metareviewer may stand among them
+    above = int(number.max()) + 1
+    pairs = papers.numbers()[held] * np.int64(above) + number[reviewers.numbers()[held]]
+    paper, of_paper = np.divmod(np.unique(pairs), above)
+    _, last, counts = np.unique(paper[::-1], return_index=True, return_counts=True)
+    if counts.size >= MANY and number.max() <= counts.max() + 2:
         return True
-    return all(found == set(range(1, len(found) + 1)) for found in of.values())
+    return bool((of_paper[::-1][last] == counts).all() and of_paper.min() >= 1)
+
+
+def _counted(text: str) -> int:
+    return int(text) if text.isdigit() else ord(text) - 64

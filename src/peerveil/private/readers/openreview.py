@@ -195,7 +195,7 @@ class _Notes:
         """The reviews, with people in the place of signatures."""
         found = self.gathering.extract(shows=self._shows())
         table = found.table
-        signatures: list[str] = table.columns[found.reviewer]
+        signatures = table.columns[found.reviewer]
         person = {signature: people.behind(signature) for signature in set(signatures)}
         unknown = [row for row, signature in enumerate(signatures) if person[signature] is None]
         if unknown and self.choices.ids is None:
@@ -205,7 +205,8 @@ class _Notes:
                 row=unknown[0],
                 column="signatures",
             )
-        signatures[:] = [person[signature] or signature for signature in signatures]
+        signatures = [person[signature] or signature for signature in signatures]
+        table.columns[found.reviewer] = signatures
         kinds = {"~" if name.startswith("~") else "@" for name in signatures if name.startswith("~") or "@" in name}
         problems = []
         if len(kinds) == 2:

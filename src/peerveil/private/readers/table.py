@@ -5,7 +5,7 @@ from __future__ import annotations
 from peerveil.looking import Look
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import FORMATS, Source, read_table
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, criteria_columns
+from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, criteria_columns, wanted_columns
 
 
 def recognise(look: Look) -> str:
@@ -15,7 +15,12 @@ def recognise(look: Look) -> str:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """Read a table with a row a review; nothing is left out of it."""
-    table = read_table(source, format=choices.format if choices.format in FORMATS else None)
+    asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
+    table = read_table(
+        source,
+        format=choices.format if choices.format in FORMATS else None,
+        wanted=wanted_columns((*PAPER_NAMES, *REVIEWER_NAMES, *SCORE_NAMES), *asked),
+    )
     return Extract(
         table=table,
         paper=table.find("paper", PAPER_NAMES, choices.paper),
