@@ -12,14 +12,8 @@ from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
-    notes = record.notes
-    if isinstance(mechanism, Auto):
-        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, estimator)
-        notes = (*notes, *chosen)
-    bound = sensitivity(weights, protected)
-    bins = histogram_bins(weights, mechanism, bound) if isinstance(mechanism, Histogram) else None
-    noise = prepare(mechanism, bound, protected, weights.reviewers if bins is None else bins.number)
-    return Ready(
+from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
+from peerveil.planning import Auto
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
