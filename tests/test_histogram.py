@@ -22,7 +22,7 @@ from peerveil.laws import DiscreteLaplaceLaw
 from peerveil.posterior import ensembles
 from peerveil.private import noise
 from peerveil.private.noise import Prepared
-from peerveil.private.release import perturb
+from peerveil.private.release import prepare_release
 from peerveil.private.truth import true_vector
 from peerveil.record import Floats, Ints
 from peerveil.rehearsal import Rehearsal
@@ -202,14 +202,9 @@ def test_hidden_scores_do_not_shape_bins(pair: tuple[Case, list[list[bool]]]) ->
             papers, [f"r{j}" for row in assignment for j in row], [x for row in filled for x in row], scale=(1, 3)
         )
         for public in (record, "none"):
-            made = perturb(
-                reviews,
-                public=public,
-                quantity="ratings",
-                mechanism=pv.Histogram(epsilon=1.0),
-                unit="reviewer",
-                region="baseline",
-            )
+            made = prepare_release(
+                reviews, public=public, quantity="ratings", mechanism=pv.Histogram(epsilon=1.0), unit="reviewer"
+            ).draw()
             assert isinstance(made.noisy, NoisyCounts)
             bins = made.noisy.bins
             found.add((public == "none", tuple(bins.low), tuple(bins.high), tuple(bins.inside.ravel())))
