@@ -54,9 +54,10 @@ def release(
     public_paper: opt.PublicPaperColumn = None,
     public_ratings: opt.PublicRatingsColumn = None,
     overwrite: opt.Overwrite = False,
+    no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Make a private release from a file of reviews: release.json and release.csv in a folder.
+    """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
     With a file of public scores, say what is public about loads: --load, --loads, or --reviewers.
     """
@@ -71,7 +72,7 @@ def release(
     mechanism = noise.chosen()
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading the reviews") as step:
         reviews = reading.reviews(file)
-        visible = _visible(public, reviews, loads, reading, columns=(public_paper, public_ratings))
+        visible = stated_public(public, reviews, loads, reading, columns=(public_paper, public_ratings))
         step("Drawing noise, bounding the truth from public data, estimating")
         with telling_warnings():
             made = make(
@@ -87,12 +88,12 @@ def release(
                 dataset=dataset,
                 accept_float_noise=accept_float_noise,
             )
-        made.write_into(stage)
+        made.write_into(stage, report=not no_report)
     _tell(reviews)
-    report_release(made, output, as_json=as_json)
+    report_release(made, output, as_json=as_json, report=not no_report)
 
 
-def _visible(
+def stated_public(
     public: str,
     reviews: Reviews,
     loads: LoadsOptions,
