@@ -25,23 +25,25 @@ def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
 
         Ledger(ledger)  # refuses one that cannot be used before anything else happens
     with listening(port) as door:
-        number = door.getsockname()[1]
-        keys = Secrets()
         page = Page(ledger=ledger)
-        address = f"http://127.0.0.1:{number}/?token={keys.token}"
-        sys.stdout.write(f"The page is at {address}\n")
-        sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
-        sys.stdout.flush()
-        if browser:
-            _open(address, page.workspace.folder)
-        guarded = Guard(create_app(page), port=number, keys=keys)
-        server = uvicorn.Server(
-            uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="on")
-        )
         try:
-            server.run(sockets=[door])
+            _serve(page, door, browser=browser)
         finally:
             page.close()
+
+
+def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
+    number = door.getsockname()[1]
+    keys = Secrets()
+    guarded = Guard(create_app(page), port=number, keys=keys)
+    config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="on")
+    address = f"http://127.0.0.1:{number}/?token={keys.token}"
+    sys.stdout.write(f"The page is at {address}\n")
+    sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
+    sys.stdout.flush()
+    if browser:
+        _open(address, page.workspace.folder)
+    uvicorn.Server(config).run(sockets=[door])
 
 
 def listening(port: int | None) -> socket.socket:
