@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from made_up import release
 from peerveil import charts
 from peerveil.charts import look
 from peerveil.charts.shapes import BINS, DOTS, GROUPS, POINTS, bins_for, counted, grouped, round_step, thinned
@@ -25,36 +25,6 @@ from peerveil.outlook import Outlook
 from peerveil.regions import Region
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, spread: float = 1.0) -> pv.Release:
-    """A release with made-up numbers that are the same on every machine."""
-    at = (np.arange(n) + 0.5) / n
-    values = 5.5 + spread * 4 * (at - 0.5) + spread * (2 * at - 1) ** 3
-    if quantity in ("miscalibration", "subjectivity"):
-        values = values - 5.5
-    noisy = values + 3 * np.sin(7.0 * np.arange(n))
-    outlook = Outlook(expected_rmse=0.2, lower=values - 0.4, upper=values + 0.3) if known else None
-    return pv.Release(
-        quantity=quantity,
-        values=values,
-        noisy=noisy,
-        lower=values - 1.5,
-        upper=values + 1.5,
-        guarantee=pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0),
-        mechanism={"name": "laplace", "epsilon": 1.0, "scale": 3.0},
-        region="tight",
-        estimator="safe",
-        outlook=outlook,
-        papers=n,
-        loads=pv.Loads(reviewers=n, reviews=4 * n, sizes=(4,), counts=(n,)),
-        public="all scores, and load counts",
-        record_digest="sha256:0",
-        gap=0.0,
-        notes=(),
-        created=datetime(2026, 1, 31, 12, tzinfo=UTC),
-        software="Peerveil test",
-    )
 
 
 def sweep(axis: str = "reviewers") -> Sweep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
@@ -27,8 +28,16 @@ from peerveil.table_files import file_to_read, read_text
 
 SCHEMA_VERSION = 1
 
-#: The files a release consists of.
-FILES = ("release.json", "release.csv")
+#: The files a release consists of: the data, and what people read.
+DATA_FILES = ("release.json", "release.csv")
+REPORT_FILES = (
+    "report.html",
+    "figures/means.svg",
+    "figures/shares.svg",
+    "figures/refinement.svg",
+    "figures/bounds.svg",
+)
+FILES = (*DATA_FILES, *REPORT_FILES)
 
 #: The columns of release.csv, in order, and what they hold.
 COLUMNS = {
@@ -151,22 +160,38 @@ class Release:
             "upper": self.upper.tolist(),
         }
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write release.json and release.csv into a folder, whole or not at all; returns the folder."""
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
+        """Write the release's files into a folder, whole or not at all; returns the folder.
+
+        Args:
+            folder: where to; must not hold files already.
+            overwrite: replace a folder that holds a release.
+            report: write report.html and its figures, too; without them many small releases are written faster.
+        """
         with staged_folder(folder, own=FILES, overwrite=overwrite) as stage:
-            self.write_into(stage)
+            self.write_into(stage, report=report)
         return Path(folder)
 
-    def write_into(self, folder: Path) -> None:
+    def write_into(self, folder: Path, *, report: bool = True) -> None:
         """Write the release's files into an existing folder."""
+        table = self.to_csv()
         (folder / "release.json").write_text(self.to_json(), encoding="utf-8")
-        with (folder / "release.csv").open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.writer(handle, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            vectors = [v.tolist() for v in (self.values, self.noisy, self.lower, self.upper)]
-            bands = (self.outlook.lower, self.outlook.upper) if self.outlook else ()
-            vectors += [v.tolist() for v in bands] or [[""] * self.reviewers] * 2
-            writer.writerows(zip(range(1, self.reviewers + 1), *vectors, strict=True))
+        (folder / "release.csv").write_text(table, encoding="utf-8", newline="")
+        if report:
+            from peerveil.report import write_report  # noqa: PLC0415 - drawing loads much; only who draws needs it
+
+            write_report(self, folder, table=table)
+
+    def to_csv(self) -> str:
+        """The text of release.csv."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        vectors = [v.tolist() for v in (self.values, self.noisy, self.lower, self.upper)]
+        bands = (self.outlook.lower, self.outlook.upper) if self.outlook else ()
+        vectors += [v.tolist() for v in bands] or [[""] * self.reviewers] * 2
+        writer.writerows(zip(range(1, self.reviewers + 1), *vectors, strict=True))
+        return text.getvalue()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:

@@ -86,5 +86,6 @@ def unexpected(error: BaseException) -> str:
     ...     unexpected(error).split(" in ")[0]
     'internal error (KeyError'
     """
-    place = extract_tb(error.__traceback__)[-1]
-    return f"internal error ({type(error).__name__} in {Path(place.filename).name}, line {place.lineno})"
+    place = extract_tb(error.__traceback__)
+    where = f" in {Path(place[-1].filename).name}, line {place[-1].lineno}" if place else ""
+    return f"internal error ({type(error).__name__}{where})"

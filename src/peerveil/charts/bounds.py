@@ -21,6 +21,7 @@ from peerveil.charts.look import (
     data,
     finished,
     line_named,
+    quickly,
     shade_named,
     together,
 )
@@ -30,9 +31,10 @@ from peerveil.published import Published
 from peerveil.record import Floats
 from peerveil.regions import Region
 
-_PROVEN = "possible, by public data alone"
+_PROVEN = "possible by public data"
 
 
+@quickly
 def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """What public data alone proves of the mean of each rank, what is likely, and what was released."""
     n = release.values.size
@@ -69,6 +71,7 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
     )
 
 
+@quickly
 def envelope(
     regions: Mapping[str, Region],
     *,
@@ -83,9 +86,10 @@ def envelope(
     synthetic truth may be drawn.
 
     >>> import peerveil as pv
+    >>> from peerveil.charts import specification
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> picture = envelope({"tight": pv.region(weights, "tight")})
-    >>> sorted({row["what"] for row in picture.to_dict()["data"]["values"]})
+    >>> sorted({row["what"] for row in specification(picture)["data"]["values"]})
     ['equal means (most)', 'tight (least)']
     """
     n = next(iter(regions.values())).reviewers

@@ -24,6 +24,7 @@ from peerveil.charts.look import (
     dot_named,
     finished,
     line_named,
+    quickly,
     shade_named,
     together,
 )
@@ -36,6 +37,7 @@ _SHARE = "reviewers with at most this mean (%)"
 _RANK = "rank of the reviewer (1 has the smallest mean)"
 
 
+@quickly
 def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """How many reviewers have which mean; thin lines show how far counts may be off, if every mean is in its band.
 
@@ -48,6 +50,7 @@ def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -
     return _bars(release, counted(release, bins_for(release)), width, height)
 
 
+@quickly
 def miscalibration(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """How many reviewers are how far on which side of zero: the histogram of a quantity that is a difference."""
     edges = bins_for(release)
@@ -96,6 +99,7 @@ def _bars(release: Published, found: Counts, width: int, height: int) -> Picture
     return finished(alt.layer(*layers), title=title, description=words, width=width, height=height)
 
 
+@quickly
 def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """Which share of reviewers has at most which mean, with the band of each."""
     n = release.values.size
@@ -135,10 +139,11 @@ def _band(release: Published) -> tuple[str, Floats, Floats]:
     """What a band is called, and its ends: likely where the noise is known, else only proven."""
     likely = release.outlook
     if likely is not None:
-        return f"holds each mean with {100 * likely.level:g} % probability", likely.lower, likely.upper
-    return "possible, by public data alone", release.lower, release.upper
+        return f"{100 * likely.level:g} % band of each mean", likely.lower, likely.upper
+    return "possible by public data", release.lower, release.upper
 
 
+@quickly
 def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """Before and after post-processing: the noisy vector, and what public data makes of it, by rank."""
     n = release.values.size
@@ -204,6 +209,7 @@ _SEVERAL = (
 )
 
 
+@quickly
 def comparison(releases: Mapping[str, Published], *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """Several releases of the same quantity, at most six, by the share of reviewers."""
     rows: list[dict[str, Any]] = []

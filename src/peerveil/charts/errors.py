@@ -22,6 +22,7 @@ from peerveil.charts.look import (
     Picture,
     data,
     finished,
+    quickly,
 )
 from peerveil.errors import InputError
 from peerveil.experiments import TITLES, Sweep
@@ -66,6 +67,7 @@ class ExpectedError(NamedTuple):
     error: float
 
 
+@quickly
 def error_against_epsilon(
     rows: Iterable[tuple[str, str, float, float, float]],
     *,
@@ -138,6 +140,7 @@ def error_against_epsilon(
     )
 
 
+@quickly
 def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300) -> Picture:
     """The error of each method against what varies, on a logarithmic axis, with standard errors.
 

@@ -11,10 +11,10 @@ from peerveil.published import Published
 from peerveil.record import Floats, Ints
 
 #: Points of a curve: as many as a wide screen can tell apart.
-POINTS = 200
+POINTS = 120
 
 #: Up to so many entries a dot can be drawn for each.
-DOTS = 120
+DOTS = 100
 
 #: Groups of consecutive ranks, where entries are too many for dots.
 GROUPS = 60

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from peerveil.cli import options as opt
 from peerveil.cli.commands import ledger
 from peerveil.cli.commands.audit import audit
 from peerveil.cli.commands.batch import batch
@@ -17,9 +17,10 @@ from peerveil.cli.commands.inspect import inspect
 from peerveil.cli.commands.plan import plan
 from peerveil.cli.commands.refine import refine
 from peerveil.cli.commands.release import release
+from peerveil.cli.commands.serve import serve
 from peerveil.cli.commands.simulate import simulate
+from peerveil.cli.telling import told
 from peerveil.cli.working import silence, tidy_ending
-from peerveil.errors import PeerveilError, unexpected
 
 app = typer.Typer(
     name="peerveil",
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-_COMMANDS = {
+_COMMANDS: dict[Callable[..., None], str] = {
     inspect: "peerveil inspect reviews.csv --score-scale 1,10",
     plan: "peerveil plan iclr.csv --load 4 --epsilon 0.3,1,3",
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
@@ -38,6 +39,7 @@ _COMMANDS = {
     batch: "peerveil batch venues.toml --ledger budgets.db -o releases",
     audit: "peerveil audit --mechanism laplace --epsilon 1 --unit reviewer",
     simulate: "peerveil simulate all --draws 100 -o figures",
+    serve: "peerveil serve --ledger budgets.db",
     demo: "peerveil demo",
 }
 for _command, _example in _COMMANDS.items():
@@ -52,16 +54,12 @@ def main() -> None:
     try:
         with tidy_ending():
             _run()
-    except PeerveilError as error:
-        sys.stderr.write(f"peerveil: {opt.spell(str(error))}\n")
-        sys.exit(error.exit_code)
-    except OSError as error:
-        silence()
-        sys.stderr.write(f"peerveil: {error.strerror or 'input or output failed'}; nothing was released\n")
-        sys.exit(1)
-    except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: never show it
-        sys.stderr.write(f"peerveil: {unexpected(error)}; nothing was released. Please report it\n")
-        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: it is told, not shown
+        if isinstance(error, OSError):
+            silence()
+        words, code = told(error)
+        sys.stderr.write(f"peerveil: {words}\n")
+        sys.exit(code)
 
 
 def _run() -> None:

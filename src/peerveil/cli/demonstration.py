@@ -69,7 +69,7 @@ def run(folder: Path, *, seed: int, epsilon: float, overwrite: bool) -> None:
         for part in shown:
             out.print(part)
         out.print(
-            f"Written to {folder}: reviews.csv, public.csv, and a release.json and release.csv for each quantity.",
+            f"Written to {folder}: reviews.csv, public.csv, and a release with its report.html for each quantity.",
             soft_wrap=True,
         )
         out.print(f"Try:  peerveil inspect {folder / 'reviews.csv'}", soft_wrap=True)

@@ -80,6 +80,9 @@ Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores b
 Cluster = Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Leave out report.html and its figures: write the data only.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
 ScoreScale = Annotated[
     str | None, typer.Option(help="Lowest and highest possible score, e.g. '1,10'; others are refused.")

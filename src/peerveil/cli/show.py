@@ -41,7 +41,7 @@ def telling_warnings() -> Iterator[None]:
         err.print(f"peerveil: warning: {spell(str(warning.message))}", soft_wrap=True)
 
 
-def report_release(made: Release, output: str, *, as_json: bool) -> None:
+def report_release(made: Release, output: str, *, as_json: bool, report: bool = True) -> None:
     """Say what was released and where it is."""
     with after_writing(output):
         if as_json:
@@ -58,7 +58,8 @@ def report_release(made: Release, output: str, *, as_json: bool) -> None:
             )
         else:
             out.print(release_panel(made))
-            out.print(f"Written: {Path(output) / 'release.json'}, {Path(output) / 'release.csv'}", soft_wrap=True)
+            written = ("release.json", "release.csv", *(("report.html",) if report else ()))
+            out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -41,6 +41,7 @@ def refine(
     loads: LoadsOptions,
     scores: PublicOptions,
     overwrite: opt.Overwrite = False,
+    no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Sharpen a noisy vector that someone published: never less accurate, and as private."""
@@ -67,8 +68,8 @@ def refine(
         weights = scores.weights(public, loads, quantity or "ratings")
         step("Bounding the truth from public data, estimating")
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
-        made.write_into(stage)
-    report_release(made, output, as_json=as_json)
+        made.write_into(stage, report=not no_report)
+    report_release(made, output, as_json=as_json, report=not no_report)
 
 
 def _same_quantity(release: Release, asked: str | None) -> str:

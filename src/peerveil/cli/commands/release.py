@@ -28,9 +28,10 @@ def release(
     loads: LoadsOptions,
     reading: ReadingOptions,
     overwrite: opt.Overwrite = False,
+    no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Make a private release from a file of reviews: release.json and release.csv in a folder.
+    """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
     With a file of public scores, say what is public about loads: --load, --loads, or --reviewers.
     """
@@ -49,9 +50,9 @@ def release(
             made = make(
                 reviews, public=visible, mechanism=mechanism, ledger=ledger, dataset=what.dataset, **what.chosen()
             )
-        made.write_into(stage)
+        made.write_into(stage, report=not no_report)
     _tell(reviews)
-    report_release(made, output, as_json=as_json)
+    report_release(made, output, as_json=as_json, report=not no_report)
 
 
 def _tell(reviews: Reviews) -> None:

@@ -1,0 +1,124 @@
+"""How long the page takes to answer while a release of 10,000 reviewers runs.
+
+    python benchmarks/bench_page.py [reviewers]
+
+Starts the page as users do, uploads a synthetic conference, releases it, and meanwhile asks for a page, a picture of
+progress and the ledger, one after the other, as fast as answers come. A reader should wait for a fifth of a second at
+most. The machine has to draw, compute and answer at once: run it on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import peerveil as pv
+from peerveil.simulate import synthetic_conference
+
+FIFTH = 0.2
+
+
+class Site:
+    """The page, asked as a browser asks it."""
+
+    def __init__(self, address: str) -> None:
+        split = urllib.parse.urlsplit(address)
+        self.host = split.netloc
+        cookie = self.ask("GET", f"/?{split.query}").getheader("set-cookie") or ""
+        self.cookie = cookie.split(";")[0]
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> http.client.HTTPResponse:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection(self.host, timeout=120)
+        headers = {"Origin": f"http://{self.host}", "Cookie": getattr(self, "cookie", "")}
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        self.text = answer.read().decode()
+        connection.close()
+        return answer
+
+    def follow(self, path: str) -> str:
+        """Where some work leads, once it is done."""
+        while path.startswith("/work/"):
+            answer = self.ask("GET", path)
+            if answer.status not in (200, 303):
+                raise SystemExit(re.sub(r"<[^>]+>", " ", self.text))
+            path = answer.getheader("location") or path
+            time.sleep(0.2)
+        return path
+
+    def say(self, path: str, **form: str) -> str:
+        """Fill in a form; returns where it leads."""
+        answer = self.ask("POST", path, urllib.parse.urlencode(form).encode())
+        return answer.getheader("location") or ""
+
+
+class Waits(NamedTuple):
+    """How long answers took."""
+
+    path: str
+    seconds: list[float]
+
+    def row(self) -> str:
+        """A row of the table."""
+        middle, most, worst = np.quantile(self.seconds, [0.5, 0.99, 1.0])
+        within = "yes" if worst <= FIFTH else "no"
+        return f"{self.path:24} {len(self.seconds):8} {middle:10.4f} {most:10.4f} {worst:10.4f}   {within}"
+
+
+def main(reviewers: int) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        synthetic_conference(reviewers=reviewers, rng=np.random.default_rng(1)).write_csv(folder / "reviews.csv")
+        ledger = str(folder / "budgets.db")
+        pv.Ledger.create(ledger).open("bench", epsilon=100)
+        command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0", "--ledger", ledger]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:  # noqa: S603 - our own
+            try:
+                assert page.stdout is not None
+                measure(Site(page.stdout.readline().split()[-1]), folder / "reviews.csv", reviewers)
+            finally:
+                page.terminate()
+
+
+def measure(site: Site, file: Path, reviewers: int) -> None:
+    site.ask("PUT", f"/chair?name={file.name}", file.read_bytes())
+    start = re.search(r"/work/\w+", site.text)
+    assert start, site.text
+    case = site.follow(start[0]).rsplit("/", 1)[0]
+    site.follow(site.say(f"{case}/file", lowest="1", highest="10"))
+    site.say(f"{case}/public", public="all")
+    choices = {"quantity": "ratings", "unit": "reviewer", "epsilon": "1", "mechanism": "laplace"}
+    site.follow(site.say(f"{case}/choices", **choices))
+    begun = time.perf_counter()
+    work = site.say(f"{case}/release", read="yes")
+    waits = [Waits(path, []) for path in ("/", f"{work}/state", "/ledger", f"{case}/choices", "/static/style.css")]
+    state = "running"
+    while state == "running":
+        for path, seconds in waits:
+            asked = time.perf_counter()
+            site.ask("GET", path)
+            seconds.append(time.perf_counter() - asked)
+            if path.endswith("/state"):
+                found = re.search(r'"state":"(\w+)"', site.text)
+                state = found[1] if found else "lost"
+    took = time.perf_counter() - begun
+    print(
+        f"A release of {reviewers} reviewers took {took:.1f} s ({state}). Seconds until an answer was there, meanwhile:"
+    )
+    print(f"{'address':24} {'asked':>8} {'median':>10} {'99 %':>10} {'longest':>10}   within {FIFTH} s")
+    for one in waits:
+        print(one._replace(path=re.sub(r"\w{16}", "…", one.path)).row())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

@@ -1,0 +1,118 @@
+"""What a chair or a researcher has said so far. It lives in memory and in the private folder, till the page ends."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from peerveil.errors import InputError
+
+#: What a form may say about reading a file, by the names of options.
+READING = (
+    *("format", "paper", "reviewer", "score", "criteria", "missing_criteria"),
+    *("symbols", "person", "ids", "review_name"),
+)
+LOADS = ("load", "loads", "reviewers")
+CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone")
+
+
+@dataclass(eq=False)
+class Case:
+    """One run through the page.
+
+    Attributes:
+        id: under which the page finds it.
+        folder: where its files are.
+        said: what was said, by the names of options.
+        files: the names of its files, by their roles.
+        demo: whether the conference is invented.
+        inspected: what is in the file.
+        promised: what a release would promise.
+        results: what was made, by the ids of the work.
+    """
+
+    id: str
+    folder: Path
+    said: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    demo: bool = False
+    inspected: dict[str, Any] = field(default_factory=dict)
+    promised: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def options(self) -> dict[str, Any]:
+        """Everything that was said, with the files, as work takes it."""
+        said = dict(self.said)
+        said |= {role: name for role, name in self.files.items() if role != "public_file"}
+        if said.get("public") == "file":
+            if "public_file" not in self.files:
+                raise InputError("choose the file of public scores, or say that all scores or none are public")
+            said["public"] = self.files["public_file"]
+        elif "public" in said:  # loads are stated for a file only
+            said = {name: value for name, value in said.items() if name not in LOADS}
+        return said
+
+
+class Cases:
+    """All of them."""
+
+    def __init__(self) -> None:
+        self._cases: dict[str, Case] = {}
+
+    def new(self, folder: Path) -> Case:
+        """A new one."""
+        case = Case(secrets.token_hex(8), folder)
+        self._cases[case.id] = case
+        return case
+
+    def __getitem__(self, name: str) -> Case:
+        return self._cases[name]
+
+
+def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """What a form says under these names; an empty answer is none."""
+    return {name: form[name].strip() for name in names if form.get(name, "").strip()}
+
+
+def number(form: Mapping[str, str], name: str, option: str) -> float | None:
+    """A number of a form.
+
+    >>> number({"epsilon": " 0.5 "}, "epsilon", "--epsilon")
+    0.5
+    """
+    text = form.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise InputError(f"{option} must be a number, got {text!r}")
+    return found
+
+
+def whole(form: Mapping[str, str], name: str, option: str) -> int | None:
+    """A whole number of a form.
+
+    >>> whole({"load": "4"}, "load", "--load")
+    4
+    """
+    found = number(form, name, option)
+    if found is not None and found != int(found):
+        raise InputError(f"{option} must be a whole number, got {form[name].strip()!r}")
+    return None if found is None else int(found)
+
+
+def said_of_loads(form: Mapping[str, str]) -> dict[str, Any]:
+    """What a form says about loads."""
+    said = {
+        "load": whole(form, "load", "--load"),
+        "reviewers": whole(form, "reviewers", "--reviewers"),
+        **texts(form, ("loads",)),
+    }
+    return {name: value for name, value in said.items() if value is not None}

@@ -1,0 +1,175 @@
+"""Addresses of a chair: from a file to a release, a step an address."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import JSONResponse, Response
+
+from peerveil.cli.telling import told
+from peerveil.errors import InputError
+from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts
+from peerveil.web.jobs import Job, State
+from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to
+from peerveil.web.spending import charges_since, ledger_view, releases_so_far
+from peerveil.web.work import Task
+
+router = APIRouter(prefix="/chair")
+
+
+def _case(page: Page, name: str) -> Case:
+    case: Case = found(page.chairs, name)
+    return case
+
+
+def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect", ahead: str = "file") -> Job:
+    def then(job: Job, state: State) -> None:
+        if state == "done":
+            case.inspected, case.promised = job.result["facts"], {}
+
+    folder = case.folder
+    task = Task(kind=kind, folder=str(folder), said=case.options(), output=str(folder / case.files["file"]))
+    here = f"/chair/{case.id}"
+    return page.jobs.start(task, title="Looking at the file", ahead=f"{here}/{ahead}", back=f"{here}/file", then=then)
+
+
+@router.get("")
+async def start() -> Response:
+    """The first step: a file."""
+    return show("chair_start.html")
+
+
+@router.put("")
+async def upload(page: Here, request: Request, name: str) -> Response:
+    """Take a file of reviews."""
+    case = page.chairs.new(page.workspace.new())
+    case.files["file"] = (await page.workspace.save(case.folder, name, request.stream())).name
+    return JSONResponse({"next": f"/work/{_inspect(page, case).id}"})
+
+
+@router.post("/demo")
+async def demo(page: Here) -> Response:
+    """Invent a conference."""
+    case = page.chairs.new(page.workspace.new())
+    case.demo, case.files["file"] = True, "reviews.csv"
+    case.said |= {"score_scale": "1,10", "criteria": "soundness,clarity,originality"}
+    return await go(_inspect(page, case, "demo"))
+
+
+@router.put("/{name}/files/{role}")
+async def another(page: Here, request: Request, name: str, role: str, file: str) -> Response:
+    """Take a file that goes with the reviews."""
+    if role not in ("public_file", "people", "mapping"):
+        raise HTTPException(404, "there is no such file")
+    return JSONResponse({"name": await keep_file(request, page, _case(page, name), role, file)})
+
+
+@router.get("/{name}/file")
+async def seen(page: Here, name: str) -> Response:
+    """What is in the file."""
+    return show("chair_file.html", case=_case(page, name), here="file")
+
+
+@router.post("/{name}/file")
+async def reading(page: Here, request: Request, name: str) -> Response:
+    """How to read the file; it is looked at again where that has changed."""
+    case, form = _case(page, name), await form_of(request)
+    ends = [form.get(end, "").strip() for end in ("lowest", "highest")]
+    stated = texts(form, READING) | ({"score_scale": ",".join(ends)} if any(ends) else {})
+    before = {key: value for key, value in case.said.items() if key in (*READING, "score_scale")}
+    again = form.get("again") == "yes"
+    if case.inspected and stated == before and not again:
+        return to(f"/chair/{name}/public")
+    case.said = {key: value for key, value in case.said.items() if key not in before} | stated
+    case.inspected = {}
+    return await go(_inspect(page, case, ahead="file" if again else "public"))
+
+
+@router.get("/{name}/public")
+async def what_is_public(page: Here, name: str) -> Response:
+    """What is public."""
+    return show("chair_public.html", case=_case(page, name), here="public")
+
+
+@router.post("/{name}/public")
+async def public(page: Here, request: Request, name: str) -> Response:
+    """Take what was stated to be public."""
+    case, form = _case(page, name), await form_of(request)
+    try:
+        kept = {key: value for key, value in case.said.items() if key not in (*LOADS, "public")}
+        case.said = kept | said_of_loads(form) | texts(form, ("public",))
+        need(case.said.get("public"), "say what is public; nothing is assumed")
+        case.options()
+    except InputError as error:
+        return show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
+    case.promised = {}
+    return to(f"/chair/{name}/choices")
+
+
+@router.get("/{name}/choices")
+async def choices(page: Here, name: str) -> Response:
+    """What to release."""
+    return show("chair_choices.html", case=_case(page, name), here="choices")
+
+
+@router.post("/{name}/choices")
+async def chosen(page: Here, request: Request, name: str) -> Response:
+    """Take what to release, and work out what it would promise."""
+    case, form = _case(page, name), await form_of(request)
+    try:
+        numbers = {key: number(form, key, f"--{key}") for key in ("epsilon", "delta")}
+        need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
+        case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers
+        if case.said["mechanism"] != "gaussian":
+            case.said["delta"] = None
+        need(case.said.get("public"), "say what is public; nothing is assumed")
+        options = case.options()
+    except InputError as error:
+        return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+
+    def then(job: Job, state: State) -> None:
+        if state == "done":
+            case.promised = job.result
+
+    task = Task(kind="promise", folder=str(case.folder), said=options)
+    ahead, back = f"/chair/{name}/promise", f"/chair/{name}/choices"
+    return await go(page.jobs.start(task, title="Working out the promise", ahead=ahead, back=back, then=then))
+
+
+@router.get("/{name}/promise")
+async def promise(page: Here, name: str) -> Response:
+    """What is promised; the last look before a release."""
+    case = _case(page, name)
+    if not case.promised:
+        return to(f"/chair/{name}/choices")
+    accounts: list[dict[str, Any]] | None = None
+    if page.ledger is not None:
+        accounts, _ = await asyncio.to_thread(ledger_view, page.ledger)
+    return show("chair_promise.html", case=case, here="promise", accounts=accounts)
+
+
+@router.post("/{name}/release")
+async def release(page: Here, request: Request, name: str) -> Response:
+    """Release."""
+    case, form = _case(page, name), await form_of(request)
+    need(case.promised and form.get("read") == "yes", "read the promise first, and say that you have")
+    said = case.options() | {"ledger": page.ledger} | texts(form, ("dataset",))
+    before = await asyncio.to_thread(releases_so_far, page.ledger)
+
+    def then(job: Job, state: State) -> None:
+        if state == "done":
+            case.results[job.id] = job.result
+        elif state == "cancelled":
+            job.words = charges_since(page.ledger, before, said)
+
+    task = Task(kind="release", folder=str(case.folder), said=said)
+    here = f"/chair/{name}"
+    return await go(page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then))
+
+
+@router.get("/{name}/result/{made}")
+async def result(page: Here, name: str, made: str) -> Response:
+    """What was released."""
+    return result_page(page, _case(page, name), made, study=False)

@@ -1,0 +1,134 @@
+"""What all addresses of the page share: what it holds, how it shows, how it waits for work."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+import jinja2
+from fastapi import Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from peerveil.charts.look import dark_css
+from peerveil.errors import InputError
+from peerveil.web.cases import Case, Cases
+from peerveil.web.jobs import Job, Jobs, State
+from peerveil.web.work import Task
+from peerveil.web.workspace import Workspace
+
+HERE = Path(__file__).parent
+
+#: Quick work is waited for so long, in seconds, before its progress is shown.
+_PATIENCE = 1.5
+
+#: The steps of a chair, by their addresses.
+STEPS = (("file", "The file"), ("public", "What is public"), ("choices", "What to release"), ("promise", "The promise"))
+
+GONE = "there is no such page; perhaps peerveil was started anew"
+
+
+@dataclass
+class Page:
+    """Everything that the page holds while it runs."""
+
+    ledger: str | None = None
+    workspace: Workspace = field(default_factory=Workspace)
+    jobs: Jobs = field(default_factory=Jobs)
+    chairs: Cases = field(default_factory=Cases)
+    studies: Cases = field(default_factory=Cases)
+
+    def made(self, name: str) -> Path:
+        """Where some work writes what it makes."""
+        return self.workspace.folder / f"made-{name}"
+
+    def make(self, task: Task, *, here: str, back: str, title: str, then: Callable[[Job, State], None]) -> Job:
+        """Start work that makes a bundle; its result is shown below an address."""
+        name = secrets.token_hex(8)
+        task = replace(task, output=str(self.made(name)))
+        return self.jobs.start(task, title=title, ahead=f"{here}/result/{name}", back=back, name=name, then=then)
+
+    def close(self) -> None:
+        """End all work and remove the private folder."""
+        self.jobs.close()
+        self.workspace.remove()
+
+
+def _page_of(request: Request) -> Page:
+    page: Page = request.app.state.page
+    return page
+
+
+#: How a function behind an address gets at the page.
+Here = Annotated[Page, Depends(_page_of)]
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    """The page's templates; whatever they are given is text, never markup."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
+    environment.globals["steps"] = STEPS
+    return environment
+
+
+def show(template: str, status: int = 200, **given: Any) -> HTMLResponse:
+    """A page."""
+    text = _templates().get_template(template).render(**({"problem": ""} | given))
+    return HTMLResponse(text, status_code=status)
+
+
+def to(address: str) -> Response:
+    """On to another page."""
+    return RedirectResponse(address, status_code=303)
+
+
+async def go(job: Job) -> Response:
+    """On to what some work gave, if it is quick; else to its progress."""
+    await asyncio.to_thread(job.finished.wait, _PATIENCE)
+    return to(job.ahead if job.state == "done" else f"/work/{job.id}")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """What a form says."""
+    body = (await request.body()).decode("utf-8", errors="replace")
+    return dict(parse_qsl(body, keep_blank_values=True))
+
+
+def found(things: Any, name: str) -> Any:
+    """A thing by its name, if it is there."""
+    try:
+        return things[name]
+    except KeyError:
+        raise HTTPException(404, GONE) from None
+
+
+async def keep_file(request: Request, page: Page, case: Case, role: str, name: str) -> str:
+    """Save what is sent as a file of a case; returns its name."""
+    held = case.folder / role
+    held.mkdir(exist_ok=True)
+    saved = await page.workspace.save(held, name, request.stream())
+    case.files[role] = f"{role}/{saved.name}"
+    return saved.name
+
+
+def need(value: object, words: str) -> None:
+    """Refuse an answer that is missing."""
+    if not value:
+        raise InputError(words)
+
+
+def result_page(page: Page, case: Case, made: str, *, study: bool) -> Response:
+    """What was made: pictures, facts, and where to get it."""
+    result: Mapping[str, Any] = found(case.results, made)
+    style = f"<style>{dark_css()}</style>"
+    folder = page.made(made)
+    files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
+    if (folder / "comparison.svg").is_file():
+        files["comparison"] = folder / "comparison.svg"
+    pictures = {name: path.read_text(encoding="utf-8").replace(style, "", 1) for name, path in files.items()}
+    return show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)

@@ -1,0 +1,75 @@
+"""Start the page, and end it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+
+import uvicorn
+
+from peerveil.errors import OutputError
+from peerveil.web.app import create_app
+from peerveil.web.guard import Guard, Secrets
+from peerveil.web.page import Page
+
+#: Taken where it is free, so that the address looks familiar.
+PORT = 8737
+
+
+def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
+    """Serve the page on this machine until somebody ends it."""
+    if ledger is not None:
+        from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where there is a ledger
+
+        Ledger(ledger)  # refuses one that cannot be used before anything else happens
+    with listening(port) as door:
+        page = Page(ledger=ledger)
+        try:
+            _serve(page, door, browser=browser)
+        finally:
+            page.close()
+
+
+def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
+    number = door.getsockname()[1]
+    keys = Secrets()
+    guarded = Guard(create_app(page), port=number, keys=keys)
+    config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="on")
+    address = f"http://127.0.0.1:{number}/?token={keys.token}"
+    sys.stdout.write(f"The page is at {address}\n")
+    sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
+    sys.stdout.flush()
+    if browser:
+        _open(address, page.workspace.folder)
+    uvicorn.Server(config).run(sockets=[door])
+
+
+def listening(port: int | None) -> socket.socket:
+    """A socket of this machine only: at the port, or at a usual or any free one."""
+    problem = ""
+    for wanted in (PORT, 0) if port is None else (port,):
+        door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            door.bind(("127.0.0.1", wanted))
+        except OSError as error:
+            door.close()
+            problem = error.strerror or type(error).__name__
+            continue
+        door.listen(128)
+        return door
+    raise OutputError(f"port {port} of 127.0.0.1 cannot be used ({problem}); choose another with --port")
+
+
+def _open(address: str, folder: Path) -> None:
+    """Open the browser by way of a private file: other users could see an address in its command line."""
+    file = folder / "open.html"
+    file.write_text(
+        '<!doctype html><meta charset="utf-8"><title>Peerveil</title>'
+        f'<meta http-equiv="refresh" content="0; url={address}"><p><a href="{address}">Open Peerveil</a></p>',
+        encoding="utf-8",
+    )
+    file.chmod(0o600)
+    webbrowser.open(file.as_uri())

@@ -1,0 +1,277 @@
+"""What a process of the page does: one task, as the command line would do it, in the folder of the files it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import warnings
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
+from peerveil.cli.telling import told
+from peerveil.errors import InputError
+
+if TYPE_CHECKING:
+    from peerveil.bundle import Release
+
+# ruff: noqa: PLC0415 - a process imports what its task needs
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What to do.
+
+    Attributes:
+        kind: which of the functions below.
+        folder: where the files are; their names are relative to it, as a user's are on the command line.
+        said: what the user said, by the names of options.
+        output: the folder to write to.
+        others: folders of releases to compare with, by their names.
+    """
+
+    kind: Literal["warm", "demo", "inspect", "promise", "release", "refine"]
+    folder: str
+    said: dict[str, Any] = field(default_factory=dict)
+    output: str = ""
+    others: dict[str, str] = field(default_factory=dict)
+
+
+def main(pipe: Connection) -> None:
+    """Wait for a task, do it, and tell what came of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever ends the page ends this, too
+    with suppress(EOFError, OSError):
+        _load()
+        task: Task = pipe.recv()
+        pipe.send(_outcome(task, lambda words: pipe.send(("step", words))))
+
+
+def _load() -> None:
+    """Load what most tasks need, while there is nothing to do yet."""
+    import peerveil.charts
+    import peerveil.private.inspection
+    import peerveil.private.release  # noqa: F401
+
+
+def _outcome(task: Task, step: Step) -> tuple[str, Any]:
+    try:
+        os.chdir(task.folder)
+        return "done", _KINDS[task.kind](task, step)
+    except Exception as error:  # noqa: BLE001 - its text may hold private values: it is told, not shown
+        return "failed", told(error)[0]
+
+
+def group(kind: type, said: dict[str, Any]) -> Any:
+    """A group of options from what was said; what was left empty is left out."""
+    known = {one.name for one in fields(kind)}
+    return kind(**{name: value for name, value in said.items() if name in known and value not in (None, "")})
+
+
+def _warm(task: Task, step: Step) -> dict[str, Any]:
+    """Make the program that draws pictures which answer to the mouse, from what is installed."""
+    import vl_convert
+
+    step("Preparing pictures")
+    make: Any = vl_convert.javascript_bundle
+    part = Path(f"{task.output}.part")
+    part.write_text(make(), encoding="utf-8")
+    part.replace(task.output)
+    return {}
+
+
+def _demo(task: Task, step: Step) -> dict[str, Any]:
+    """Write a synthetic conference."""
+    import numpy as np
+
+    from peerveil.cli.demonstration import CRITERIA
+    from peerveil.simulate import synthetic_conference
+
+    step("Inventing a conference")
+    conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(1))
+    conference.write_csv(Path(task.output))
+    return _inspect(task, step)
+
+
+def _inspect(task: Task, step: Step) -> dict[str, Any]:
+    """What is in a file."""
+    from peerveil.private.inspection import inspect
+
+    step("Reading the file")
+    reading: ReadingOptions = group(ReadingOptions, task.said)
+    with opt.spelling(ratings="--score"):
+        facts = inspect(task.said["file"], mapping=reading.mapping, **reading.said())
+    return {"facts": facts}
+
+
+def _promise(task: Task, step: Step) -> dict[str, Any]:
+    """What a release would promise, and with which noise: everything is checked, nothing is drawn or spent."""
+    from peerveil.estimation import check_estimator
+    from peerveil.guarantee import NOT_PROTECTED, check_unit
+    from peerveil.regions import check_region
+    from peerveil.sensitivity import sensitivity
+    from peerveil.weights import weigh
+
+    said = task.said
+    noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
+    mechanism = noise.chosen()
+    unit = check_unit(said["unit"])
+    check_region(said.get("region") or "tight")
+    check_estimator(said.get("estimator") or "safe")
+    step("Reading the reviews")
+    reviews = reading.reviews(said["file"])
+    if reviews.reviewers < 2:
+        raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
+    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
+    step("Computing how much noise is needed")
+    record = reviews.public(visible)
+    weights = weigh(record, said["quantity"], lone=opt.parse_lone(said.get("lone") or "refuse"))
+    bound = sensitivity(weights, unit)
+    claim = mechanism.guarantee(bound, unit)
+    law = mechanism.settle(bound).noise_law() if bound else None
+    return {
+        "summary": claim.summary,
+        "promise": claim.promise,
+        "not_protected": NOT_PROTECTED,
+        "reviewers": weights.reviewers,
+        "noise": None if law is None else f"{law.deviation:.3g}",
+        "plan": plan_rows(weights, unit),
+    }
+
+
+def plan_rows(weights: object, unit: str) -> list[tuple[str, str, float, float, float]] | None:
+    """What each choice is expected to cost, for the picture beside the budget; none where nothing plans yet.
+
+    The one place to put a plan in: rows of mechanism, estimator, epsilon, expected error and its standard error.
+    """
+    del weights, unit
+    return None
+
+
+def _release(task: Task, step: Step) -> dict[str, Any]:
+    """Make a release, as `peerveil release` does."""
+    from peerveil.private.release import release
+
+    said = task.said
+    noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
+    mechanism = noise.chosen_or_auto()
+    step("Reading the reviews")
+    reviews = reading.reviews(said["file"])
+    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
+    step("Drawing noise, bounding the truth from public data, estimating")
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        made = release(
+            reviews,
+            public=visible,
+            quantity=said["quantity"],
+            mechanism=mechanism,
+            unit=said["unit"],
+            region=said.get("region") or "tight",
+            estimator=said.get("estimator") or None,
+            lone=opt.parse_lone(said.get("lone") or "refuse"),
+            ledger=said.get("ledger") or None,
+            dataset=said.get("dataset") or None,
+        )
+    told_now = [opt.spell(str(remark.message)) for remark in remarks]
+    left_out = [f"left out: {what}" for what in reviews.report.left_out]
+    return _written(made, task, step, remarks=[*told_now, *left_out, *reviews.report.problems])
+
+
+def _refine(task: Task, step: Step) -> dict[str, Any]:
+    """Sharpen a noisy vector, as `peerveil refine` does."""
+    from peerveil.bundle import Release
+    from peerveil.mechanisms import External, Mechanism
+    from peerveil.noisy_files import read_noisy
+    from peerveil.refinement import refine
+
+    said = task.said
+    noise: Mechanism | None = None
+    if said.get("noise_scale"):
+        noise = opt.parse_mechanism(said.get("mechanism") or "laplace", scale=said["noise_scale"])
+    elif said.get("words"):
+        noise = External(words=said["words"])
+    step("Reading")
+    source = read_noisy(said["noisy"])
+    quantity = said.get("quantity") or "ratings"
+    if isinstance(source, Release):
+        quantity, noise = source.quantity, None  # it says both itself
+    scores, loads = group(PublicOptions, said), group(LoadsOptions, said)
+    weights = scores.weights(said["public"], loads, quantity)
+    step("Bounding the truth from public data, estimating")
+    made = refine(
+        source,
+        weights,
+        mechanism=noise,
+        region=said.get("region") or "tight",
+        estimator=said.get("estimator") or None,
+    )
+    return _written(made, task, step, remarks=[])
+
+
+def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> dict[str, Any]:
+    """Write the bundle, as files and packed, and what the page shows of it."""
+    from peerveil import charts
+    from peerveil.bundle import Release
+    from peerveil.charts.wording import DIFFERENCES
+
+    step("Drawing pictures and writing files")
+    output = Path(task.output)
+    bundle = output / "bundle"
+    bundle.mkdir(parents=True)
+    made.write_into(bundle)
+    pack(bundle, output / "bundle.zip")
+    first = charts.miscalibration if made.quantity in DIFFERENCES else charts.histogram
+    pictures = {
+        "means": first(made),
+        "shares": charts.cumulative(made),
+        "refinement": charts.refinement(made),
+        "bounds": charts.proven(made),
+    }
+    if task.others:
+        releases = {name: Release.load(folder) for name, folder in task.others.items()}
+        pictures["comparison"] = charts.comparison({**releases, task.said["called"]: made})
+        (output / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
+    specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
+    (output / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
+    loads = made.loads
+    return {
+        "quantity": made.quantity,
+        "summary": made.guarantee.summary,
+        "promise": made.guarantee.promise,
+        "estimator": made.estimator,
+        "region": made.region,
+        "record": f"{made.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
+        "error": made.outlook.summary if made.outlook else None,
+        "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
+        "notes": list(made.notes),
+        "remarks": remarks,
+    }
+
+
+def pack(folder: Path, file: Path) -> None:
+    """All files of a folder in a zip; the same files give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"release/{path.relative_to(folder).as_posix()}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            packed.writestr(entry, path.read_bytes())
+
+
+_KINDS: dict[str, Callable[[Task, Step], dict[str, Any]]] = {
+    "warm": _warm,
+    "demo": _demo,
+    "inspect": _inspect,
+    "promise": _promise,
+    "release": _release,
+    "refine": _refine,
+}

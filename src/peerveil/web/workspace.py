@@ -1,0 +1,97 @@
+"""The private folder: what is uploaded lies there, and nowhere else, until the page ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+from peerveil.errors import InputError
+
+_PREFIX = "peerveil-page-"
+
+#: How much may lie there in all.
+TOTAL_LIMIT = 2 * 2**30
+
+
+class Workspace:
+    """A folder that only its owner can read, removed at the end.
+
+    >>> space = Workspace()
+    >>> oct(space.folder.stat().st_mode & 0o777)
+    '0o700'
+    >>> space.remove()
+    >>> space.folder.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        remove_left_over()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+
+    def new(self) -> Path:
+        """A new folder in it."""
+        made = self.folder / secrets.token_hex(8)
+        made.mkdir(mode=0o700)
+        return made
+
+    async def save(self, folder: Path, name: str, parts: AsyncIterator[bytes]) -> Path:
+        """Write an uploaded file as it comes; returns it."""
+        used = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
+        file = folder / safe_name(name)
+        try:
+            with file.open("wb") as handle:
+                async for part in parts:
+                    used += len(part)
+                    _check_room(used)
+                    handle.write(part)
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
+        return file
+
+    def remove(self) -> None:
+        """Remove it with everything in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _check_room(used: int) -> None:
+    if used > TOTAL_LIMIT:
+        raise InputError("the files of this page take too much room; end peerveil and start it anew")
+
+
+def safe_name(name: str) -> str:
+    """A file's name as its owner knows it, if it can be one here; errors then name the file as the owner does.
+
+    >>> [safe_name(name) for name in ("reviews 2026.csv", "../../etc/passwd", "..", "a:b", "")]
+    ['reviews 2026.csv', 'passwd', 'file', 'a_b', 'file']
+    """
+    last = re.split(r"[/\\]", name)[-1].strip()
+    kept = "".join(letter if letter.isprintable() and letter not in ':*?"<>|' else "_" for letter in last)
+    kept = kept.lstrip(".")[-100:]
+    return kept if kept.strip("_. ") else "file"
+
+
+def remove_left_over() -> None:
+    """Remove folders of pages that were ended by force: theirs is a process that is no more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        process = folder.name.removeprefix(_PREFIX).split("-")[0]
+        with suppress(OSError, ValueError):
+            mine = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+            if mine and not _lives(int(process)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,131 @@
+"""A real browser and a real page for the tests, where Chromium is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect, sync_playwright
+
+#: Without these, Chromium asks its maker for things at every start.
+QUIET = [
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
+    *("--no-first-run", "--disable-default-apps", "--disable-gpu"),
+]
+
+
+def program() -> str | None:
+    """Chromium, from the path or from a variable."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = [os.environ.get("PEERVEIL_CHROMIUM"), *map(shutil.which, names)]
+    return next((name for name in found if name), None)
+
+
+expect.set_options(timeout=60_000)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
+    sandbox = [] if os.getuid() else ["--no-sandbox"]  # which root cannot have
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program(), args=[*QUIET, *sandbox])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Visitor:
+    """Somebody at the page; what the browser asks for and complains of is kept."""
+
+    context: BrowserContext
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+
+    def complain(self, message: ConsoleMessage) -> None:
+        """Keep what the browser finds wrong; refused requests are kept with their addresses instead."""
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.complaints.append(message.text)
+
+    def answered(self, response: Response) -> None:
+        """Keep answers that tell of a fault; that something was refused is what some tests are about."""
+        if response.status == 404 or response.status >= 500:
+            self.complaints.append(f"{response.status} {response.url}")
+
+    def look(self) -> str:
+        """Everything that the page now holds, shown or not."""
+        text = self.page.content()
+        self.seen.append(text)
+        return text
+
+
+@contextmanager
+def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
+    """A visitor with a browser of their own."""
+    context = browser.new_context(accept_downloads=True, **options)
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    made = Visitor(context, page)
+    context.on("request", lambda request: made.asked.append(request.url))
+    context.on("console", made.complain)
+    context.on("response", made.answered)
+    context.on("weberror", lambda error: made.complaints.append(str(error.error)))
+    try:
+        yield made
+    finally:
+        context.close()
+
+
+@dataclass
+class Served:
+    """A running page."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    @property
+    def origin(self) -> str:
+        """Without its secret."""
+        return self.address.split("/?")[0]
+
+
+@contextmanager
+def served(*options: str, folder: Path) -> Iterator[Served]:
+    """The page as users start it, with files in a temporary folder of its own."""
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0", *options]
+    environment = os.environ | {"TMPDIR": str(folder)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 60)
+        line = process.stdout.readline() if ready else ""
+        address = re.search(r"http://\S+", line)
+        assert address, f"no address in {line!r}"
+        yield Served(address[0], process)
+    finally:
+        process.terminate()
+        process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def wait_until(happened: Any, seconds: float = 60) -> None:
+    """Wait for something that has no better sign."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
