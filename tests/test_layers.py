@@ -37,9 +37,9 @@ LAYERS = [
     ["sensitivity", "budget", "estimation"],
     ["mechanisms"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "experiments", "exports.style"],
+    ["refinement", "noisy_files", "experiments", "exports.style", "comparison"],
     ["charts", "exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
-    ["sweep_files", "exports"],
+    ["sweep_files", "exports", "verification"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release as Release
+    from peerveil.comparison import Comparison as Comparison
+    from peerveil.comparison import compare as compare
     from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
     from peerveil.errors import InputError as InputError
@@ -34,12 +36,15 @@ if TYPE_CHECKING:
     from peerveil.refinement import refine as refine
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
+    from peerveil.verification import Verification as Verification
+    from peerveil.verification import verify as verify
     from peerveil.weights import PublicWeights as PublicWeights
     from peerveil.weights import weigh as weigh
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
     "BudgetError": "errors",
+    "Comparison": "comparison",
     "External": "mechanisms",
     "FileError": "errors",
     "Gaussian": "mechanisms",
@@ -61,6 +66,8 @@ _HOME = {
     "Release": "bundle",
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
+    "Verification": "verification",
+    "compare": "comparison",
     "compose": "guarantee",
     "project": "projection",
     "read": "private.readers",
@@ -68,6 +75,7 @@ _HOME = {
     "refine": "refinement",
     "region": "regions",
     "release": "private.release",
+    "verify": "verification",
     "weigh": "weights",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import os
@@ -66,6 +67,7 @@ class Release:
         notes: caveats.
         created: when, in UTC.
         software: what made it.
+        intact: whether the file it was read from has the digest of its contents.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
@@ -94,6 +96,7 @@ class Release:
     notes: tuple[str, ...]
     created: datetime
     software: str
+    intact: bool = True
 
     def __post_init__(self) -> None:
         for vector in (self.values, self.noisy, self.lower, self.upper):
@@ -106,7 +109,9 @@ class Release:
 
     def to_json(self) -> str:
         """The text of release.json."""
-        return json.dumps(self._document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        document = self._document()
+        document["digest"] = document_digest(document)
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
         loads = self.loads
@@ -225,7 +230,19 @@ class Release:
             notes=tuple(document["notes"]),
             created=_time(document["created"]),
             software=document["software"],
+            intact=document["digest"] == document_digest(document),
         )
+
+
+def document_digest(document: dict[str, Any]) -> str:
+    """The fingerprint of a release.json: of everything in it but the digest itself.
+
+    >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
+    'sha256:5acf2362'
+    """
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def parse_json(text: str) -> Any:

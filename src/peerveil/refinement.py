@@ -60,7 +60,7 @@ def refine(
         noisy,
         weights,
         mechanism=source,
-        guarantee=Guarantee(kind="stated", statement=_stated(source)),
+        guarantee=Guarantee(kind="stated", statement=stated_words(source)),
         public="as declared by whoever refined the vector",
         bounds=make_region(weights, region),
         estimator=estimator,
@@ -79,6 +79,11 @@ def _refine_again(
         raise InputError(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
+    return reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
+
+
+def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:
+    """A release's noisy vector refined anew, with public weights that are known to be its own and their region."""
     _check_law(estimator, release.mechanism)
     return assemble(
         release.noisy,
@@ -86,7 +91,7 @@ def _refine_again(
         mechanism=release.mechanism,
         guarantee=release.guarantee,
         public=release.public,
-        bounds=make_region(weights, region),
+        bounds=bounds,
         estimator=estimator,
         notes=release.notes,
     )
@@ -234,7 +239,13 @@ def _check_law(estimator: str | None, mechanism: dict[str, Any]) -> None:
     check_estimator(estimator or "projection", law_known=law_of(mechanism) is not None)
 
 
-def _stated(mechanism: Mechanism) -> str:
+def stated_words(mechanism: Mechanism) -> str:
+    """What a release says that the source of a noisy vector states.
+
+    >>> from peerveil.mechanisms import Laplace
+    >>> stated_words(Laplace(scale=1.0))
+    'laplace noise (scale 1).'
+    """
     if isinstance(mechanism, External):
         return mechanism.words
     parameters = ", ".join(f"{k} {v:g}" for k, v in mechanism.describe().items() if isinstance(v, float | int))
