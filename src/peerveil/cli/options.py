@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from peerveil.criteria import MissingCriteria as MissingChoice
 from peerveil.errors import InputError
-from peerveil.loads import LoadsStatement
-from peerveil.quantities import Lone as LoneChoice
 
 if TYPE_CHECKING:
+    from peerveil.criteria import MissingCriteria as MissingChoice
+    from peerveil.loads import LoadsStatement
     from peerveil.mechanisms import Gaussian, Laplace, SinhNormal
+    from peerveil.quantities import Lone as LoneChoice
     from peerveil.weights import PublicWeights
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
@@ -283,6 +283,8 @@ def simulated_scale(weights: PublicWeights, unit: str, *, epsilon: float | None,
 
 def parse_lone(text: str) -> LoneChoice:
     """What to do with a paper's only review."""
+    from peerveil.quantities import Lone as LoneChoice  # noqa: PLC0415
+
     for known in get_args(LoneChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
@@ -303,6 +305,8 @@ def parse_criteria(text: str | None) -> list[str]:
 
 def parse_missing(text: str) -> MissingChoice:
     """What to do where a criterion is missing."""
+    from peerveil.criteria import MissingCriteria as MissingChoice  # noqa: PLC0415
+
     for known in get_args(MissingChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
