@@ -685,3 +685,12 @@ def test_compare(run: Run) -> None:
     assert refused.code == 2
     assert "only releases of one quantity" in refused.err
     assert run("compare", "one", "nowhere").code == 2
+
+
+def test_licence_and_citation(run: Run) -> None:
+    assert run(*RELEASE, "--licence", "CC-BY-4.0", "--citation", "The chairs of Conf, 2026").code == 0
+    terms = pv.Release.load("out").terms
+    assert (terms.licence, terms.citation) == ("CC-BY-4.0", "The chairs of Conf, 2026")
+    refused = run(*changed("-o", "no"), "--licence", " ")
+    assert refused.code == 2
+    assert "licence must be" in refused.err

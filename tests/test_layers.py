@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version"],
-    ["loads", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["loads", "terms", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],

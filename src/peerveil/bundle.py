@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -24,6 +24,7 @@ from peerveil.loads import Loads
 from peerveil.outlook import Outlook
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
+from peerveil.terms import Terms
 
 SCHEMA_VERSION = 1
 
@@ -67,6 +68,7 @@ class Release:
         notes: caveats.
         created: when, in UTC.
         software: what made it.
+        terms: under which licence it is published, and how to cite it.
         intact: whether the file it was read from has the digest of its contents.
 
     >>> import peerveil as pv
@@ -96,6 +98,7 @@ class Release:
     notes: tuple[str, ...]
     created: datetime
     software: str
+    terms: Terms = field(default=Terms())
     intact: bool = True
 
     def __post_init__(self) -> None:
@@ -119,6 +122,8 @@ class Release:
             "schema_version": SCHEMA_VERSION,
             "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "software": self.software,
+            "licence": self.terms.licence,
+            "citation": self.terms.cited(self.software),
             "quantity": self.quantity,
             "record": {
                 "papers": self.papers,
@@ -230,6 +235,7 @@ class Release:
             notes=tuple(document["notes"]),
             created=_time(document["created"]),
             software=document["software"],
+            terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == document_digest(document),
         )
 

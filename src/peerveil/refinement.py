@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from peerveil.projection import check_vector
 from peerveil.record import Floats
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
+from peerveil.terms import Terms
 from peerveil.version import software
 from peerveil.weights import PublicWeights
 
@@ -85,7 +86,7 @@ def _refine_again(
 def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:
     """A release's noisy vector refined anew, with public weights that are known to be its own and their region."""
     _check_law(estimator, release.mechanism)
-    return assemble(
+    made = assemble(
         release.noisy,
         weights,
         mechanism=release.mechanism,
@@ -95,6 +96,7 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
         estimator=estimator,
         notes=release.notes,
     )
+    return replace(made, terms=release.terms)
 
 
 def assemble(
@@ -207,18 +209,21 @@ class Unfinished:
         perturbed: the noisy vector with its claim.
         region: the region to bound the truth with.
         estimator: how to refine.
+        terms: on which terms it is published.
     """
 
     name: str
     perturbed: Perturbed
     region: str
     estimator: str | None
+    terms: Terms = field(default=Terms())
 
 
 def finish(work: Unfinished, _: object) -> Release | str:
     """A task of the engine: the release, or why it failed."""
     try:
-        return work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
+        made = work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
+        return replace(made, terms=work.terms)
     except PeerveilError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - one release that fails must not end the others

@@ -206,6 +206,8 @@ class ReleaseOptions(OptionGroup):
     ] = False
     public_paper: opt.PublicPaperColumn = None
     public_ratings: opt.PublicRatingsColumn = None
+    licence: opt.Licence = None
+    citation: opt.Citation = None
 
     def check(self) -> None:
         """Refuse to go on until it is said what is public."""
@@ -223,6 +225,8 @@ class ReleaseOptions(OptionGroup):
             "estimator": self.estimator or "safe",
             "lone": opt.parse_lone(self.lone),
             "accept_float_noise": self.accept_float_noise,
+            "licence": self.licence,
+            "citation": self.citation,
         }
 
     def visible(self, reviews: Reviews, loads: LoadsOptions, reading: ReadingOptions) -> str | PublicRecord:

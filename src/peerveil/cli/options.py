@@ -63,6 +63,11 @@ NoiseScale = Annotated[
 NoiseBound = Annotated[
     float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
 ]
+Licence = Annotated[
+    str | None,
+    typer.Option(help="Under which licence it is published, e.g. CC-BY-4.0; none is stated by default."),
+]
+Citation = Annotated[str | None, typer.Option(help="How to cite it, where the usual words do not fit.")]
 LedgerPlace = Annotated[
     str | None,
     typer.Option("--ledger", help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
