@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench figures format clean
+.PHONY: help demo test check bench figures release format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,11 @@ bench: $(STAMP) ## the tables of speed and accuracy
 
 figures: $(STAMP) ## draw the pictures of the documents anew
 	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
+
+release: $(STAMP) ## build the wheel and the source archive into dist, and check both; nothing is uploaded
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	PEERVEIL_DIST=dist $(BIN)/python -m pytest -q tests/test_package.py
 
 format: $(STAMP) ## put the code in its usual shape
 	$(BIN)/ruff format .

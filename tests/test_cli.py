@@ -623,3 +623,74 @@ def test_inspect_says_what_it_found_and_why(run: Run, tmp_path: Path) -> None:
     assert "--ids people" in refused.err
     assert "AbCd" not in refused.err
     assert run("inspect", "anon.csv", "--ids", "people").code == 0
+
+
+def test_verify_accepts_and_refuses(run: Run, tmp_path: Path) -> None:
+    assert run(*RELEASE).code == 0
+    checked = run("verify", "out", "--public", "public.csv")
+    assert checked.code == 0, checked.err
+    assert "Verified." in checked.out
+    assert run("verify", "out/release.json", "--public", "public.csv", "--load", "2").code == 0
+    said = json.loads(run("verify", "out", "--public", "public.csv", "--json").out)
+    assert said["verified"] is True
+    assert {check["result"] for check in said["checks"]} == {"holds"}
+    (tmp_path / "other.csv").write_text(PUBLIC.replace("8;6", "8;7"))
+    refused = run("verify", "out", "--public", "other.csv")
+    assert refused.code == 1
+    assert "Refused: record." in refused.out
+    place = tmp_path / "out" / "release.json"
+    place.write_text(place.read_text().replace('"schema_version": 1', '"schema_version": 7'))
+    refused = run("verify", "out", "--public", "public.csv", "--json")
+    assert refused.code == 1
+    assert json.loads(refused.out)["checks"][0]["result"] == "fails"
+    place.write_text("[")
+    assert run("verify", "out", "--public", "public.csv").code == 2
+    assert run("verify", "nowhere", "--public", "public.csv").code == 2
+
+
+def test_verify_of_hidden_scores_and_of_a_users_own_quantity(run: Run, tmp_path: Path) -> None:
+    hidden = [*changed("--public", "none"), "--score-scale", "1,10", "--quantity", "miscalibration"]
+    assert run(*hidden).code == 0
+    (tmp_path / "hidden.csv").write_text("paper,ratings\np,?;?\nq,?;?\nr,?;?\n")
+    assert run("verify", "out", "--public", "hidden.csv", "--score-scale", "1,10").code == 0
+    assert run("verify", "out", "--public", "hidden.csv", "--score-scale", "1,9").code == 1
+    weights = pv.weigh(pv.read_public("public.csv", load=2), lambda record: record.score**2, name="squares")
+    pv.refine([1.0, 2.0, 3.0], weights).save("own")
+    refused = run("verify", "own", "--public", "public.csv")
+    assert refused.code == 2
+    assert "check it in Python" in refused.err
+
+
+def test_refine_reads_everything_from_a_release(run: Run, tmp_path: Path) -> None:
+    options = ["--public", "public.csv", "--loads", "1-3", "--reviewers", "3", "--quantity", "miscalibration"]
+    assert run("release", "reviews.csv", *options, "--epsilon", "1", "--mechanism", "laplace", "-o", "out").code == 0
+    again = run("refine", "out/release.json", "--public", "public.csv", "--region", "baseline", "-o", "again")
+    assert again.code == 0, again.err
+    first, second = pv.Release.load("out"), pv.Release.load("again")
+    assert (first.guarantee, first.mechanism, first.loads) == (second.guarantee, second.mechanism, second.loads)
+    assert second.region == "baseline"
+    assert run("verify", "again", "--public", "public.csv").code == 0
+
+
+def test_compare(run: Run) -> None:
+    for folder in ("one", "two"):
+        assert run(*changed("-o", folder)).code == 0
+    shown = run("compare", "one", "two/release.json")
+    assert shown.code == 0, shown.err
+    assert "3 reviewers in the first release" in shown.out
+    assert "the same public record" in shown.out
+    assert json.loads(run("compare", "one", "two", "--json").out)["level"] == pytest.approx(0.8)
+    assert run(*changed("-o", "other"), "--quantity", "miscalibration").code == 0
+    refused = run("compare", "one", "other")
+    assert refused.code == 2
+    assert "only releases of one quantity" in refused.err
+    assert run("compare", "one", "nowhere").code == 2
+
+
+def test_licence_and_citation(run: Run) -> None:
+    assert run(*RELEASE, "--licence", "CC-BY-4.0", "--citation", "The chairs of Conf, 2026").code == 0
+    terms = pv.Release.load("out").terms
+    assert (terms.licence, terms.citation) == ("CC-BY-4.0", "The chairs of Conf, 2026")
+    refused = run(*changed("-o", "no"), "--licence", " ")
+    assert refused.code == 2
+    assert "licence must be" in refused.err

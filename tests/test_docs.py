@@ -18,7 +18,10 @@ from peerveil.private.readers.mapping import KEYS
 from peerveil.public_forms import PUBLIC_FORMATS
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
@@ -79,7 +82,8 @@ def test_the_promise_is_worded_the_same_everywhere() -> None:
         assert f"{start}e^epsilon.{end}" in words, name
 
 
-def test_commands_named_in_the_readme_exist() -> None:
+def test_commands_of_make_that_are_named_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"^make (\w+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE)

@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version", "columns"],
-    ["loads", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["loads", "terms", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],
@@ -45,9 +45,9 @@ LAYERS = [
     ["charts"],
     ["report"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "exports.style"],
+    ["refinement", "noisy_files", "exports.style", "comparison"],
     ["exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
-    ["sweep_files", "plan_files", "exports"],
+    ["sweep_files", "plan_files", "exports", "verification"],
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
 FRONT = ("cli", "web", "__main__")

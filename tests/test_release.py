@@ -14,6 +14,7 @@ import peerveil as pv
 from peerveil.bundle import COLUMNS, release_schema
 from peerveil.private.noise import Prepared
 from peerveil.record import Floats
+from peerveil.terms import METHOD
 from reference.theta import assignments
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants
 
@@ -298,6 +299,8 @@ class TestFiles:
             ({"values": [1, "2"]}, "values/1 is not as the schema"),
             ({"values": [1]}, "must have 2 entries"),
             ({"more": 1}, "is not as the schema"),
+            ({"licence": ""}, "release.json: licence must be"),
+            ({"citation": None}, "citation is not as the schema"),
             ({"values": [2, 1]}, "release.json: values must ascend"),
             ({"noisy": [1, 10**400]}, "release.json: noisy holds a number that is too large"),
             ({"noisy": [1, float("nan")]}, "release.json: is not JSON"),
@@ -357,3 +360,26 @@ class TestFiles:
         for place, message in (("file", "is a file"), ("file/below", "cannot be written")):
             with pytest.raises(pv.OutputError, match=message):
                 made.save(tmp_path / place)
+
+
+class TestTerms:
+    def test_licence_and_citation_are_the_chairs(self, tmp_path: Path) -> None:
+        reviews = pv.Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
+        plain = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+        document = json.loads(plain.to_json())
+        assert document["licence"] is None
+        assert document["citation"] == f"Made with {plain.software}, {METHOD}."
+        stated = pv.release(
+            reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), licence="CC-BY-4.0", citation="The chairs, 2026."
+        )
+        again = pv.Release.load(stated.save(tmp_path / "out"))
+        assert (again.terms.licence, again.terms.citation) == ("CC-BY-4.0", "The chairs, 2026.")
+        assert again.to_json() == stated.to_json()
+        refined = pv.refine(again, pv.weigh(reviews.public("all")), region="baseline")
+        assert refined.terms == again.terms
+
+    def test_terms_that_say_nothing_are_refused_before_noise_is_drawn(self) -> None:
+        reviews = pv.Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
+        for wrong in ("", "  ", "two\nlines", "x" * 2001):
+            with pytest.raises(pv.InputError, match="licence must be"):
+                pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), licence=wrong)

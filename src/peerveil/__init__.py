@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release as Release
+    from peerveil.comparison import Comparison as Comparison
+    from peerveil.comparison import compare as compare
     from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
     from peerveil.errors import InputError as InputError
@@ -38,13 +40,18 @@ if TYPE_CHECKING:
     from peerveil.refinement import refine as refine
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
+    from peerveil.verification import Verification as Verification
+    from peerveil.verification import verify as verify
     from peerveil.weights import PublicWeights as PublicWeights
     from peerveil.weights import weigh as weigh
+
+    __version__: str
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
     "Auto": "planning",
     "BudgetError": "errors",
+    "Comparison": "comparison",
     "External": "mechanisms",
     "FileError": "errors",
     "Gaussian": "mechanisms",
@@ -68,6 +75,8 @@ _HOME = {
     "Release": "bundle",
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
+    "Verification": "verification",
+    "compare": "comparison",
     "compose": "guarantee",
     "plan": "planning",
     "project": "projection",
@@ -76,6 +85,7 @@ _HOME = {
     "refine": "refinement",
     "region": "regions",
     "release": "private.release",
+    "verify": "verification",
     "weigh": "weights",
 }
 
@@ -83,6 +93,8 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings, made from the tabl
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("peerveil.version").software().split()[1]
     if name not in _HOME:
         raise AttributeError(f"module 'peerveil' has no attribute {name!r}")
     return getattr(import_module(f"peerveil.{_HOME[name]}"), name)

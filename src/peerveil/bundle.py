@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -25,6 +26,7 @@ from peerveil.loads import Loads
 from peerveil.outlook import Outlook
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
+from peerveil.terms import Terms
 
 SCHEMA_VERSION = 1
 
@@ -77,6 +79,8 @@ class Release:
         notes: caveats.
         created: when, in UTC.
         software: what made it.
+        terms: under which licence it is published, and how to cite it.
+        intact: whether the file it was read from has the digest of its contents.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
@@ -106,6 +110,8 @@ class Release:
     created: datetime
     software: str
     histogram: NoisyCounts | None = None
+    terms: Terms = field(default=Terms())
+    intact: bool = True
 
     def __post_init__(self) -> None:
         for vector in (self.values, self.noisy, self.lower, self.upper):
@@ -118,7 +124,9 @@ class Release:
 
     def to_json(self) -> str:
         """The text of release.json."""
-        return json.dumps(self._document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        document = self._document()
+        document["digest"] = document_digest(document)
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
         loads = self.loads
@@ -126,6 +134,8 @@ class Release:
             "schema_version": SCHEMA_VERSION,
             "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "software": self.software,
+            "licence": self.terms.licence,
+            "citation": self.terms.cited(self.software),
             "quantity": self.quantity,
             "record": {
                 "papers": self.papers,
@@ -258,7 +268,20 @@ class Release:
             notes=tuple(document["notes"]),
             created=_time(document["created"]),
             software=document["software"],
+            terms=Terms(licence=document["licence"], citation=document["citation"]),
+            intact=document["digest"] == document_digest(document),
         )
+
+
+def document_digest(document: dict[str, Any]) -> str:
+    """The fingerprint of a release.json: of everything in it but the digest itself.
+
+    >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
+    'sha256:5acf2362'
+    """
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def parse_json(text: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import gcd
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +86,16 @@ class Loads:
         most = self.reviewers if most is None else most
         counts = np.minimum(self.counts, most)
         return np.repeat(np.array(self.sizes, dtype=np.int64)[::-1], counts[::-1])[:most]
+
+    def stated(self) -> dict[str, Any]:
+        """As :func:`declare_loads` takes it.
+
+        >>> declare_loads(11, loads=(1, 6), reviewers=4).stated()
+        {'loads': {1, 2, 3, 4, 5, 6}, 'reviewers': 4}
+        """
+        if self.counts is not None:
+            return {"loads": dict(zip(self.sizes, self.counts, strict=True)), "reviewers": self.reviewers}
+        return {"loads": set(self.sizes), "reviewers": self.reviewers}
 
     def describe(self) -> str:
         """The loads in words.

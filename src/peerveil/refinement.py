@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from peerveil.projection import check_vector
 from peerveil.record import Floats
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
+from peerveil.terms import Terms
 from peerveil.version import software
 from peerveil.weights import PublicWeights
 
@@ -67,7 +68,7 @@ def refine(
         noisy,
         weights,
         mechanism=source,
-        guarantee=Guarantee(kind="stated", statement=_stated(source)),
+        guarantee=Guarantee(kind="stated", statement=stated_words(source)),
         public="as declared by whoever refined the vector",
         bounds=make_region(weights, region),
         estimator=estimator,
@@ -86,17 +87,23 @@ def _refine_again(
         raise InputError(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
+    return reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
+
+
+def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:
+    """A release's noisy vector refined anew, with public weights that are known to be its own and their region."""
     _check_law(estimator, release.mechanism)
-    return assemble(
+    made = assemble(
         release.noisy if release.histogram is None else release.histogram,
         weights,
         mechanism=release.mechanism,
         guarantee=release.guarantee,
         public=release.public,
-        bounds=make_region(weights, region),
+        bounds=bounds,
         estimator=estimator,
         notes=release.notes,
     )
+    return replace(made, terms=release.terms)
 
 
 def assemble(
@@ -219,18 +226,21 @@ class Unfinished:
         perturbed: the noisy vector with its claim.
         region: the region to bound the truth with.
         estimator: how to refine.
+        terms: on which terms it is published.
     """
 
     name: str
     perturbed: Perturbed
     region: str
     estimator: str | None
+    terms: Terms = field(default=Terms())
 
 
 def finish(work: Unfinished, _: object) -> Release | str:
     """A task of the engine: the release, or why it failed."""
     try:
-        return work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
+        made = work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
+        return replace(made, terms=work.terms)
     except PeerveilError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - one release that fails must not end the others
@@ -251,7 +261,13 @@ def _check_law(estimator: str | None, mechanism: dict[str, Any]) -> None:
     check_estimator(estimator or "projection", law_known=law_of(mechanism) is not None)
 
 
-def _stated(mechanism: Mechanism) -> str:
+def stated_words(mechanism: Mechanism) -> str:
+    """What a release says that the source of a noisy vector states.
+
+    >>> from peerveil.mechanisms import Laplace
+    >>> stated_words(Laplace(scale=1.0))
+    'laplace noise (scale 1).'
+    """
     if isinstance(mechanism, External):
         return mechanism.words
     parameters = ", ".join(f"{k} {v:g}" for k, v in mechanism.describe().items() if isinstance(v, float | int))

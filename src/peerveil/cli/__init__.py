@@ -12,6 +12,7 @@ import typer
 from peerveil.cli.commands import ledger
 from peerveil.cli.commands.audit import audit
 from peerveil.cli.commands.batch import batch
+from peerveil.cli.commands.compare import compare
 from peerveil.cli.commands.demo import demo
 from peerveil.cli.commands.inspect import inspect
 from peerveil.cli.commands.plan import plan
@@ -19,6 +20,7 @@ from peerveil.cli.commands.refine import refine
 from peerveil.cli.commands.release import release
 from peerveil.cli.commands.serve import serve
 from peerveil.cli.commands.simulate import simulate
+from peerveil.cli.commands.verify import verify
 from peerveil.cli.telling import told
 from peerveil.cli.working import silence, tidy_ending
 
@@ -36,6 +38,8 @@ _COMMANDS: dict[Callable[..., None], str] = {
     plan: "peerveil plan iclr.csv --load 4 --epsilon 0.3,1,3",
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
     refine: "peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
+    verify: "peerveil verify out --public iclr.csv",
+    compare: "peerveil compare 2025/out 2026/out",
     batch: "peerveil batch venues.toml --ledger budgets.db -o releases",
     audit: "peerveil audit --mechanism laplace --epsilon 1 --unit reviewer",
     simulate: "peerveil simulate all --draws 100 -o figures",

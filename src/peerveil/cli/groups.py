@@ -170,13 +170,13 @@ class PublicOptions(OptionGroup):
     criteria: opt.CriteriaColumns = None
     missing_criteria: opt.MissingCriteria = "refuse"
 
-    def record(self, file: str, loads: LoadsOptions) -> PublicRecord:
-        """The record of a file."""
+    def record(self, file: str, loads: LoadsOptions, otherwise: dict[str, Any] | None = None) -> PublicRecord:
+        """The record of a file; loads as the options say, or ``otherwise`` where they say nothing."""
         from peerveil.public_files import read_public
 
         return read_public(
             file,
-            **loads.stated(),
+            **(otherwise if otherwise is not None and not loads.given else loads.stated()),
             scale=opt.parse_scale(self.score_scale),
             paper=self.paper,
             ratings=self.ratings,
@@ -184,12 +184,14 @@ class PublicOptions(OptionGroup):
             missing_criteria=opt.parse_missing(self.missing_criteria),
         )
 
-    def weights(self, file: str, loads: LoadsOptions, quantity: str) -> PublicWeights:
+    def weights(
+        self, file: str, loads: LoadsOptions, quantity: str, otherwise: dict[str, Any] | None = None
+    ) -> PublicWeights:
         """The public weights of a file's reviews."""
         from peerveil.weights import weigh
 
         lone = opt.parse_lone(self.lone)
-        return weigh(self.record(file, loads), quantity, lone=lone)
+        return weigh(self.record(file, loads, otherwise), quantity, lone=lone)
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,8 @@ class ReleaseOptions(OptionGroup):
     ] = False
     public_paper: opt.PublicPaperColumn = None
     public_ratings: opt.PublicRatingsColumn = None
+    licence: opt.Licence = None
+    citation: opt.Citation = None
 
     def check(self) -> None:
         """Refuse to go on until it is said what is public."""
@@ -235,6 +239,8 @@ class ReleaseOptions(OptionGroup):
             "estimator": self.estimator,
             "lone": opt.parse_lone(self.lone),
             "accept_float_noise": self.accept_float_noise,
+            "licence": self.licence,
+            "citation": self.citation,
         }
 
     def visible(self, reviews: Reviews, loads: LoadsOptions, reading: ReadingOptions) -> str | PublicRecord:

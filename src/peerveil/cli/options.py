@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from peerveil.criteria import MissingCriteria as MissingChoice
 from peerveil.errors import InputError
-from peerveil.loads import LoadsStatement
-from peerveil.quantities import Lone as LoneChoice
 
 if TYPE_CHECKING:
+    from peerveil.criteria import MissingCriteria as MissingChoice
+    from peerveil.loads import LoadsStatement
     from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+    from peerveil.quantities import Lone as LoneChoice
     from peerveil.weights import PublicWeights
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
@@ -69,6 +69,11 @@ NoiseScale = Annotated[
 NoiseBound = Annotated[
     float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
 ]
+Licence = Annotated[
+    str | None,
+    typer.Option(help="Under which licence it is published, e.g. CC-BY-4.0; none is stated by default."),
+]
+Citation = Annotated[str | None, typer.Option(help="How to cite it, where the usual words do not fit.")]
 LedgerPlace = Annotated[
     str | None,
     typer.Option("--ledger", help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
@@ -296,6 +301,8 @@ def simulated_mechanism(
 
 def parse_lone(text: str) -> LoneChoice:
     """What to do with a paper's only review."""
+    from peerveil.quantities import Lone as LoneChoice  # noqa: PLC0415
+
     for known in get_args(LoneChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
@@ -316,6 +323,8 @@ def parse_criteria(text: str | None) -> list[str]:
 
 def parse_missing(text: str) -> MissingChoice:
     """What to do where a criterion is missing."""
+    from peerveil.criteria import MissingCriteria as MissingChoice  # noqa: PLC0415
+
     for known in get_args(MissingChoice):
         if text == known:
             return known  # type: ignore[no-any-return]

@@ -38,6 +38,7 @@ from peerveil.quantities import Lone
 from peerveil.record import PublicRecord
 from peerveil.refinement import Perturbed, Unfinished, finish
 from peerveil.regions import check_region
+from peerveil.terms import Terms
 from peerveil.version import software
 from peerveil.weights import weigh
 
@@ -67,6 +68,7 @@ class Venue:
         read: gives the private reviews and what is public of them.
         mechanism: the mechanism, with its budget.
         quantity, unit, region, estimator, lone, accept_float_noise: as in a release.
+        licence, citation: on which terms the release is published.
         dataset: the data set whose budget is charged; the venue's name by default.
         budget: opens a budget where the data set has none: arguments of the ledger's ``open``.
         settings: all that was said about it. If that changes, the venue is another one.
@@ -81,6 +83,8 @@ class Venue:
     estimator: str | None = None
     lone: Lone = "refuse"
     accept_float_noise: bool = False
+    licence: str | None = None
+    citation: str | None = None
     dataset: str | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -90,6 +94,11 @@ class Venue:
         check_region(self.region)
         if self.estimator is not None:
             check_estimator(self.estimator)
+        self.terms()
+
+    def terms(self) -> Terms:
+        """On which terms its release is published."""
+        return Terms(licence=self.licence, citation=self.citation)
 
     def undecided(self) -> Undecided:
         """What a plan needs to choose its mechanism."""
@@ -271,7 +280,13 @@ class _Batch:
                 self._charge(venue, ready, number)
             perturbed = ready.draw()
             kept.write({"release": number, "settings": settings, "noise": perturbed.to_document()})
-        return Unfinished(name=venue.name, perturbed=perturbed, region=venue.region, estimator=ready.estimator)
+        return Unfinished(
+            name=venue.name,
+            perturbed=perturbed,
+            region=venue.region,
+            estimator=ready.estimator,
+            terms=venue.terms(),
+        )
 
     def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...]) -> Outcome:
         """Write what the engine made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from peerveil.bins import Bins, NoisyCounts
@@ -23,6 +23,7 @@ from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
+from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def release(
     ledger: str | None = None,
     dataset: str | None = None,
     accept_float_noise: bool = False,
+    licence: str | None = None,
+    citation: str | None = None,
 ) -> Release:
     """Release the sorted means of reviewers' weights, privately.
 
@@ -63,6 +66,8 @@ def release(
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
         dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
         accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
+        licence: under which the release may be used, such as ``"CC-BY-4.0"``; none is stated by default.
+        citation: how to cite it, where the usual words do not fit.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -74,6 +79,7 @@ def release(
     True
     """
     check_region(region)
+    terms = Terms(licence=licence, citation=citation)
     ready = prepare_release(
         reviews,
         public=public,
@@ -92,7 +98,7 @@ def release(
         from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
 
         ready.charge(Ledger(ledger), dataset)
-    return ready.draw().refined(bounds, ready.estimator)
+    return replace(ready.draw().refined(bounds, ready.estimator), terms=terms)
 
 
 class LedgerWarning(UserWarning):

@@ -44,7 +44,10 @@ def refine(
     no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Sharpen a noisy vector that someone published: never less accurate, and as private."""
+    """Sharpen a noisy vector that someone published: never less accurate, and as private.
+
+    A release.json says itself what it is of, how it was made private, and which loads are public.
+    """
     from peerveil.bundle import FILES, Release
     from peerveil.cli.show import report_release
     from peerveil.files import staged_folder
@@ -61,11 +64,13 @@ def refine(
         noise = External(words=words)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading") as step:
         source = read_noisy(noisy)
+        stated = None
         if isinstance(source, Release):
+            stated = source.loads.stated()
             quantity = _same_quantity(source, quantity)
             if noise is not None:
                 raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
-        weights = scores.weights(public, loads, quantity or "ratings")
+        weights = scores.weights(public, loads, quantity or "ratings", otherwise=stated)
         step("Bounding the truth from public data, estimating")
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage, report=not no_report)

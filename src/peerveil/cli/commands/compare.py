@@ -1,0 +1,69 @@
+"""`peerveil compare`: two releases side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+
+if TYPE_CHECKING:
+    from peerveil.comparison import Comparison
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="A release: its folder, or its release.json.")],
+    second: Annotated[str, typer.Argument(help="Another of the same quantity; differences are its minus the first's.")],
+    *,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Compare two releases, of two years or two tracks: what differs, and how much of that may be noise."""
+    from peerveil.bundle import Release
+    from peerveil.cli.show import print_json
+    from peerveil.comparison import compare
+
+    found = compare(Release.load(first), Release.load(second))
+    if as_json:
+        print_json(found.to_document())
+    else:
+        _show(found)
+
+
+def _show(found: Comparison) -> None:
+    from peerveil.cli.show import out, rows_table
+
+    one, other = found.reviewers
+    out.print(f"{found.quantity}: {one} reviewers in the first release, {other} in the second", style="bold")
+    out.print()
+    rows = [
+        (s.name, _with(s.first, s.first_error), _with(s.second, s.second_error), _with(s.difference, s.error))
+        for s in found.summaries
+    ]
+    rows.append(("distance", "", "", _with(*found.distance)))
+    out.print(rows_table(("of the means", "first", "second", "difference"), rows))
+    out.print()
+    quantiles = [
+        (
+            f"{q.share:.0%}",
+            f"{q.first:.3f}",
+            f"{q.second:.3f}",
+            f"{q.difference:+.3f}",
+            "" if q.band is None else f"{q.band[0]:+.3f} to {q.band[1]:+.3f}",
+            f"{q.proven[0]:+.3f} to {q.proven[1]:+.3f}",
+            f"the second is {q.tells}" if "," in q.tells else q.tells,
+        )
+        for q in found.quantiles
+    ]
+    out.print(
+        rows_table(("reviewers up to", "first", "second", "difference", "its band", "proven", "found"), quantiles)
+    )
+    out.print()
+    for sentence in found.words:
+        out.print(sentence)
+
+
+def _with(value: float, error: float | None) -> str:
+    return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.2g}"

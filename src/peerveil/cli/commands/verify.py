@@ -1,0 +1,73 @@
+"""`peerveil verify`: does a published release follow from its noisy vector and the public record?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerveil.cli import options as opt
+from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
+from peerveil.cli.working import working
+
+if TYPE_CHECKING:
+    from peerveil.bundle import Release
+    from peerveil.verification import Verification
+    from peerveil.weights import PublicWeights
+
+# ruff: noqa: PLC0415 - commands import what they need when they run
+
+
+@grouped
+def verify(
+    release: Annotated[str, typer.Argument(help="A release: its folder, or its release.json.")],
+    *,
+    public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
+    loads: LoadsOptions,
+    scores: PublicOptions,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Check a published release against the public record; the exit code is 1 if a check fails.
+
+    Quantity and mechanism are read from the release, and loads, too, unless you state them.
+    """
+    from peerveil.verification import Verification, read_release, verify
+
+    with working("Reading") as step:
+        read, schema = read_release(release)
+        if read is None:
+            found = Verification(checks=(schema,))
+        else:
+            weights = _weights(read, public, loads, scores)
+            step("Computing the release anew")
+            found = verify(release, weights)
+    _show(found, as_json=as_json)
+    if not found:
+        raise typer.Exit(1)
+
+
+def _weights(release: Release, public: str, loads: LoadsOptions, scores: PublicOptions) -> PublicWeights:
+    from peerveil.errors import InputError
+    from peerveil.quantities import QUANTITIES
+
+    if release.quantity not in QUANTITIES:
+        raise InputError(
+            f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
+            "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
+        )
+    return scores.weights(public, loads, release.quantity, otherwise=release.loads.stated())
+
+
+def _show(found: Verification, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.verification import UNCHECKED
+
+    if as_json:
+        print_json({"verified": found.verified, "checks": [asdict(check) for check in found.checks]})
+        return
+    out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in found.checks]))
+    out.print()
+    out.print("Verified." if found else f"Refused: {', '.join(found.failed)}.", style="bold")
+    out.print(UNCHECKED)

@@ -1,0 +1,43 @@
+"""On which terms a release is published: its licence, and how to cite it. The chair's words, not the program's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peerveil.errors import InputError
+
+#: How every release says where its method comes from, unless its chair wants it cited otherwise.
+METHOD = "after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data Analysis"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """A licence, and a citation.
+
+    Attributes:
+        licence: under which the release may be used, best as an SPDX identifier; ``None`` where none is stated.
+        citation: how to cite the release; ``None`` for the usual words.
+
+    >>> Terms(licence="CC-BY-4.0").licence
+    'CC-BY-4.0'
+    >>> Terms(licence=" ")
+    Traceback (most recent call last):
+    peerveil.errors.InputError: licence must be 1 to 2000 printable characters, such as 'CC-BY-4.0'
+    """
+
+    licence: str | None = None
+    citation: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, example in (("licence", "CC-BY-4.0"), ("citation", "The chairs of Conf, 2026")):
+            given = getattr(self, name)
+            if given is not None and not (given.strip() and given.isprintable() and len(given) <= 2000):
+                raise InputError(f"{name} must be 1 to 2000 printable characters, such as {example!r}")
+
+    def cited(self, software: str) -> str:
+        """The citation; if none is stated, the usual words.
+
+        >>> Terms().cited("peerveil 0.1.0")
+        'Made with peerveil 0.1.0, after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data ...'
+        """
+        return self.citation or f"Made with {software}, {METHOD}."

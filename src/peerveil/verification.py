@@ -1,0 +1,338 @@
+"""Checking a published release against the public record: what a reader can do without trusting anyone.
+
+Nobody can check from outside that the noise was really drawn, or that the private file was the true one. Everything
+else that a release states follows from its noisy vector and the public record, and is computed anew here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+import numpy as np
+
+from peerveil.bundle import COLUMNS, Release, parse_json
+from peerveil.errors import FileError, InputError, PeerveilError
+from peerveil.guarantee import Guarantee
+from peerveil.mechanisms import OWN, External, OwnMechanism, mechanism_from
+from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
+from peerveil.record import Floats
+from peerveil.refinement import reassemble, stated_words
+from peerveil.regions import Region
+from peerveil.regions import region as make_region
+from peerveil.sensitivity import sensitivity
+from peerveil.table_files import file_to_read, read_text
+from peerveil.version import software
+from peerveil.weights import PublicWeights
+
+#: How far a recomputed value may be off the published one, as a share of the region's spread: other versions of the
+#: numerical libraries round differently.
+VALUE_TOLERANCE = 1e-6
+
+#: How far a recomputed claim may be off the published one, as a share of it.
+CLAIM_TOLERANCE = 1e-9
+
+Result = Literal["holds", "fails", "not checked"]
+
+UNCHECKED = (
+    "Nobody can check from outside that the noise was drawn as stated, that the private reviews were the true ones, or "
+    "what was stated to be public in words."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: what.
+        result: ``"holds"``, ``"fails"``, or ``"not checked"`` where that was not possible.
+        found: what was found, in words.
+    """
+
+    name: str
+    result: Result
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What checking a release found.
+
+    Attributes:
+        checks: every check, in order.
+
+    >>> Verification(checks=(Check(name="digest", result="fails", found="the file was changed"),)).verified
+    False
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing that was checked fails."""
+        return all(check.result != "fails" for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.verified
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that fail."""
+        return tuple(check.name for check in self.checks if check.result == "fails")
+
+
+class _RefusedError(Exception):
+    """Why a check fails."""
+
+
+def verify(release: Release | str | os.PathLike[str], weights: PublicWeights) -> Verification:
+    """Check a release against the public record: does everything it states follow from its noisy vector and the record?
+
+    Args:
+        release: a release, its folder, or its release.json. Beside the latter two, release.csv is checked as well.
+        weights: public weights of the record and quantity that the release is of.
+
+    A release that fails a check gives a result that is false; nothing is raised. What is no JSON at all is an error.
+
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> release = pv.refine([-1.0, 2.5, 2.0, 9.5], weights, mechanism=pv.Laplace(scale=2.0))
+    >>> pv.verify(release, weights).verified
+    True
+    >>> other = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 2]], load=2)
+    >>> pv.verify(release, other).failed
+    ('record',)
+    """
+    if isinstance(release, Release):
+        return Verification(checks=tuple(_checks(release, weights)))
+    read, schema = read_release(release)
+    if read is None:
+        return Verification(checks=(schema,))
+    return Verification(checks=(schema, *_checks(read, weights), table_check(release, read)))
+
+
+def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
+    """A release from its folder or release.json, if it is as its schema says, and what checking that found.
+
+    Raises:
+        FileError: if there is no such file, or it is not JSON.
+    """
+    place = file_to_read(path)
+    name, text = read_text(place / "release.json" if place.is_dir() else place)
+    document = parse_json(text)
+    if document is None:
+        raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
+    problem = ""
+    try:
+        release = Release.from_document(document, name=Path(name).name)
+    except FileError as error:
+        problem = str(error)
+    if problem:
+        return None, Check(name="schema", result="fails", found=problem)
+    found = "as the schema says; the promise is worded as its numbers say"
+    return release, Check(name="schema", result="holds", found=found)
+
+
+def table_check(path: str | os.PathLike[str], release: Release) -> Check:
+    """Whether the release.csv beside a release.json holds the same numbers."""
+    place = Path(path)
+    table = (place if place.is_dir() else place.parent) / "release.csv"
+    if not table.is_file():
+        return Check(name="release.csv", result="not checked", found="there is no release.csv beside it")
+    _, text = read_text(table)
+    return _check("release.csv", lambda: _same_table(text, release))
+
+
+def _same_table(text: str, release: Release) -> str:
+    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    if header != list(COLUMNS) or len(rows) != release.reviewers or any(len(row) != len(header) for row in rows):
+        raise _RefusedError(f"it must have the columns {', '.join(COLUMNS)} and {release.reviewers} rows")
+    bands = (None, None) if release.outlook is None else (release.outlook.lower, release.outlook.upper)
+    ranks = np.arange(1.0, release.reviewers + 1)
+    held = (ranks, release.values, release.noisy, release.lower, release.upper, *bands)
+    for name, cells, vector in zip(COLUMNS, zip(*rows, strict=True), held, strict=True):
+        expected = [""] * release.reviewers if vector is None else vector.tolist()
+        for row, (cell, number) in enumerate(zip(cells, expected, strict=True), 1):
+            if cell != number and _float(cell) != number:
+                raise _RefusedError(f"column {name!r}, rank {row} is not what release.json has")
+    return "the same numbers as release.json"
+
+
+def _float(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
+    yield _check("digest", lambda: _digest(release))
+    record = _check("record", lambda: _record(release, weights))
+    yield record
+    rest = ("guarantee", "region", "values", "certificate", "outlook", "notes")
+    if record.result == "fails":
+        yield from (_unchecked(name, "the public record is another one") for name in rest)
+        return
+    yield _check("guarantee", lambda: _guarantee(release, weights))
+    bounds: Region | None = None
+    problem = ""
+    try:
+        bounds = make_region(weights, release.region)
+    except PeerveilError as error:
+        problem = str(error)
+    if bounds is None:
+        yield Check(name="region", result="fails", found=problem)
+        yield from (_unchecked(name, "the region could not be computed") for name in rest[2:])
+        return
+    yield _check("region", lambda: _region(release, bounds))
+    again: Release | None = None
+    try:
+        again = reassemble(release, weights, bounds=bounds, estimator=release.estimator)
+    except PeerveilError as error:
+        problem = str(error)
+    if again is None:
+        yield Check(name="values", result="fails", found=f"they could not be computed anew: {problem}")
+        yield from (_unchecked(name, "the values could not be computed anew") for name in rest[3:])
+        return
+    yield _check("values", lambda: _values(release, again, bounds))
+    yield _check("certificate", lambda: _certificate(release, again, bounds))
+    yield _check("outlook", lambda: _outlook(release, again, bounds))
+    yield _check("notes", lambda: _notes(release, again))
+
+
+def _check(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name=name, result="holds", found=look())
+    except _RefusedError as error:
+        return Check(name=name, result="fails", found=str(error))
+
+
+def _unchecked(name: str, why: str) -> Check:
+    return Check(name=name, result="not checked", found=why)
+
+
+def _digest(release: Release) -> str:
+    if not release.intact:
+        raise _RefusedError("the file was changed after it was written: its contents have another digest")
+    return "the file is as it was written"
+
+
+def _record(release: Release, weights: PublicWeights) -> str:
+    if weights.quantity != release.quantity:
+        raise _RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
+    if weights.loads != release.loads:
+        raise _RefusedError(
+            f"the release states {release.loads.reviews} reviews and the loads: {release.loads.describe()}; the public "
+            f"record has {weights.loads.reviews} and: {weights.loads.describe()}"
+        )
+    if weights.sizes().size != release.papers or weights.digest() != release.record_digest:
+        raise _RefusedError(
+            "the public record is not the one this release was made from, or it is read differently (scale of hidden "
+            "scores, criteria, lone reviews)"
+        )
+    return f"{release.papers} papers, {release.loads.reviews} reviews, {release.reviewers} reviewers; the same digest"
+
+
+def _guarantee(release: Release, weights: PublicWeights) -> str:
+    claim, mechanism = release.guarantee, mechanism_from(release.mechanism)
+    if mechanism is None:
+        raise _RefusedError("its mechanism is not one that this program knows, so its claim cannot be checked")
+    if claim.kind == "stated":
+        if claim.statement != stated_words(mechanism):
+            raise _RefusedError("its words are not those of its mechanism")
+        return "words of its source, to which nothing is added"
+    if isinstance(mechanism, External) or not isinstance(mechanism, tuple(OWN.values())):
+        raise _RefusedError("noise that was drawn elsewhere proves no claim of numbers; only its source's words")
+    assert claim.unit is not None  # noqa: S101 - a claim that is not in words has one
+    bound = sensitivity(weights, claim.unit)
+    if bound and mechanism.noise_law() is None:
+        raise _RefusedError("its mechanism states a budget but no noise, and the record does not do without")
+    try:
+        earned = cast(OwnMechanism, mechanism).guarantee(bound, claim.unit)
+    except InputError as error:
+        raise _RefusedError(str(error)) from None
+    return _same_claim(claim, earned)
+
+
+def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
+    if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
+        raise _RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+    for name in ("epsilon", "delta", "rho", "omega"):
+        stated, due = getattr(claim, name), getattr(earned, name)
+        if stated == due:
+            continue
+        if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
+            raise _RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+    return f"follows from noise and sensitivity: {claim.summary}"
+
+
+def _region(release: Release, bounds: Region) -> str:
+    slack = bounds.slack(VALUE_TOLERANCE)
+    for name in ("lower", "upper"):
+        off = _furthest(getattr(release, name), getattr(bounds, name))
+        if off > slack:
+            raise _RefusedError(f"{name} is off what the public record proves, by up to {off:.3g}")
+    violation = bounds.violation(release.values)
+    if violation > bounds.slack(max(VIOLATION_TOLERANCE, VALUE_TOLERANCE)):
+        raise _RefusedError(f"the values lie outside of the region {release.region}, by {violation:.3g}")
+    return f"the bounds of {release.region} are as the public record proves; the values lie within"
+
+
+def _values(release: Release, again: Release, bounds: Region) -> str:
+    if (noisy := _furthest(release.noisy, again.noisy)) > bounds.slack(VALUE_TOLERANCE):
+        raise _RefusedError(f"the noisy vector is not the one that its own data gives, by up to {noisy:.3g}")
+    off = _furthest(release.values, again.values)
+    if release.estimator != again.estimator or off > bounds.slack(VALUE_TOLERANCE):
+        raise _RefusedError(
+            f"they do not follow from the noisy vector by {release.estimator}: off by up to {off:.3g}"
+            + _versions(release)
+        )
+    return f"follow from the noisy vector by {release.estimator}: off by at most {off:.2g}{_versions(release)}"
+
+
+def _certificate(release: Release, again: Release, bounds: Region) -> str:
+    moved = float(np.abs(release.noisy - again.values).max(initial=0.0))
+    spread = bounds.slack(1.0)
+    slack = GAP_TOLERANCE * release.reviewers * spread * max(spread, moved) + bounds.slack(VALUE_TOLERANCE) ** 2
+    if abs(release.gap - again.gap) > slack:
+        raise _RefusedError(f"it states a gap of {release.gap:.3g}; computed anew it is {again.gap:.3g}")
+    return f"gap {again.gap:.2g} computed anew, {release.gap:.2g} stated"
+
+
+def _outlook(release: Release, again: Release, bounds: Region) -> str:
+    ours, theirs = again.outlook, release.outlook
+    if ours is None and theirs is None:
+        return "none, as the law of the noise is not known" + _versions(release)
+    slack = bounds.slack(VALUE_TOLERANCE)
+    if (
+        ours is None
+        or theirs is None
+        or ours.level != theirs.level
+        or abs(ours.expected_rmse - theirs.expected_rmse) > slack
+        or max(_furthest(ours.lower, theirs.lower), _furthest(ours.upper, theirs.upper)) > slack
+    ):
+        raise _RefusedError(f"expected error and bands are not those computed anew{_versions(release)}")
+    return f"expected error {theirs.expected_rmse:.3g} and bands, as computed anew"
+
+
+def _notes(release: Release, again: Release) -> str:
+    if again.notes != release.notes:
+        raise _RefusedError("a caveat that belongs to this region or estimator is missing from its notes")
+    return "every caveat that computing it anew gives is there"
+
+
+def _furthest(one: Floats, other: Floats) -> float:
+    return float(np.abs(one - other).max(initial=0.0))
+
+
+def _versions(release: Release) -> str:
+    """A word on versions, where they differ: estimates may differ then, and neither is wrong."""
+    ours = software()
+    return "" if release.software == ours else f" (made by {release.software}, checked by {ours}, which may differ)"
