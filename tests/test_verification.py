@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from peerveil.bins import Bins, NoisyCounts
 from peerveil.bundle import document_digest
 from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OwnMechanism
@@ -53,6 +54,8 @@ OWN: list[OwnMechanism] = [
     pv.Gaussian(epsilon=1.0, delta=1e-6),
     pv.Gaussian(scale=2.0, delta=1e-5),
     pv.SinhNormal(rho=0.5, omega=20.0),
+    pv.Histogram(epsilon=1.0),
+    pv.Histogram(scale=3.0, bins=7),
 ]
 
 
@@ -326,6 +329,19 @@ class TestRefuses:
         document["noisy"][0] = -7.0
         (tmp_path / "release.json").write_text(json.dumps(document))
         assert pv.verify(tmp_path, weights).failed == ("digest",)
+
+    def test_counts_and_bins_that_were_changed(self, reviews: pv.Reviews, weights: pv.PublicWeights) -> None:
+        made = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0))
+        assert made.histogram is not None
+        bins, counts = made.histogram.bins, made.histogram.counts
+
+        def with_histogram(histogram: NoisyCounts) -> pv.Release:
+            return replace(made, histogram=histogram, noisy=histogram.vector(made.reviewers))
+
+        more = NoisyCounts(bins=bins, counts=counts + 40 * (np.arange(counts.size) == 0))
+        assert "values" in pv.verify(with_histogram(more), weights).failed
+        moved = Bins.even(bins.low - 1e-3 * (np.arange(bins.number) == 0), bins.high)
+        assert "bins" in pv.verify(with_histogram(NoisyCounts(bins=moved, counts=counts)), weights).failed
 
     def test_a_forged_promise_of_nothing(self, weights: pv.PublicWeights, text: str) -> None:
         forged = replace(

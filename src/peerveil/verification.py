@@ -20,7 +20,7 @@ import numpy as np
 from peerveil.bundle import COLUMNS, Release, parse_json
 from peerveil.errors import FileError, InputError, PeerveilError
 from peerveil.guarantee import Guarantee
-from peerveil.mechanisms import OWN, External, OwnMechanism, mechanism_from
+from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.record import Floats
 from peerveil.refinement import reassemble, stated_words
@@ -176,11 +176,12 @@ def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
     yield _check("digest", lambda: _digest(release))
     record = _check("record", lambda: _record(release, weights))
     yield record
-    rest = ("guarantee", "region", "values", "certificate", "outlook", "notes")
+    rest = ("guarantee", "bins", "region", "values", "certificate", "outlook", "notes")
     if record.result == "fails":
         yield from (_unchecked(name, "the public record is another one") for name in rest)
         return
     yield _check("guarantee", lambda: _guarantee(release, weights))
+    yield _check("bins", lambda: _bins(release, weights))
     bounds: Region | None = None
     problem = ""
     try:
@@ -189,7 +190,7 @@ def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
         problem = str(error)
     if bounds is None:
         yield Check(name="region", result="fails", found=problem)
-        yield from (_unchecked(name, "the region could not be computed") for name in rest[2:])
+        yield from (_unchecked(name, "the region could not be computed") for name in rest[3:])
         return
     yield _check("region", lambda: _region(release, bounds))
     again: Release | None = None
@@ -199,7 +200,7 @@ def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
         problem = str(error)
     if again is None:
         yield Check(name="values", result="fails", found=f"they could not be computed anew: {problem}")
-        yield from (_unchecked(name, "the values could not be computed anew") for name in rest[3:])
+        yield from (_unchecked(name, "the values could not be computed anew") for name in rest[4:])
         return
     yield _check("values", lambda: _values(release, again, bounds))
     yield _check("certificate", lambda: _certificate(release, again, bounds))
@@ -271,6 +272,19 @@ def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
         if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
             raise _RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
     return f"follows from noise and sensitivity: {claim.summary}"
+
+
+def _bins(release: Release, weights: PublicWeights) -> str:
+    if release.histogram is None:
+        return "none: the noise is on the vector itself"
+    mechanism, unit = mechanism_from(release.mechanism), release.guarantee.unit
+    assert isinstance(mechanism, Histogram)  # noqa: S101 - only these have a histogram
+    if unit is None:
+        raise _RefusedError("counts whose noise was drawn elsewhere cannot be checked")
+    bins = histogram_bins(weights, mechanism, sensitivity(weights, unit))
+    if not release.histogram.bins.same(bins):
+        raise _RefusedError(f"they are not those that the public record gives{_versions(release)}")
+    return f"{bins.number} of them, as the public record gives"
 
 
 def _region(release: Release, bounds: Region) -> str:
