@@ -304,6 +304,19 @@ def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.Mo
     assert "zero-concentrated" in other["summary"]
 
 
+def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for draw in ("draw", "draw_counts"):
+            patch.setattr(noise.Prepared, draw, lambda *_: pytest.fail("noise was drawn"))
+        kind, result = do("plan", folder, patch)
+    assert kind == "done", result
+    assert result["sentences"][1].startswith("At epsilon 1 each reviewer's mean is known to about ±")
+    assert result["svg"].startswith("<svg")
+    made, released = do("release", folder, monkeypatch, **result["chosen"])
+    assert made == "done", released
+    assert released["estimator"] == result["chosen"]["estimator"]
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [

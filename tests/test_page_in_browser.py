@@ -95,7 +95,7 @@ def go_on(guest: Visitor, button: str, to: str) -> None:
     guest.look()
 
 
-def to_the_promise(guest: Visitor, file: Path, *, epsilon: str) -> None:
+def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, planned: bool = False) -> None:
     """From the beginning to the last look before a release."""
     page = guest.page
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + "/chair")
@@ -109,6 +109,12 @@ def to_the_promise(guest: Visitor, file: Path, *, epsilon: str) -> None:
     page.get_by_label("All scores").check()
     go_on(guest, "Go on", "/choices$")
     page.get_by_label("Epsilon", exact=True).fill(epsilon)
+    if planned:
+        go_on(guest, "Tell me what each budget would buy", "/choices#plan$")
+        expect(page.locator(".plan")).to_contain_text(f"At epsilon {epsilon} each reviewer's mean is known to about ±")
+        expect(page.locator(".plan svg[aria-label]")).to_be_visible()
+        expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(rf"^{epsilon}(\.0)?$"))
+        check_access(guest)
     go_on(guest, "Work out the promise", "/promise$")
 
 
@@ -132,7 +138,7 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     page = guest.page
     check_access(guest)
     reviews = write_reviews(tmp_path / "reviews.csv")
-    to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
+    to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1", planned=True)
     expect(page.locator(".claim")).to_have_text("epsilon = 1 per reviewer (pure differential privacy)")
     expect(page.locator(".promise")).to_contain_text("by at most a factor e^1 = 2.72")
     expect(page.locator(".accounts")).to_contain_text("epsilon 1.5 of 1.5 left")

@@ -45,7 +45,7 @@ GUARANTEED = ("projection", "safe")
 
 #: Reviewers simulated in all, for each choice, and the fewest and the most assignments at each leniency.
 _ENTRIES = 20_000
-_FEWEST, _MOST = 2, 25
+_FEWEST, _MOST = 2, 12
 
 #: Mechanisms whose mean squared error is more times the best one's are not rehearsed any further.
 _HOPELESS = 2.0

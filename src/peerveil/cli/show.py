@@ -19,6 +19,7 @@ from peerveil.bundle import Release
 from peerveil.cli.options import spell
 from peerveil.cli.working import after_writing
 from peerveil.guarantee import NOT_PROTECTED
+from peerveil.planning import Plan
 from peerveil.record import Floats
 
 # What is shown is data, with any brackets and colons it has: never markup.
@@ -144,3 +145,24 @@ def error_table(errors: dict[str, float]) -> Table:
     for name, value in errors.items():
         table.add_row(name, f"{value:.3g}", Text(bar((logs[name] - low) / (high - low), 24), style="magenta"))
     return table
+
+
+#: What the table of a plan shows.
+PLAN_COLUMNS = ("epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "if reviewers differ", "")
+
+
+def plan_rows(made: Plan) -> list[list[str]]:
+    """Every choice of a plan, a row each; a star marks estimators that promise less."""
+    recommended = set(made.recommended)
+    return [
+        [
+            f"{choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else ""),
+            choice.title,
+            choice.estimator + ("" if choice.guaranteed else " *"),
+            f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
+            f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
+            f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
+            "recommended" if choice in recommended else "",
+        ]
+        for choice in made.choices
+    ]

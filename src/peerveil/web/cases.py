@@ -31,6 +31,7 @@ class Case:
         files: the names of its files, by their roles.
         demo: whether the conference is invented.
         inspected: what is in the file.
+        planned: what each budget would buy.
         promised: what a release would promise.
         results: what was made, by the ids of the work.
     """
@@ -41,6 +42,7 @@ class Case:
     files: dict[str, str] = field(default_factory=dict)
     demo: bool = False
     inspected: dict[str, Any] = field(default_factory=dict)
+    planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
 

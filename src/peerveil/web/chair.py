@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
@@ -10,9 +11,9 @@ from fastapi.responses import JSONResponse, Response
 
 from peerveil.cli.telling import told
 from peerveil.errors import InputError
-from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts
+from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
-from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to
+from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, plain_picture, result_page, show, to
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
 from peerveil.web.work import Task
 
@@ -27,7 +28,7 @@ def _case(page: Page, name: str) -> Case:
 def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect", ahead: str = "file") -> Job:
     def then(job: Job, state: State) -> None:
         if state == "done":
-            case.inspected, case.promised = job.result["facts"], {}
+            case.inspected, case.promised, case.planned = job.result["facts"], {}, {}
 
     folder = case.folder
     task = Task(kind=kind, folder=str(folder), said=case.options(), output=str(folder / case.files["file"]))
@@ -104,14 +105,15 @@ async def public(page: Here, request: Request, name: str) -> Response:
         case.options()
     except InputError as error:
         return show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
-    case.promised = {}
+    case.promised, case.planned = {}, {}
     return to(f"/chair/{name}/choices")
 
 
 @router.get("/{name}/choices")
 async def choices(page: Here, name: str) -> Response:
     """What to release."""
-    return show("chair_choices.html", case=_case(page, name), here="choices")
+    case = _case(page, name)
+    return show("chair_choices.html", case=case, here="choices", picture=plain_picture(case.planned.get("svg", "")))
 
 
 @router.post("/{name}/choices")
@@ -119,13 +121,7 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
     """Take what to release, and work out what it would promise."""
     case, form = _case(page, name), await form_of(request)
     try:
-        numbers = {key: number(form, key, f"--{key}") for key in ("epsilon", "delta")}
-        need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
-        case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers
-        if case.said["mechanism"] != "gaussian":
-            case.said["delta"] = None
-        need(case.said.get("public"), "say what is public; nothing is assumed")
-        options = case.options()
+        options = _chosen(case, form)
     except InputError as error:
         return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
 
@@ -136,6 +132,38 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
     task = Task(kind="promise", folder=str(case.folder), said=options)
     ahead, back = f"/chair/{name}/promise", f"/chair/{name}/choices"
     return await go(page.jobs.start(task, title="Working out the promise", ahead=ahead, back=back, then=then))
+
+
+def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
+    """Take what a form says about the release; returns everything that was said."""
+    numbers: dict[str, Any] = {key: number(form, key, f"--{key}") for key in ("epsilon", "delta")}
+    need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
+    case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins", "--bins")}
+    if case.said["mechanism"] != "gaussian":
+        case.said["delta"] = None
+    if case.said["mechanism"] != "histogram":
+        case.said["bins"] = None
+    need(case.said.get("public"), "say what is public; nothing is assumed")
+    return case.options()
+
+
+@router.post("/{name}/plan")
+async def plan(page: Here, request: Request, name: str) -> Response:
+    """Say what each budget would buy, and take what is best for the one that is asked for."""
+    case, form = _case(page, name), await form_of(request)
+    try:
+        options = _chosen(case, form)
+    except InputError as error:
+        return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+
+    def then(job: Job, state: State) -> None:
+        if state == "done":
+            case.planned = job.result
+            case.said |= job.result["chosen"]
+
+    task = Task(kind="plan", folder=str(case.folder), said=options)
+    here = f"/chair/{name}/choices"
+    return await go(page.jobs.start(task, title="Planning", ahead=f"{here}#plan", back=here, then=then))
 
 
 @router.get("/{name}/promise")

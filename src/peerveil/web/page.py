@@ -122,13 +122,17 @@ def need(value: object, words: str) -> None:
         raise InputError(words)
 
 
+def plain_picture(svg: str) -> str:
+    """A picture without a style of its own, which the page's policy forbids; the page has the same one for all."""
+    return svg.replace(f"<style>{dark_css()}</style>", "", 1)
+
+
 def result_page(page: Page, case: Case, made: str, *, study: bool) -> Response:
     """What was made: pictures, facts, and where to get it."""
     result: Mapping[str, Any] = found(case.results, made)
-    style = f"<style>{dark_css()}</style>"
     folder = page.made(made)
     files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"
-    pictures = {name: path.read_text(encoding="utf-8").replace(style, "", 1) for name, path in files.items()}
+    pictures = {name: plain_picture(path.read_text(encoding="utf-8")) for name, path in files.items()}
     return show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)

@@ -39,7 +39,7 @@ class Task:
         others: folders of releases to compare with, by their names.
     """
 
-    kind: Literal["warm", "demo", "inspect", "promise", "release", "refine"]
+    kind: Literal["warm", "demo", "inspect", "plan", "promise", "release", "refine"]
     folder: str
     said: dict[str, Any] = field(default_factory=dict)
     output: str = ""
@@ -143,17 +143,42 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
         "not_protected": NOT_PROTECTED,
         "reviewers": weights.reviewers,
         "noise": None if law is None else f"{law.deviation:.3g}",
-        "plan": plan_rows(weights, unit),
+        "counted": mechanism.name == "histogram",
     }
 
 
-def plan_rows(weights: object, unit: str) -> list[tuple[str, str, float, float, float]] | None:
-    """What each choice is expected to cost, for the picture beside the budget; none where nothing plans yet.
+def _plan(task: Task, step: Step) -> dict[str, Any]:
+    """What each budget would buy, as `peerveil plan` says; nothing is drawn or spent."""
+    from peerveil import charts
+    from peerveil.cli.show import plan_rows
+    from peerveil.plan_files import picture_rows
+    from peerveil.planning import EPSILONS, plan
+    from peerveil.weights import weigh
 
-    The one place to put a plan in: rows of mechanism, estimator, epsilon, expected error and its standard error.
-    """
-    del weights, unit
-    return None
+    said = task.said
+    reading, loads = group(ReadingOptions, said), group(LoadsOptions, said)
+    step("Reading the reviews")
+    reviews = reading.reviews(said["file"])
+    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
+    weights = weigh(reviews.public(visible), said["quantity"], lone=opt.parse_lone(said.get("lone") or "refuse"))
+    made = plan(
+        weights,
+        epsilons=sorted({*EPSILONS, said["epsilon"]}),
+        unit=said["unit"],
+        draws=3,  # a picture to choose by, soon
+        workers=1,  # this is a process of its own already
+        progress=lambda done, total: step(f"Rehearsing releases on public data: {done} of {total}"),
+    )
+    choice = made.best(said["epsilon"])
+    return {
+        "for": [said["quantity"], said["unit"]],
+        "epsilon": said["epsilon"],
+        "chosen": {"mechanism": choice.mechanism, "bins": choice.bins, "estimator": choice.estimator},
+        "sentences": list(made.sentences),
+        "assumption": made.assumption,
+        "rows": [row for row in plan_rows(made) if row[-1]],
+        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(made), chosen=said["epsilon"])),
+    }
 
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
@@ -162,7 +187,7 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
 
     said = task.said
     noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
-    mechanism = noise.chosen_or_auto()
+    mechanism = noise.chosen()
     step("Reading the reviews")
     reviews = reading.reviews(said["file"])
     visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
@@ -271,6 +296,7 @@ _KINDS: dict[str, Callable[[Task, Step], dict[str, Any]]] = {
     "warm": _warm,
     "demo": _demo,
     "inspect": _inspect,
+    "plan": _plan,
     "promise": _promise,
     "release": _release,
     "refine": _refine,

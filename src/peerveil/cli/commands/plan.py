@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from peerveil.planning import Choice, Plan
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -47,7 +42,7 @@ def plan(
     from contextlib import nullcontext
 
     from peerveil import engine
-    from peerveil.cli.show import out, print_json
+    from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, rows_table
     from peerveil.cli.working import after_writing, counting
     from peerveil.files import staged_folder
     from peerveil.plan_files import FILES, plan_document, write_plan
@@ -75,28 +70,8 @@ def plan(
         if as_json:
             print_json(plan_document(made))
             return
-        out.print(_table(made))
+        out.print(rows_table(PLAN_COLUMNS, plan_rows(made)))
         for sentence in (*made.sentences, made.assumption):
             out.print(sentence)
         if output is not None:
             out.print(f"Written: {', '.join(str(Path(output) / name) for name in FILES)}", soft_wrap=True)
-
-
-def _table(made: Plan) -> Table:
-    from peerveil.cli.show import rows_table
-
-    columns = ("epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "if reviewers differ", "")
-    recommended = set(made.recommended)
-    return rows_table(columns, [_row(choice, recommended=choice in recommended) for choice in made.choices])
-
-
-def _row(choice: Choice, *, recommended: bool) -> list[str]:
-    return [
-        f"{choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else ""),
-        choice.title,
-        choice.estimator + ("" if choice.guaranteed else " *"),
-        f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
-        f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
-        f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
-        "recommended" if recommended else "",
-    ]
