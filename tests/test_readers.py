@@ -526,6 +526,13 @@ def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
         read(path)
 
 
+def test_the_narrow_form_of_hotcrp_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("pid,review,email,round,field,format,data\n1,1A,a@x.org,R1,Overall merit,,3\n")
+    with pytest.raises(pv.FileError, match=r"has a row a field; run .* without --narrow"):
+        read(path)
+
+
 def test_hotcrp_csv_cannot_tell_metareviews(tmp_path: Path, conference: Conference) -> None:
     for kind in ("hotcrp", "hotcrp-scores", "hotcrp-batch"):
         assert "cannot be told from reviews" in read(written(tmp_path, conference, kind)).report.problems[0]

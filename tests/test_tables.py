@@ -103,6 +103,7 @@ def test_columns_can_be_named() -> None:
         ('{"paper": "p", "reviewer": "a", "score": [3]}\n', "line 1, column 'score': text"),
         ("PAR1 nonsense", "is not a Parquet file"),
         ("p\x00,q\n1,2\n", "no column for the paper|not well-formed"),
+        ("paper,reviewer,score\np,ann,3\np,bob,4" + "," * 20_000 + "\n", "line 3: has more than 16384 cells in a line"),
         ("paper,reviewer,score\np,ann,0000-0002-1825-0097\n", "line 2, column 'score': text .not shown here"),
         ("paper,reviewer,score\np,ann,+49 30 123456\n", "line 2, column 'score': text .not shown here"),
         ("paper,reviewer,score\np,ann,4711000\n", "line 2, column 'score': a number .not shown here.* lies outside"),

@@ -80,7 +80,11 @@ class Coded(Sequence[Any]):
 
     def sizes(self) -> npt.NDArray[np.intp]:
         """How many rows have each cell."""
-        return np.bincount(self.numbers(), minlength=len(self.values))
+        total = np.zeros(len(self.values), dtype=np.intp)
+        step = max(BLOCK, len(self.values))
+        for start in range(0, len(self), step):  # at once, it would make a wide copy of all
+            total += np.bincount(self.numbers()[start : start + step], minlength=total.size)
+        return total
 
     def row_of(self, places: Iterable[int]) -> int:
         """The first row whose cell is at one of these places."""

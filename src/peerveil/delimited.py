@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -77,6 +77,9 @@ def separator_of(line: str) -> str:
     return max(",;\t|", key=line.count)
 
 
+# No spreadsheet has more.
+_MOST_COLUMNS = 2**14
+
 # Few enough records that the garbage collector does not look at them one generation after the other.
 _CHUNK = 500
 
@@ -86,8 +89,18 @@ class _Records:
 
     def __init__(self, handle: Any, separator: str, name: str) -> None:
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-        self._reader = csv.reader(handle, delimiter=separator, strict=True)
         self._separator, self._name = separator, name
+        self._reader = csv.reader(self._lines(handle), delimiter=separator, strict=True)
+
+    def _lines(self, handle: Iterable[str]) -> Iterator[str]:
+        """The lines of the file; one with more cells than any table has would fill the memory."""
+        separator, most = self._separator, _MOST_COLUMNS
+        for number, line in enumerate(handle, 1):
+            if len(line) > most and line.count(separator) > most:
+                raise FileError(
+                    f"has more than {most} cells in a line; no table has so many", file=self._name, line=number
+                )
+            yield line
 
     def first(self) -> list[str]:
         """The first record."""

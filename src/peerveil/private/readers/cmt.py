@@ -15,7 +15,7 @@ from peerveil.tables import is_missing, plain
 
 _QUESTION = re.compile(r"\s*(Q\d{1,3})\s*\((.*?)(\s+-\s+Value)?\s*\)\s*", re.DOTALL | re.IGNORECASE)
 _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNORECASE)
-_SHOWS = "the file does not show which scores are public; CMT shows them to the committee and authors"
+_SHOWS = "the file does not show which scores are public; usually CMT's are shown to committee and authors"
 _NO_HEADER = "has no header 'Paper ID' with reviews below it"
 
 # The conference's name and a blank row stand above the header.

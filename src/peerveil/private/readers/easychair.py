@@ -26,7 +26,7 @@ _UNREAD = ("text", "date", "time", "attachment?")
 _NEEDED = ("submission #", "member #", "scores")
 
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
-_SHOWS = "the file does not show which scores are public; EasyChair shows them to the committee and authors"
+_SHOWS = "the file does not show which scores are public; usually EasyChair's are shown to committee and authors"
 _OLDER = "older versions of reviews"
 
 

@@ -39,7 +39,7 @@ _HEADERS: tuple[tuple[str, ...], ...] = (
 )
 _COLUMNS = ("paper", "pid", "email", "decision", "status", "submitted at")
 _MEMBERS = (("pid", "rid"), ("pid", "reviewer_email"), ("hotcrp_version", "papers"))
-_SHOWS = "the file does not show which scores are public; HotCRP shows them to the committee and authors"
+_SHOWS = "the file does not show which scores are public; usually HotCRP's are shown to committee and authors"
 _METAREVIEWS = (
     "metareviews cannot be told from reviews in HotCRP's CSV: if your site has any, take them out, or bring its JSON"
 )
@@ -68,6 +68,8 @@ def extract(source: Source, choices: Choices) -> Extract:
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
     table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria), *asked))
+    if choices.score is None and table.matches(("field",)) and table.matches(("data",)):
+        raise table.error("has a row a field; run batch/reviewcsv.php without --narrow (-x)")
     paper = table.find("paper", ("paper", "pid"), choices.paper)
     if choices.reviewer is None and not table.matches(("email",)):
         raise table.error(_NO_PEOPLE)
