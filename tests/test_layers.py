@@ -35,7 +35,7 @@ LAYERS = [
     ["programme", "twopass"],
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation"],
-    ["mechanisms"],
+    ["mechanisms", "groups"],
     ["bundle", "simulate"],
     ["refinement", "noisy_files", "experiments", "exports.style", "comparison"],
     ["charts", "exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],

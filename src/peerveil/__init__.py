@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from peerveil.errors import PeerveilError as PeerveilError
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
+    from peerveil.groups import read_groups as read_groups
     from peerveil.guarantee import Guarantee as Guarantee
     from peerveil.guarantee import compose as compose
     from peerveil.loads import Loads as Loads
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from peerveil.mechanisms import Gaussian as Gaussian
     from peerveil.mechanisms import Laplace as Laplace
     from peerveil.mechanisms import SinhNormal as SinhNormal
+    from peerveil.private.groups import GroupWarning as GroupWarning
+    from peerveil.private.groups import release_groups as release_groups
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
     from peerveil.private.release import LedgerWarning as LedgerWarning
@@ -50,6 +53,7 @@ _HOME = {
     "External": "mechanisms",
     "FileError": "errors",
     "Gaussian": "mechanisms",
+    "GroupWarning": "private.groups",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Laplace": "mechanisms",
@@ -73,10 +77,12 @@ _HOME = {
     "compose": "guarantee",
     "project": "projection",
     "read": "private.readers",
+    "read_groups": "groups",
     "read_public": "public_files",
     "refine": "refinement",
     "region": "regions",
     "release": "private.release",
+    "release_groups": "private.groups",
     "verify": "verification",
     "weigh": "weights",
 }

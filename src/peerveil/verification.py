@@ -19,6 +19,7 @@ import numpy as np
 
 from peerveil.bundle import COLUMNS, Release, parse_json
 from peerveil.errors import FileError, InputError, PeerveilError
+from peerveil.groups import group_sensitivity
 from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OWN, External, OwnMechanism, mechanism_from
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
@@ -251,7 +252,8 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
     if isinstance(mechanism, External) or not isinstance(mechanism, tuple(OWN.values())):
         raise _RefusedError("noise that was drawn elsewhere proves no claim of numbers; only its source's words")
     assert claim.unit is not None  # noqa: S101 - a claim that is not in words has one
-    bound = sensitivity(weights, claim.unit)
+    across = release.group is not None and release.group.shared
+    bound = (group_sensitivity if across else sensitivity)(weights, claim.unit)
     if bound and mechanism.noise_law() is None:
         raise _RefusedError("its mechanism states a budget but no noise, and the record does not do without")
     try:

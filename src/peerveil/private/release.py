@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from peerveil.record import Floats, PublicRecord
 from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
-from peerveil.sensitivity import sensitivity
+from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
@@ -96,6 +97,10 @@ def release(
     return replace(ready.draw().refined(bounds, estimator), terms=terms)
 
 
+#: How far neighbours' vectors can be apart, for a unit.
+Bound = Callable[[PublicWeights, Unit], Sensitivity]
+
+
 class LedgerWarning(UserWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
 
@@ -117,6 +122,13 @@ class Ready:
     notes: tuple[str, ...]
     _reviews: Reviews = field(repr=False)
     _truth: Floats = field(repr=False)
+    _bound: Bound = field(repr=False)
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """The claim for a unit: its own, or computed from its noise."""
+        if unit == self.noise.guarantee.unit:
+            return self.noise.guarantee
+        return self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
@@ -128,15 +140,10 @@ class Ready:
         """
         from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
 
-        def claim_for(unit: Unit) -> Guarantee:
-            if unit == self.noise.guarantee.unit:
-                return self.noise.guarantee
-            return self.noise.mechanism.guarantee(sensitivity(self.weights, unit), unit)
-
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),
-            claim_for,
+            self.claim_for,
             quantity=self.weights.quantity,
             unit=self.noise.guarantee.unit,
             mechanism=self.noise.mechanism,
@@ -168,8 +175,12 @@ def prepare_release(
     lone: Lone = "refuse",
     name: str | None = None,
     accept_float_noise: bool = False,
+    bound: Bound = sensitivity,
 ) -> Ready:
-    """Check everything and settle the noise, without spending or drawing any. Arguments as in a release."""
+    """Check everything and settle the noise, without spending or drawing any.
+
+    Arguments as in a release; ``bound`` says how far neighbours can be apart.
+    """
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
     if not isinstance(mechanism, tuple(OWN.values())):
@@ -187,7 +198,7 @@ def prepare_release(
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
-    noise = prepare(mechanism, sensitivity(weights, protected), protected, weights.reviewers)
+    noise = prepare(mechanism, bound(weights, protected), protected, weights.reviewers)
     return Ready(
         weights=weights,
         noise=noise,
@@ -195,6 +206,7 @@ def prepare_release(
         notes=record.notes,
         _reviews=reviews,
         _truth=noise.checked(true_vector(reviews, quantity, record=record, lone=lone)),
+        _bound=bound,
     )
 
 
