@@ -98,7 +98,7 @@ def test_every_format_is_described() -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     for path in DOCUMENTS:
-        text = path.read_text(encoding="utf-8")
+        text = BLOCK.sub("", path.read_text(encoding="utf-8"))  # what looks like a link in code is none
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-_COMMANDS = {
+_COMMANDS: dict[Callable[..., None], str] = {
     inspect: "peerveil inspect reviews.csv --score-scale 1,10",
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
     refine: "peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
