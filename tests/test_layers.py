@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version"],
-    ["loads", "terms", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],
@@ -37,7 +37,7 @@ LAYERS = [
     ["sensitivity", "budget", "estimation"],
     ["mechanisms", "groups"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "experiments", "exports.style", "comparison"],
+    ["refinement", "noisy_files", "experiments", "exports.style", "comparison", "release_files"],
     ["charts", "exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
     ["sweep_files", "exports", "verification"],
 ]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from peerveil.refinement import refine as refine
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
-    from peerveil.verification import Verification as Verification
+    from peerveil.verdict import Verification as Verification
     from peerveil.verification import verify as verify
     from peerveil.weights import PublicWeights as PublicWeights
     from peerveil.weights import weigh as weigh
@@ -72,7 +72,7 @@ _HOME = {
     "Release": "bundle",
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
-    "Verification": "verification",
+    "Verification": "verdict",
     "compare": "comparison",
     "compose": "guarantee",
     "project": "projection",

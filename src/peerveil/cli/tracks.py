@@ -113,12 +113,12 @@ def report_groups(made: GroupReleases, output: str, folders: dict[str, str], *, 
                 str(row["group"]),
                 str(row["reviewers"]),
                 "" if row["expected_rmse"] is None else f"{row['expected_rmse']:.3g}",
-                str(row["guarantee"]),
                 str(row["folder"]),
+                str(row["guarantee"]),
             )
             for row in rows
         ]
-        out.print(rows_table(("group", "reviewers", "expected error", "found", "folder"), table))
+        out.print(rows_table(("group", "reviewers", "expected error", "folder", "claim"), table))
         out.print()
         out.print(f"All groups together: {made.guarantee.summary}", style="bold")
         out.print(made.guarantee.promise)

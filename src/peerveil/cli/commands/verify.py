@@ -13,7 +13,7 @@ from peerveil.cli.working import working
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
-    from peerveil.verification import Verification
+    from peerveil.verdict import Verification
     from peerveil.weights import PublicWeights
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -34,7 +34,9 @@ def verify(
     Quantity and mechanism are read from the release, and loads, too, unless you state them. For a release of a group of
     papers, say which papers are in it (--groups, --group-column), or give a file of these alone.
     """
-    from peerveil.verification import Verification, read_release, verify
+    from peerveil.release_files import read_release
+    from peerveil.verdict import Verification
+    from peerveil.verification import verify
 
     with working("Reading") as step:
         read, schema = read_release(release)
