@@ -694,3 +694,62 @@ def test_licence_and_citation(run: Run) -> None:
     refused = run(*changed("-o", "no"), "--licence", " ")
     assert refused.code == 2
     assert "licence must be" in refused.err
+
+
+TRACKS = "paper,reviewer,score,track\n" + "".join(
+    f"p{i},r{(i + k) % 6},{1 + (3 * i + 5 * k) % 9},{'theory' if i < 4 else 'Systems & nets'}\n"
+    for i in range(8)
+    for k in range(3)
+)
+
+
+@pytest.fixture
+def tracks(tmp_path: Path) -> list[str]:
+    (tmp_path / "tracks.csv").write_text(TRACKS)
+    rows = [line.split(",") for line in TRACKS.splitlines()[1:]]
+    shown = "".join(f"{paper},{score},{track}\n" for paper, _, score, track in rows)
+    (tmp_path / "shown.csv").write_text("paper,score,track\n" + shown)
+    (tmp_path / "groups.csv").write_text(
+        "paper,group\n" + "".join(f"{p},{t}\n" for p, t in {(r[0], r[3]) for r in rows})
+    )
+    return ["release", "tracks.csv", "--public", "all", "--epsilon", "1", "--score-scale", "1,9"]
+
+
+def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, tracks: list[str]) -> None:
+    assert run("ledger", "open", "budgets.db", "--dataset", "conf", "--epsilon", "5").code == 0
+    made = run(*tracks, "--group-column", "track", "--ledger", "budgets.db", "-o", "out")
+    assert made.code == 0, made.err
+    assert "All groups together: epsilon = 2 per reviewer" in made.out
+    assert "fewer than 20 reviewers" in made.err
+    own = {"release.json", "release.csv"}
+    files = {"theory", "Systems-nets"} | {f"{name}/{file}" for name in ("theory", "Systems-nets") for file in own}
+    assert everything_under(tmp_path / "out") == files
+    assert json.loads(run("ledger", "show", "budgets.db", "--json").out)[0]["spent"] == pytest.approx(2)
+    said = json.loads(run(*tracks, "--groups", "groups.csv", "-o", "again", "--json").out)
+    assert [row["group"] for row in said["groups"]] == ["Systems & nets", "theory"]
+    assert said["guarantee"] == "epsilon = 2 per reviewer (pure differential privacy)"
+    for options in (["--group-column", "track"], ["--groups", "groups.csv"]):
+        checked = run("verify", "out/theory", "--public", "shown.csv", *options)
+        assert checked.code == 0, checked.out + checked.err
+    assert run("verify", "out/theory", "--public", "shown.csv").code == 2  # loads of all papers do not fit
+    refined = run("refine", "out/theory", "--public", "shown.csv", "--groups", "groups.csv", "-o", "better")
+    assert refined.code == 0, refined.err
+    assert pv.Release.load("better").group == pv.Release.load("out/theory").group
+    assert run("compare", "out/theory", "out/Systems-nets").code == 0
+
+
+def test_groups_that_cannot_be_released(run: Run, tmp_path: Path, tracks: list[str]) -> None:
+    refused = run(*tracks, "--group-column", "track", "--no-shared-reviewers", "-o", "out")
+    assert refused.code == 2
+    assert "(--no-shared-reviewers), but some have" in refused.err
+    assert not (tmp_path / "out").exists()
+    assert run(*tracks, "--no-shared-reviewers", "-o", "out").code == 2
+    assert "has no column 'area'" in run(*tracks, "--group-column", "area", "-o", "out").err
+    (tmp_path / "groups.csv").write_text("paper,group\np1,theory\n")
+    assert "7 of 8 papers are in no group" in run(*tracks, "--groups", "groups.csv", "-o", "out").err
+    assert run(*tracks, "-o", "whole").code == 0
+    assert run("verify", "whole", "--public", "shown.csv", "--groups", "groups.csv").code == 2
+    assert (
+        run("refine", "noisy.txt", "--public", "public.csv", "--load", "2", "--groups", "groups.csv", "-o", "x").code
+        == 2
+    )

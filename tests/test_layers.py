@@ -17,7 +17,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version", "columns"],
-    ["loads", "terms", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],
@@ -37,7 +37,7 @@ LAYERS = [
     ["programme", "twopass"],
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation"],
-    ["mechanisms", "published", "charts.wording"],
+    ["mechanisms", "groups", "published", "charts.wording"],
     ["rehearsal"],
     ["experiments", "planning"],
     ["charts.look", "charts.shapes"],
@@ -45,7 +45,7 @@ LAYERS = [
     ["charts"],
     ["report"],
     ["bundle", "simulate"],
-    ["refinement", "noisy_files", "exports.style", "comparison"],
+    ["refinement", "noisy_files", "exports.style", "comparison", "release_files"],
     ["exports.hotcrp", "exports.easychair", "exports.cmt", "exports.openreview", "exports.public"],
     ["sweep_files", "plan_files", "exports", "verification"],
 ]

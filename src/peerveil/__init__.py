@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from peerveil.errors import PeerveilError as PeerveilError
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
+    from peerveil.groups import read_groups as read_groups
     from peerveil.guarantee import Guarantee as Guarantee
     from peerveil.guarantee import compose as compose
     from peerveil.loads import Loads as Loads
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from peerveil.planning import Auto as Auto
     from peerveil.planning import Plan as Plan
     from peerveil.planning import plan as plan
+    from peerveil.private.groups import GroupWarning as GroupWarning
+    from peerveil.private.groups import release_groups as release_groups
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
     from peerveil.private.release import LedgerWarning as LedgerWarning
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from peerveil.refinement import refine as refine
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
-    from peerveil.verification import Verification as Verification
+    from peerveil.verdict import Verification as Verification
     from peerveil.verification import verify as verify
     from peerveil.weights import PublicWeights as PublicWeights
     from peerveil.weights import weigh as weigh
@@ -55,6 +58,7 @@ _HOME = {
     "External": "mechanisms",
     "FileError": "errors",
     "Gaussian": "mechanisms",
+    "GroupWarning": "private.groups",
     "Guarantee": "guarantee",
     "Histogram": "mechanisms",
     "InputError": "errors",
@@ -75,16 +79,18 @@ _HOME = {
     "Release": "bundle",
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
-    "Verification": "verification",
+    "Verification": "verdict",
     "compare": "comparison",
     "compose": "guarantee",
     "plan": "planning",
     "project": "projection",
     "read": "private.readers",
+    "read_groups": "groups",
     "read_public": "public_files",
     "refine": "refinement",
     "region": "regions",
     "release": "private.release",
+    "release_groups": "private.groups",
     "verify": "verification",
     "weigh": "weights",
 }

@@ -21,6 +21,7 @@ import numpy as np
 from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
+from peerveil.groups import Group
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
 from peerveil.outlook import Outlook
@@ -79,6 +80,7 @@ class Release:
         notes: caveats.
         created: when, in UTC.
         software: what made it.
+        group: which group of papers it is of; ``None`` for all of them.
         terms: under which licence it is published, and how to cite it.
         intact: whether the file it was read from has the digest of its contents.
 
@@ -110,6 +112,7 @@ class Release:
     created: datetime
     software: str
     histogram: NoisyCounts | None = None
+    group: Group | None = None
     terms: Terms = field(default=Terms())
     intact: bool = True
 
@@ -145,6 +148,7 @@ class Release:
                 "public": self.public,
                 "digest": self.record_digest,
             },
+            "group": _group_document(self.group),
             "mechanism": self.mechanism,
             "guarantee": {
                 "kind": self.guarantee.kind,
@@ -268,6 +272,7 @@ class Release:
             notes=tuple(document["notes"]),
             created=_time(document["created"]),
             software=document["software"],
+            group=_group_from(document["group"]),
             terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == document_digest(document),
         )
@@ -358,6 +363,18 @@ def _histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts
     if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=_slack(noisy)):
         raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
     return found
+
+
+def _group_document(group: Group | None) -> dict[str, Any] | None:
+    if group is None:
+        return None
+    return {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
+
+
+def _group_from(stated: dict[str, Any] | None) -> Group | None:
+    if stated is None:
+        return None
+    return Group(name=stated["name"], groups=stated["groups"], shared=stated["shared_reviewers"])
 
 
 def _loads_document(loads: Loads) -> dict[str, Any]:

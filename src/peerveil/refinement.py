@@ -103,7 +103,7 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
         estimator=estimator,
         notes=release.notes,
     )
-    return replace(made, terms=release.terms)
+    return replace(made, terms=release.terms, group=release.group)
 
 
 def assemble(

@@ -6,19 +6,16 @@ else that a release states follows from its noisy vector and the public record, 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, cast
+from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
-from peerveil.bundle import COLUMNS, Release, parse_json
-from peerveil.errors import FileError, InputError, PeerveilError
+from peerveil.bundle import Release
+from peerveil.errors import InputError, PeerveilError
+from peerveil.groups import group_sensitivity
 from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
@@ -26,8 +23,9 @@ from peerveil.record import Floats
 from peerveil.refinement import reassemble, stated_words
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
+from peerveil.release_files import read_release, table_check
 from peerveil.sensitivity import sensitivity
-from peerveil.table_files import file_to_read, read_text
+from peerveil.verdict import Check, RefusedError, Verification, looked_at, unchecked
 from peerveil.version import software
 from peerveil.weights import PublicWeights
 
@@ -38,58 +36,10 @@ VALUE_TOLERANCE = 1e-6
 #: How far a recomputed claim may be off the published one, as a share of it.
 CLAIM_TOLERANCE = 1e-9
 
-Result = Literal["holds", "fails", "not checked"]
-
 UNCHECKED = (
     "Nobody can check from outside that the noise was drawn as stated, that the private reviews were the true ones, or "
     "what was stated to be public in words."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One thing that was checked.
-
-    Attributes:
-        name: what.
-        result: ``"holds"``, ``"fails"``, or ``"not checked"`` where that was not possible.
-        found: what was found, in words.
-    """
-
-    name: str
-    result: Result
-    found: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verification:
-    """What checking a release found.
-
-    Attributes:
-        checks: every check, in order.
-
-    >>> Verification(checks=(Check(name="digest", result="fails", found="the file was changed"),)).verified
-    False
-    """
-
-    checks: tuple[Check, ...]
-
-    @property
-    def verified(self) -> bool:
-        """Whether nothing that was checked fails."""
-        return all(check.result != "fails" for check in self.checks)
-
-    def __bool__(self) -> bool:
-        return self.verified
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """The names of the checks that fail."""
-        return tuple(check.name for check in self.checks if check.result == "fails")
-
-
-class _RefusedError(Exception):
-    """Why a check fails."""
 
 
 def verify(release: Release | str | os.PathLike[str], weights: PublicWeights) -> Verification:
@@ -118,70 +68,16 @@ def verify(release: Release | str | os.PathLike[str], weights: PublicWeights) ->
     return Verification(checks=(schema, *_checks(read, weights), table_check(release, read)))
 
 
-def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
-    """A release from its folder or release.json, if it is as its schema says, and what checking that found.
-
-    Raises:
-        FileError: if there is no such file, or it is not JSON.
-    """
-    place = file_to_read(path)
-    name, text = read_text(place / "release.json" if place.is_dir() else place)
-    document = parse_json(text)
-    if document is None:
-        raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
-    problem = ""
-    try:
-        release = Release.from_document(document, name=Path(name).name)
-    except FileError as error:
-        problem = str(error)
-    if problem:
-        return None, Check(name="schema", result="fails", found=problem)
-    found = "as the schema says; the promise is worded as its numbers say"
-    return release, Check(name="schema", result="holds", found=found)
-
-
-def table_check(path: str | os.PathLike[str], release: Release) -> Check:
-    """Whether the release.csv beside a release.json holds the same numbers."""
-    place = Path(path)
-    table = (place if place.is_dir() else place.parent) / "release.csv"
-    if not table.is_file():
-        return Check(name="release.csv", result="not checked", found="there is no release.csv beside it")
-    _, text = read_text(table)
-    return _check("release.csv", lambda: _same_table(text, release))
-
-
-def _same_table(text: str, release: Release) -> str:
-    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
-    if header != list(COLUMNS) or len(rows) != release.reviewers or any(len(row) != len(header) for row in rows):
-        raise _RefusedError(f"it must have the columns {', '.join(COLUMNS)} and {release.reviewers} rows")
-    bands = (None, None) if release.outlook is None else (release.outlook.lower, release.outlook.upper)
-    ranks = np.arange(1.0, release.reviewers + 1)
-    held = (ranks, release.values, release.noisy, release.lower, release.upper, *bands)
-    for name, cells, vector in zip(COLUMNS, zip(*rows, strict=True), held, strict=True):
-        expected = [""] * release.reviewers if vector is None else vector.tolist()
-        for row, (cell, number) in enumerate(zip(cells, expected, strict=True), 1):
-            if cell != number and _float(cell) != number:
-                raise _RefusedError(f"column {name!r}, rank {row} is not what release.json has")
-    return "the same numbers as release.json"
-
-
-def _float(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
 def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
-    yield _check("digest", lambda: _digest(release))
-    record = _check("record", lambda: _record(release, weights))
+    yield looked_at("digest", lambda: _digest(release))
+    record = looked_at("record", lambda: _record(release, weights))
     yield record
     rest = ("guarantee", "bins", "region", "values", "certificate", "outlook", "notes")
     if record.result == "fails":
-        yield from (_unchecked(name, "the public record is another one") for name in rest)
+        yield from (unchecked(name, "the public record is another one") for name in rest)
         return
-    yield _check("guarantee", lambda: _guarantee(release, weights))
-    yield _check("bins", lambda: _bins(release, weights))
+    yield looked_at("guarantee", lambda: _guarantee(release, weights))
+    yield looked_at("bins", lambda: _bins(release, weights))
     bounds: Region | None = None
     problem = ""
     try:
@@ -190,9 +86,9 @@ def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
         problem = str(error)
     if bounds is None:
         yield Check(name="region", result="fails", found=problem)
-        yield from (_unchecked(name, "the region could not be computed") for name in rest[3:])
+        yield from (unchecked(name, "the region could not be computed") for name in rest[3:])
         return
-    yield _check("region", lambda: _region(release, bounds))
+    yield looked_at("region", lambda: _region(release, bounds))
     again: Release | None = None
     try:
         again = reassemble(release, weights, bounds=bounds, estimator=release.estimator)
@@ -200,41 +96,30 @@ def _checks(release: Release, weights: PublicWeights) -> Iterator[Check]:
         problem = str(error)
     if again is None:
         yield Check(name="values", result="fails", found=f"they could not be computed anew: {problem}")
-        yield from (_unchecked(name, "the values could not be computed anew") for name in rest[4:])
+        yield from (unchecked(name, "the values could not be computed anew") for name in rest[4:])
         return
-    yield _check("values", lambda: _values(release, again, bounds))
-    yield _check("certificate", lambda: _certificate(release, again, bounds))
-    yield _check("outlook", lambda: _outlook(release, again, bounds))
-    yield _check("notes", lambda: _notes(release, again))
-
-
-def _check(name: str, look: Callable[[], str]) -> Check:
-    try:
-        return Check(name=name, result="holds", found=look())
-    except _RefusedError as error:
-        return Check(name=name, result="fails", found=str(error))
-
-
-def _unchecked(name: str, why: str) -> Check:
-    return Check(name=name, result="not checked", found=why)
+    yield looked_at("values", lambda: _values(release, again, bounds))
+    yield looked_at("certificate", lambda: _certificate(release, again, bounds))
+    yield looked_at("outlook", lambda: _outlook(release, again, bounds))
+    yield looked_at("notes", lambda: _notes(release, again))
 
 
 def _digest(release: Release) -> str:
     if not release.intact:
-        raise _RefusedError("the file was changed after it was written: its contents have another digest")
+        raise RefusedError("the file was changed after it was written: its contents have another digest")
     return "the file is as it was written"
 
 
 def _record(release: Release, weights: PublicWeights) -> str:
     if weights.quantity != release.quantity:
-        raise _RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
+        raise RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
     if weights.loads != release.loads:
-        raise _RefusedError(
+        raise RefusedError(
             f"the release states {release.loads.reviews} reviews and the loads: {release.loads.describe()}; the public "
             f"record has {weights.loads.reviews} and: {weights.loads.describe()}"
         )
     if weights.sizes().size != release.papers or weights.digest() != release.record_digest:
-        raise _RefusedError(
+        raise RefusedError(
             "the public record is not the one this release was made from, or it is read differently (scale of hidden "
             "scores, criteria, lone reviews)"
         )
@@ -244,33 +129,34 @@ def _record(release: Release, weights: PublicWeights) -> str:
 def _guarantee(release: Release, weights: PublicWeights) -> str:
     claim, mechanism = release.guarantee, mechanism_from(release.mechanism)
     if mechanism is None:
-        raise _RefusedError("its mechanism is not one that this program knows, so its claim cannot be checked")
+        raise RefusedError("its mechanism is not one that this program knows, so its claim cannot be checked")
     if claim.kind == "stated":
         if claim.statement != stated_words(mechanism):
-            raise _RefusedError("its words are not those of its mechanism")
+            raise RefusedError("its words are not those of its mechanism")
         return "words of its source, to which nothing is added"
     if isinstance(mechanism, External) or not isinstance(mechanism, tuple(OWN.values())):
-        raise _RefusedError("noise that was drawn elsewhere proves no claim of numbers; only its source's words")
+        raise RefusedError("noise that was drawn elsewhere proves no claim of numbers; only its source's words")
     assert claim.unit is not None  # noqa: S101 - a claim that is not in words has one
-    bound = sensitivity(weights, claim.unit)
+    across = release.group is not None and release.group.shared
+    bound = (group_sensitivity if across else sensitivity)(weights, claim.unit)
     if bound and mechanism.noise_law() is None:
-        raise _RefusedError("its mechanism states a budget but no noise, and the record does not do without")
+        raise RefusedError("its mechanism states a budget but no noise, and the record does not do without")
     try:
         earned = cast(OwnMechanism, mechanism).guarantee(bound, claim.unit)
     except InputError as error:
-        raise _RefusedError(str(error)) from None
+        raise RefusedError(str(error)) from None
     return _same_claim(claim, earned)
 
 
 def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
-        raise _RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+        raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
     for name in ("epsilon", "delta", "rho", "omega"):
         stated, due = getattr(claim, name), getattr(earned, name)
         if stated == due:
             continue
         if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
-            raise _RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+            raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
     return f"follows from noise and sensitivity: {claim.summary}"
 
 
@@ -280,10 +166,10 @@ def _bins(release: Release, weights: PublicWeights) -> str:
     mechanism, unit = mechanism_from(release.mechanism), release.guarantee.unit
     assert isinstance(mechanism, Histogram)  # noqa: S101 - only these have a histogram
     if unit is None:
-        raise _RefusedError("counts whose noise was drawn elsewhere cannot be checked")
+        raise RefusedError("counts whose noise was drawn elsewhere cannot be checked")
     bins = histogram_bins(weights, mechanism, sensitivity(weights, unit))
     if not release.histogram.bins.same(bins):
-        raise _RefusedError(f"they are not those that the public record gives{_versions(release)}")
+        raise RefusedError(f"they are not those that the public record gives{_versions(release)}")
     return f"{bins.number} of them, as the public record gives"
 
 
@@ -292,19 +178,19 @@ def _region(release: Release, bounds: Region) -> str:
     for name in ("lower", "upper"):
         off = _furthest(getattr(release, name), getattr(bounds, name))
         if off > slack:
-            raise _RefusedError(f"{name} is off what the public record proves, by up to {off:.3g}")
+            raise RefusedError(f"{name} is off what the public record proves, by up to {off:.3g}")
     violation = bounds.violation(release.values)
     if violation > bounds.slack(max(VIOLATION_TOLERANCE, VALUE_TOLERANCE)):
-        raise _RefusedError(f"the values lie outside of the region {release.region}, by {violation:.3g}")
+        raise RefusedError(f"the values lie outside of the region {release.region}, by {violation:.3g}")
     return f"the bounds of {release.region} are as the public record proves; the values lie within"
 
 
 def _values(release: Release, again: Release, bounds: Region) -> str:
     if (noisy := _furthest(release.noisy, again.noisy)) > bounds.slack(VALUE_TOLERANCE):
-        raise _RefusedError(f"the noisy vector is not the one that its own data gives, by up to {noisy:.3g}")
+        raise RefusedError(f"the noisy vector is not the one that its own data gives, by up to {noisy:.3g}")
     off = _furthest(release.values, again.values)
     if release.estimator != again.estimator or off > bounds.slack(VALUE_TOLERANCE):
-        raise _RefusedError(
+        raise RefusedError(
             f"they do not follow from the noisy vector by {release.estimator}: off by up to {off:.3g}"
             + _versions(release)
         )
@@ -316,7 +202,7 @@ def _certificate(release: Release, again: Release, bounds: Region) -> str:
     spread = bounds.slack(1.0)
     slack = GAP_TOLERANCE * release.reviewers * spread * max(spread, moved) + bounds.slack(VALUE_TOLERANCE) ** 2
     if abs(release.gap - again.gap) > slack:
-        raise _RefusedError(f"it states a gap of {release.gap:.3g}; computed anew it is {again.gap:.3g}")
+        raise RefusedError(f"it states a gap of {release.gap:.3g}; computed anew it is {again.gap:.3g}")
     return f"gap {again.gap:.2g} computed anew, {release.gap:.2g} stated"
 
 
@@ -332,13 +218,13 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
         or abs(ours.expected_rmse - theirs.expected_rmse) > slack
         or max(_furthest(ours.lower, theirs.lower), _furthest(ours.upper, theirs.upper)) > slack
     ):
-        raise _RefusedError(f"expected error and bands are not those computed anew{_versions(release)}")
+        raise RefusedError(f"expected error and bands are not those computed anew{_versions(release)}")
     return f"expected error {theirs.expected_rmse:.3g} and bands, as computed anew"
 
 
 def _notes(release: Release, again: Release) -> str:
     if again.notes != release.notes:
-        raise _RefusedError("a caveat that belongs to this region or estimator is missing from its notes")
+        raise RefusedError("a caveat that belongs to this region or estimator is missing from its notes")
     return "every caveat that computing it anew gives is there"
 
 

@@ -170,13 +170,27 @@ class PublicOptions(OptionGroup):
     criteria: opt.CriteriaColumns = None
     missing_criteria: opt.MissingCriteria = "refuse"
 
-    def record(self, file: str, loads: LoadsOptions, otherwise: dict[str, Any] | None = None) -> PublicRecord:
-        """The record of a file; loads as the options say, or ``otherwise`` where they say nothing."""
+    def record(
+        self,
+        file: str,
+        loads: LoadsOptions,
+        otherwise: dict[str, Any] | None = None,
+        only: list[str] | None = None,
+    ) -> PublicRecord:
+        """The record of a file, or of some of its papers; loads as the options say, or ``otherwise`` if nothing."""
+        from peerveil.groups import part_of
+
+        stated = otherwise if otherwise is not None and not loads.given else loads.stated()
+        if only is not None:  # loads are those in the part; of the whole, nothing needs to be known
+            return part_of(self._read(file, {"load": 1}), only, **stated)
+        return self._read(file, stated)
+
+    def _read(self, file: str, stated: dict[str, Any]) -> PublicRecord:
         from peerveil.public_files import read_public
 
         return read_public(
             file,
-            **(otherwise if otherwise is not None and not loads.given else loads.stated()),
+            **stated,
             scale=opt.parse_scale(self.score_scale),
             paper=self.paper,
             ratings=self.ratings,
@@ -185,13 +199,18 @@ class PublicOptions(OptionGroup):
         )
 
     def weights(
-        self, file: str, loads: LoadsOptions, quantity: str, otherwise: dict[str, Any] | None = None
+        self,
+        file: str,
+        loads: LoadsOptions,
+        quantity: str,
+        otherwise: dict[str, Any] | None = None,
+        only: list[str] | None = None,
     ) -> PublicWeights:
         """The public weights of a file's reviews."""
         from peerveil.weights import weigh
 
         lone = opt.parse_lone(self.lone)
-        return weigh(self.record(file, loads, otherwise), quantity, lone=lone)
+        return weigh(self.record(file, loads, otherwise, only), quantity, lone=lone)
 
 
 @dataclass(frozen=True)

@@ -157,6 +157,7 @@ _PHRASES = {
     "scale must be a finite": "--noise-scale must be a finite",
     "bound must be a finite": "--noise-bound must be a finite",
     "accept_float_noise=True": "--accept-float-noise",
+    "(shared=False)": "(--no-shared-reviewers)",
     "or scale= with bound=": "or --noise-scale with --noise-bound",
     "or scale=, one of": "or --noise-scale, one of",
     "missing_criteria='leave-out'": "--missing-criteria leave-out",

@@ -127,7 +127,9 @@ def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:  # words may be broken in names and descriptions, not in numbers
         table.add_column(
-            column, overflow="fold", no_wrap=column not in ("data set", "noise", "which comes to", "found")
+            column,
+            overflow="fold",
+            no_wrap=column not in ("data set", "noise", "which comes to", "found", "claim", "group"),
         )
     for row in rows:
         table.add_row(*row)

@@ -22,7 +22,7 @@ from peerveil.record import Floats, PublicRecord
 from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
-from peerveil.sensitivity import sensitivity
+from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
@@ -101,6 +101,10 @@ def release(
     return replace(ready.draw().refined(bounds, ready.estimator), terms=terms)
 
 
+#: How far neighbours' vectors can be apart, for a unit.
+Bound = Callable[[PublicWeights, Unit], Sensitivity]
+
+
 class LedgerWarning(UserWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
 
@@ -124,6 +128,13 @@ class Ready:
     notes: tuple[str, ...]
     _reviews: Reviews = field(repr=False)
     _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
+    _bound: Bound = field(repr=False)
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """The claim for a unit: its own, or computed from its noise."""
+        if unit == self.noise.guarantee.unit:
+            return self.noise.guarantee
+        return self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
@@ -135,15 +146,10 @@ class Ready:
         """
         from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
 
-        def claim_for(unit: Unit) -> Guarantee:
-            if unit == self.noise.guarantee.unit:
-                return self.noise.guarantee
-            return self.noise.mechanism.guarantee(sensitivity(self.weights, unit), unit)
-
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),
-            claim_for,
+            self.claim_for,
             quantity=self.weights.quantity,
             unit=self.noise.guarantee.unit,
             mechanism=self.noise.mechanism,
@@ -176,8 +182,12 @@ def prepare_release(
     lone: Lone = "refuse",
     name: str | None = None,
     accept_float_noise: bool = False,
+    bound: Bound = sensitivity,
 ) -> Ready:
-    """Check everything and settle the noise, without spending or drawing any. Arguments as in a release."""
+    """Check everything and settle the noise, without spending or drawing any.
+
+    Arguments as in a release; ``bound`` says how far neighbours can be apart.
+    """
     if public is None:
         raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
     if not isinstance(mechanism, (Auto, *OWN.values())):
@@ -197,13 +207,13 @@ def prepare_release(
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public)
     weights = weigh(record, quantity, lone=lone, name=name)
+    apart = bound(weights, protected)
     notes = record.notes
     if isinstance(mechanism, Auto):
-        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, estimator)
+        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, apart, estimator)
         notes = (*notes, *chosen)
-    bound = sensitivity(weights, protected)
-    bins = histogram_bins(weights, mechanism, bound) if isinstance(mechanism, Histogram) else None
-    noise = prepare(mechanism, bound, protected, weights.reviewers if bins is None else bins.number)
+    bins = histogram_bins(weights, mechanism, apart) if isinstance(mechanism, Histogram) else None
+    noise = prepare(mechanism, apart, protected, weights.reviewers if bins is None else bins.number)
     return Ready(
         weights=weights,
         noise=noise,
@@ -212,14 +222,15 @@ def prepare_release(
         notes=notes,
         _reviews=reviews,
         _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
+        _bound=bound,
     )
 
 
 def _chosen(
-    auto: Auto, weights: PublicWeights, unit: Unit, estimator: str | None
+    auto: Auto, weights: PublicWeights, unit: Unit, apart: Sensitivity, estimator: str | None
 ) -> tuple[OwnMechanism, str | None, tuple[str, ...]]:
     """The mechanism and the estimator that a plan finds best, and words to say so."""
-    if not sensitivity(weights, unit):
+    if not apart:
         return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
     choice = auto.choose(weights, unit=unit, estimator=estimator)
     return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)

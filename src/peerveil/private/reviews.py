@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -143,6 +143,28 @@ class Reviews:
     def reviewers(self) -> int:
         """Number of reviewers."""
         return int(self.reviewer.max()) + 1
+
+    def only(self, papers: Iterable[str]) -> Reviews:
+        """The reviews of some papers. These must be chosen on public grounds: which they are, everyone will see.
+
+        >>> reviews = Reviews.from_columns(["p1", "p1", "p2"], ["ann", "bob", "bob"], [3, 5, 4])
+        >>> reviews.only(["p2"])
+        Reviews(1 papers, 1 reviews, 1 reviewers; contents private)
+        """
+        wanted = set(papers)
+        kept = [place for place, name in enumerate(self.papers) if name in wanted]
+        if not kept or len(kept) < len(wanted):
+            raise RecordError(f"{len(wanted) - len(kept)} of {len(wanted)} papers asked for are not among the reviews'")
+        mine = np.isin(self.paper, kept)
+        paper, reviewer = (np.unique(codes[mine], return_inverse=True)[1] for codes in (self.paper, self.reviewer))
+        return replace(
+            self,
+            papers=tuple(self.papers[place] for place in kept),
+            paper=paper.astype(np.int64),
+            reviewer=reviewer.astype(np.int64),
+            score=self.score[mine],
+            criteria=None if self.criteria is None else self.criteria[mine],
+        )
 
     def loads(self) -> Loads:
         """How many reviewers have which load. Public only if it is stated to be."""

@@ -52,14 +52,11 @@ def _show(found: Comparison) -> None:
             f"{q.second:.3f}",
             f"{q.difference:+.3f}",
             "" if q.band is None else f"{q.band[0]:+.3f} to {q.band[1]:+.3f}",
-            f"{q.proven[0]:+.3f} to {q.proven[1]:+.3f}",
             f"the second is {q.tells}" if "," in q.tells else q.tells,
         )
         for q in found.quantiles
     ]
-    out.print(
-        rows_table(("reviewers up to", "first", "second", "difference", "its band", "proven", "found"), quantiles)
-    )
+    out.print(rows_table(("share", "first", "second", "difference", "its band", "found"), quantiles))
     out.print()
     for sentence in found.words:
         out.print(sentence)

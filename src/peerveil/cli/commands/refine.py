@@ -8,6 +8,7 @@ import typer
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
+from peerveil.cli.tracks import GroupOptions
 from peerveil.cli.working import working
 from peerveil.errors import InputError
 
@@ -40,6 +41,7 @@ def refine(
     estimator: opt.Estimator = None,
     loads: LoadsOptions,
     scores: PublicOptions,
+    tracks: GroupOptions,
     overwrite: opt.Overwrite = False,
     no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
@@ -64,13 +66,15 @@ def refine(
         noise = External(words=words)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading") as step:
         source = read_noisy(noisy)
-        stated = None
+        stated = only = None
         if isinstance(source, Release):
-            stated = source.loads.stated()
+            stated, only = source.loads.stated(), tracks.papers_of(source, public, scores.paper)
             quantity = _same_quantity(source, quantity)
             if noise is not None:
                 raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
-        weights = scores.weights(public, loads, quantity or "ratings", otherwise=stated)
+        elif tracks.given:
+            raise InputError("--groups and --group-column go with the release.json of a group of papers")
+        weights = scores.weights(public, loads, quantity or "ratings", otherwise=stated, only=only)
         step("Bounding the truth from public data, estimating")
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage, report=not no_report)

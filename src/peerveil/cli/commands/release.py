@@ -9,9 +9,12 @@ import typer
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, grouped
+from peerveil.cli.tracks import GroupOptions, SharingOptions, report_groups, write_groups
 from peerveil.cli.working import working
+from peerveil.errors import InputError
 
 if TYPE_CHECKING:
+    from peerveil.private.groups import GroupReleases
     from peerveil.private.reviews import Reviews
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -27,32 +30,48 @@ def release(
     ledger: opt.LedgerPlace = None,
     loads: LoadsOptions,
     reading: ReadingOptions,
+    tracks: GroupOptions,
+    sharing: SharingOptions,
     overwrite: opt.Overwrite = False,
     no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
-    With a file of public scores, say what is public about loads: --load, --loads, or --reviewers.
+    With a file of public scores, say what is public about loads: --load, --loads, or --reviewers. With groups of
+    papers, each gets a release and a folder of its own; the budget is each group's.
     """
-    from peerveil.bundle import FILES
+    from peerveil.bundle import FILES, Release
     from peerveil.cli.show import report_release, telling_warnings
     from peerveil.files import staged_folder
+    from peerveil.groups import folder_names
     from peerveil.private.release import release as make
 
     what.check()
     mechanism = noise.chosen_or_auto()
-    with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading the reviews") as step:
+    if sharing.no_shared_reviewers and not tracks.given:
+        raise InputError("--no-shared-reviewers goes with --groups or --group-column")
+    groups = tracks.mapping(file, reading.paper) if tracks.given else {}
+    folders = folder_names(set(groups.values()))
+    own = [f"{name}/{one}" for name in folders.values() for one in FILES] if groups else FILES
+    with staged_folder(output, own=own, overwrite=overwrite) as stage, working("Reading the reviews") as step:
         reviews = reading.reviews(file)
         visible = what.visible(reviews, loads, reading)
         step("Drawing noise, bounding the truth from public data, estimating")
+        said = {"public": visible, "mechanism": mechanism, "ledger": ledger, "dataset": what.dataset, **what.chosen()}
+        made: Release | GroupReleases
         with telling_warnings():
-            made = make(
-                reviews, public=visible, mechanism=mechanism, ledger=ledger, dataset=what.dataset, **what.chosen()
-            )
-        made.write_into(stage, report=not no_report)
+            if groups:
+                said["shared"] = not sharing.no_shared_reviewers
+                made = write_groups(reviews, groups, stage, folders=folders, release=said, report=not no_report)
+            else:
+                made = make(reviews, **said)
+                made.write_into(stage, report=not no_report)
     _tell(reviews)
-    report_release(made, output, as_json=as_json, report=not no_report)
+    if isinstance(made, Release):
+        report_release(made, output, as_json=as_json, report=not no_report)
+    else:
+        report_groups(made, output, folders, as_json=as_json)
 
 
 def _tell(reviews: Reviews) -> None:

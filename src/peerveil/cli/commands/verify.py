@@ -8,11 +8,12 @@ import typer
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
+from peerveil.cli.tracks import GroupOptions
 from peerveil.cli.working import working
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
-    from peerveil.verification import Verification
+    from peerveil.verdict import Verification
     from peerveil.weights import PublicWeights
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -25,20 +26,25 @@ def verify(
     public: Annotated[str, typer.Option(help="Public scores: a row a paper ('6;8;5') or a row a review.")],
     loads: LoadsOptions,
     scores: PublicOptions,
+    tracks: GroupOptions,
     as_json: opt.AsJson = False,
 ) -> None:
     """Check a published release against the public record; the exit code is 1 if a check fails.
 
-    Quantity and mechanism are read from the release, and loads, too, unless you state them.
+    Quantity and mechanism are read from the release, and loads, too, unless you state them. For a release of a group of
+    papers, say which papers are in it (--groups, --group-column), or give a file of these alone.
     """
-    from peerveil.verification import Verification, read_release, verify
+    from peerveil.release_files import read_release
+    from peerveil.verdict import Verification
+    from peerveil.verification import verify
 
     with working("Reading") as step:
         read, schema = read_release(release)
         if read is None:
             found = Verification(checks=(schema,))
         else:
-            weights = _weights(read, public, loads, scores)
+            only = tracks.papers_of(read, public, scores.paper)
+            weights = _weights(read, public, loads, scores, only)
             step("Computing the release anew")
             found = verify(release, weights)
     _show(found, as_json=as_json)
@@ -46,7 +52,9 @@ def verify(
         raise typer.Exit(1)
 
 
-def _weights(release: Release, public: str, loads: LoadsOptions, scores: PublicOptions) -> PublicWeights:
+def _weights(
+    release: Release, public: str, loads: LoadsOptions, scores: PublicOptions, only: list[str] | None
+) -> PublicWeights:
     from peerveil.errors import InputError
     from peerveil.quantities import QUANTITIES
 
@@ -55,7 +63,7 @@ def _weights(release: Release, public: str, loads: LoadsOptions, scores: PublicO
             f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
         )
-    return scores.weights(public, loads, release.quantity, otherwise=release.loads.stated())
+    return scores.weights(public, loads, release.quantity, otherwise=release.loads.stated(), only=only)
 
 
 def _show(found: Verification, *, as_json: bool) -> None:

@@ -1,0 +1,209 @@
+"""Groups of papers, such as tracks and areas: what a release of each costs, alone and together.
+
+A reviewer may have reviews in several groups, and an exchange of reviews between groups touches both. Proofs are in
+docs/privacy.md, "Groups of papers". All inputs are public.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from peerveil.errors import InputError, RecordError
+from peerveil.guarantee import Guarantee, Unit, compose
+from peerveil.loads import declare_loads
+from peerveil.record import PublicRecord
+from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.table_files import Source, read_table
+from peerveil.tables import PAPER_NAMES
+from peerveil.weights import PublicWeights
+
+#: What columns of groups are usually called.
+GROUP_NAMES = ("group", "track", "area", "primary area", "subject area")
+
+#: A group of fewer reviewers than this is small: little can be said about it, and everyone in it is easily guessed.
+SMALL = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Which group of papers a release is of.
+
+    Attributes:
+        name: its name.
+        groups: how many groups were released together.
+        shared: whether reviewers may have reviews in several groups; ``False`` where it is declared that none has.
+
+    >>> Group(name="theory", groups=3, shared=True).groups
+    3
+    """
+
+    name: str
+    groups: int
+    shared: bool
+
+    def __post_init__(self) -> None:
+        check_group_name(self.name)
+        if self.groups < 1:
+            raise InputError(f"groups must be at least 1, got {self.groups}")
+
+
+def check_group_name(name: str) -> str:
+    """The name of a group, if it can be published."""
+    if not (name.strip() and name.isprintable() and len(name) <= 200):
+        raise InputError("the name of a group must be 1 to 200 printable characters")
+    return name
+
+
+def folder_names(groups: Collection[str]) -> dict[str, str]:
+    """For each group the name of its folder, which must do on every system.
+
+    >>> folder_names(["Theory & proofs", "systems"])
+    {'Theory & proofs': 'Theory-proofs', 'systems': 'systems'}
+    """
+    names = {group: re.sub(r"[^\w+.]+", "-", check_group_name(group)).strip("-._") or "group" for group in groups}
+    twice = [name for name, count in Counter(name.casefold() for name in names.values()).items() if count > 1]
+    if twice:
+        raise InputError(f"several groups would get the folder {twice[0]!r}; give them names that differ more")
+    return names
+
+
+def read_groups(source: Source, *, paper: str | None = None, group: str | None = None) -> dict[str, str]:
+    """Which group each paper is in, from a table with a row a paper, or a row a review.
+
+    Args:
+        source: a CSV, TSV, Parquet or JSON file, or a frame. Which paper is in which group must be public.
+        paper: the column of papers, where its name is not a usual one.
+        group: the column of groups, where its name is not a usual one.
+
+    >>> import polars as pl
+    >>> read_groups(pl.DataFrame({"paper": ["p", "q", "q"], "track": ["theory", "systems", "systems"]}))
+    {'p': 'theory', 'q': 'systems'}
+    """
+    table = read_table(source)
+    papers = table.text(table.find("paper", PAPER_NAMES, paper))
+    column = table.find("group", GROUP_NAMES, group, remedy="call it 'group'")
+    found: dict[str, str] = {}
+    for row, (name, its) in enumerate(zip(papers, table.text(column), strict=True)):
+        if found.setdefault(name, its) != its:
+            raise table.error("a paper is in two groups; it must be in one", row=row, column=column)
+    return found
+
+
+def papers_by_group(papers: Sequence[str], groups: Mapping[str, str]) -> dict[str, list[str]]:
+    """The papers of each group, by the groups' names; every paper must be in one.
+
+    >>> papers_by_group(["p", "q"], {"p": "theory", "q": "systems", "z": "elsewhere"})
+    {'systems': ['q'], 'theory': ['p']}
+    """
+    missing = sum(paper not in groups for paper in papers)
+    if missing:
+        raise RecordError(f"{missing} of {len(papers)} papers are in no group; each must be in one")
+    names = sorted({check_group_name(groups[paper]) for paper in papers})
+    return {name: [paper for paper in papers if groups[paper] == name] for name in names}
+
+
+def part_of(record: PublicRecord, papers: Collection[str], **loads: Any) -> PublicRecord:
+    """The part of a public record that is about some papers.
+
+    Args:
+        record: the record.
+        papers: which of its papers.
+        loads: what is public about loads *in this part*, as in :func:`peerveil.loads.declare_loads`.
+
+    >>> record = PublicRecord.from_rows([[8, 6], [3, 5], [1, 2]], papers=["p", "q", "r"], load=2)
+    >>> part_of(record, ["p", "q"], reviewers=3, loads=(1, 2))
+    PublicRecord(2 papers, 4 reviews, 3 reviewers: 2 reviewers with 1 review, 1 reviewer with 2 reviews)
+    """
+    wanted = set(papers)
+    kept = [place for place, name in enumerate(record.papers) if name in wanted]
+    if len(kept) < len(wanted):
+        raise RecordError(f"{len(wanted) - len(kept)} papers are not in the public record")
+    reviews = np.flatnonzero(np.isin(record.paper, kept))
+    rank = np.full(len(record.papers), -1, dtype=np.int64)
+    rank[kept] = np.arange(len(kept))
+    criteria = None
+    if record.criteria is not None:
+        criteria = dict(zip(record.criteria_names, record.criteria[reviews].T, strict=True))
+    return PublicRecord.from_reviews(
+        [record.papers[place] for place in kept],
+        rank[record.paper[reviews]],
+        record.score[reviews],
+        declare_loads(reviews.size, papers=len(kept), **loads),
+        scale=record.scale,
+        notes=record.notes,
+        criteria=criteria,
+    )
+
+
+def group_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
+    """How far neighbours' vectors of one group can be apart, where reviewers may have reviews in several groups.
+
+    Neighbours keep everybody's load, but not in each group: a review of this group may have been exchanged for one of
+    another. That moves no more than an exchange within the group for the unit ``"review"``, or where all loads in the
+    group are equal. Otherwise, with loads from ``a`` to ``b`` in the group, the norms are at most ``R (1 + 2b/(a+1))``,
+    the root of that times ``R``, and ``R``; and ``1 + 2b`` means move from one bin to another.
+
+    >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
+    >>> round(group_sensitivity(weights, "reviewer").l1, 9), round(sensitivity(weights, "reviewer").l1, 9)
+    (3.0, 2.5)
+    """
+    within = sensitivity(weights, unit)
+    loads = weights.loads
+    if unit == "review" or loads.uniform or not within:
+        return within
+    low, high = weights.span
+    width = math.nextafter(high - low, math.inf)
+    l1 = width * (1 + 2 * loads.largest / (loads.smallest + 1))
+    moved = 1 + 2 * loads.largest  # the reviewer, who gives and who gets a review of this group
+    counts: int | None = 2 * min(loads.reviewers, moved)
+    if weights.hidden_span and weights.quantity == "miscalibration":
+        # Hidden scores that change move other weights of their papers, as within a group.
+        l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
+        moved, counts = 4 * int(weights.sizes().max()) * loads.reviewers, 2 * loads.reviewers
+    l1 = min(l1, loads.reviewers * width)  # no entry moves further than the weights do
+    round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
+    l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in (l1, math.sqrt(l1 * width), width))
+    return Sensitivity(l1=max(l1, within.l1), l2=max(l2, within.l2), linf=max(linf, within.linf), counts=counts)
+
+
+def together(claims: Sequence[Guarantee], *, shared: bool) -> Guarantee:
+    """What releases of groups of papers promise together.
+
+    A reviewer with reviews in several groups is in all of these releases: claims add up. An exchange of one review
+    each touches two groups at most: the two largest add up. Where it is declared that no reviewer has reviews in two
+    groups, the largest alone counts.
+
+    >>> pure = [Guarantee(kind="pure", unit="reviewer", epsilon=e) for e in (1.0, 0.5, 0.25)]
+    >>> together(pure, shared=True).epsilon, together(pure, shared=False).epsilon
+    (1.75, 1.0)
+    """
+    if not claims:
+        raise InputError("claims must hold at least one")
+    everything = compose(claims)  # refuses claims that do not go together
+    count = 1 if not shared else 2 if everything.unit == "review" else len(claims)
+    if count >= len(claims):
+        return everything
+    if everything.kind == "pure":
+        return compose(sorted(claims, key=lambda claim: claim.epsilon or 0.0)[-count:])
+    if everything.kind == "approximate":
+        return everything  # epsilon and delta of different claims cannot be ranked by one of them
+    counted = compose(sorted((c.as_concentrated() for c in claims), key=lambda claim: claim.rho or 0.0)[-count:])
+    if everything.omega is None:
+        return Guarantee(
+            kind="zcdp", unit=everything.unit, rho=counted.rho, delta=everything.delta, float_safe=everything.float_safe
+        )
+    return Guarantee(
+        kind="tcdp",
+        unit=everything.unit,
+        rho=counted.rho,
+        omega=everything.omega,  # the least of all
+        delta=everything.delta,
+        float_safe=everything.float_safe,
+    )

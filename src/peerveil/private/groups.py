@@ -1,0 +1,217 @@
+"""Releases of groups of papers, such as tracks and areas: one each, and one charge for all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from peerveil.bundle import Release
+from peerveil.errors import InputError, RecordError
+from peerveil.estimation import check_estimator
+from peerveil.groups import SMALL, Group, group_sensitivity, papers_by_group, part_of, together
+from peerveil.guarantee import Guarantee, Unit
+from peerveil.mechanisms import OwnMechanism
+from peerveil.planning import Auto
+from peerveil.private.release import LedgerWarning, Ready, prepare_release
+from peerveil.private.reviews import Reviews
+from peerveil.quantities import Lone, Quantity
+from peerveil.record import PublicRecord
+from peerveil.regions import check_region
+from peerveil.regions import region as make_region
+from peerveil.sensitivity import sensitivity
+from peerveil.terms import Terms
+
+
+class GroupWarning(UserWarning):
+    """Something about groups of papers that does not stop their release, but that the chair should know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupReleases:
+    """The releases of all groups.
+
+    Attributes:
+        releases: by the groups' names.
+        guarantee: what all of them promise together.
+    """
+
+    releases: dict[str, Release]
+    guarantee: Guarantee
+
+
+def release_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None = None,
+    quantity: Quantity = "ratings",
+    mechanism: OwnMechanism,
+    unit: str = "reviewer",
+    region: str = "tight",
+    estimator: str | None = None,
+    shared: bool = True,
+    lone: Lone = "refuse",
+    name: str | None = None,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    accept_float_noise: bool = False,
+    licence: str | None = None,
+    citation: str | None = None,
+) -> GroupReleases:
+    """Release each group of papers by itself: in each, the sorted means of its reviewers' weights there.
+
+    The number of reviewers of each group becomes public, and with ``public="all"`` or ``"none"`` also how many have
+    which load in it. A ledger is charged once, for all groups together.
+
+    Args:
+        reviews: the private reviews of all groups.
+        groups: for each paper its group. Which paper is in which group must be public.
+        public: as in :func:`peerveil.release`, for all papers.
+        quantity: as there.
+        mechanism: the noise of each group; a budget is each group's own.
+        unit: as in :func:`peerveil.release`.
+        region: as there.
+        estimator: as there.
+        shared: whether reviewers may have reviews in several groups. ``False`` declares, for everyone to know, that
+            none has; the reviews are checked against that. Then the largest claim counts instead of the sum.
+        lone: as there.
+        name: as there.
+        ledger: as there.
+        dataset: as there.
+        accept_float_noise: as there.
+        licence: as there.
+        citation: as there.
+
+    >>> import peerveil as pv
+    >>> people = ["ann", "bob", "ann", "cem", "bob", "cem", "bob", "ann"]
+    >>> reviews = pv.Reviews.from_columns(list("ppqqrrss"), people, [3, 5, 4, 4, 8, 6, 2, 7])
+    >>> tracks = {"p": "theory", "q": "theory", "r": "systems", "s": "systems"}
+    >>> with warnings.catch_warnings(action="ignore"):                               # both are small
+    ...     made = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Laplace(epsilon=0.5))
+    >>> sorted(made.releases), made.guarantee.epsilon
+    (['systems', 'theory'], 1.0)
+    """
+    check_region(region)
+    estimator = estimator or "safe"
+    check_estimator(estimator)
+    if isinstance(mechanism, Auto):
+        raise InputError("mechanism must be named where there are groups; a plan of each may tell which is best")
+    terms = Terms(licence=licence, citation=citation)
+    if dataset is not None and ledger is None:
+        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
+    if not shared:
+        _check_apart(reviews, groups)
+    record = reviews.public(public) if isinstance(public, PublicRecord) else None
+    ready: dict[str, Ready] = {}
+    for its, part in parts.items():
+        try:
+            ready[its] = prepare_release(
+                part,
+                public=public if record is None else _part_of(record, part),
+                quantity=quantity,
+                mechanism=mechanism,
+                unit=unit,
+                lone=lone,
+                name=name,
+                accept_float_noise=accept_float_noise,
+                bound=group_sensitivity if shared else sensitivity,
+            )
+        except RecordError as error:
+            raise RecordError(f"group {its!r}: {error}") from None
+        except InputError as error:
+            raise InputError(f"group {its!r}: {error}") from None
+    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+
+    def claim_for(protected: Unit) -> Guarantee:
+        return together([one.claim_for(protected) for one in ready.values()], shared=shared)
+
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    total = claim_for(first.noise.guarantee.unit)
+    _warn_of_small(ready)
+    if ledger is not None:
+        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism)
+    made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
+    note = _note(len(ready), total, shared=shared)
+    return GroupReleases(
+        releases={
+            its: replace(
+                one,
+                terms=terms,
+                group=Group(name=its, groups=len(ready), shared=shared),
+                notes=(*one.notes, note),
+                public=f"{one.public}, in each group of papers",
+            )
+            for its, one in made.items()
+        },
+        guarantee=total,
+    )
+
+
+def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
+    """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
+    return part_of(record, part.papers, reviewers=part.reviewers, loads=(1, record.loads.largest))
+
+
+def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
+    names = sorted(set(groups.values()))
+    group = np.array([names.index(groups[paper]) for paper in reviews.papers])[reviews.paper]
+    pairs = np.unique(reviews.reviewer * len(names) + group)
+    if pairs.size > reviews.reviewers:
+        raise RecordError(
+            "it is declared that no reviewer has reviews in two groups (shared=False), but some have; leave that out"
+        )
+
+
+def _warn_of_small(ready: Mapping[str, Ready]) -> None:
+    small = {its: one.weights.reviewers for its, one in ready.items() if one.weights.reviewers < SMALL}
+    if small:
+        listed = ", ".join(f"{its!r} ({count})" for its, count in small.items())
+        warnings.warn(
+            f"{len(small)} of {len(ready)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
+            "few is mostly noise, and who is among them is easily guessed; consider larger groups",
+            GroupWarning,
+            stacklevel=3,
+        )
+
+
+def _charge(
+    reviews: Reviews,
+    ledger: str,
+    dataset: str | None,
+    claim_for: Any,
+    *,
+    ready: Mapping[str, Ready],
+    mechanism: OwnMechanism,
+) -> None:
+    """Charge all groups at once, or none."""
+    from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
+    from peerveil.private.ledger import Ledger  # noqa: PLC0415
+
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    book = Ledger(ledger)
+    charge = book.charge(
+        book.dataset(dataset),
+        claim_for,
+        quantity=f"{first.weights.quantity} in {len(ready)} groups",
+        unit=first.noise.guarantee.unit,
+        mechanism=mechanism,
+        fingerprint=fingerprint(reviews),
+    )
+    for remark in charge.remarks:
+        warnings.warn(remark, LedgerWarning, stacklevel=3)
+
+
+def _note(count: int, total: Guarantee, *, shared: bool) -> str:
+    who = (
+        "Reviewers may be in several of them, and the claims add up"
+        if shared
+        else "It is declared that no reviewer has reviews in two of them, so the largest claim holds for all"
+    )
+    return f"One of {count} releases of groups of papers. {who}: together, {total.summary}."

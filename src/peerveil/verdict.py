@@ -1,0 +1,68 @@
+"""What checking a release finds: one verdict for each thing that was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Result = Literal["holds", "fails", "not checked"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: what.
+        result: ``"holds"``, ``"fails"``, or ``"not checked"`` where that was not possible.
+        found: what was found, in words.
+    """
+
+    name: str
+    result: Result
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What checking a release found.
+
+    Attributes:
+        checks: every check, in order.
+
+    >>> Verification(checks=(Check(name="digest", result="fails", found="the file was changed"),)).verified
+    False
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing that was checked fails."""
+        return all(check.result != "fails" for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.verified
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that fail."""
+        return tuple(check.name for check in self.checks if check.result == "fails")
+
+
+class RefusedError(Exception):
+    """Why a check fails."""
+
+
+def looked_at(name: str, look: Callable[[], str]) -> Check:
+    """What looking at something found; it fails if it is refused."""
+    try:
+        return Check(name=name, result="holds", found=look())
+    except RefusedError as error:
+        return Check(name=name, result="fails", found=str(error))
+
+
+def unchecked(name: str, why: str) -> Check:
+    """What could not be checked."""
+    return Check(name=name, result="not checked", found=why)
