@@ -33,6 +33,7 @@ class Case:
         inspected: what is in the file.
         promised: what a release would promise.
         results: what was made, by the ids of the work.
+        releasing: the id of the last release that was begun.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Case:
     inspected: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    releasing: str = ""
 
     def options(self) -> dict[str, Any]:
         """Everything that was said, with the files, as work takes it."""

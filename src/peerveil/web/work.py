@@ -21,6 +21,7 @@ from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
+    from peerveil.weights import PublicWeights
 
 # ruff: noqa: PLC0415 - a process imports what its task needs
 
@@ -144,17 +145,25 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
         "not_protected": NOT_PROTECTED,
         "reviewers": weights.reviewers,
         "noise": None if law is None else f"{law.deviation:.3g}",
-        "plan": plan_rows(weights, unit),
+        "plan": _plan(weights, unit, noise.epsilon),
     }
 
 
-def plan_rows(weights: object, unit: str) -> list[tuple[str, str, float, float, float]] | None:
+def plan_rows(weights: PublicWeights, unit: str) -> list[tuple[str, str, float, float, float]] | None:
     """What each choice is expected to cost, for the picture beside the budget; none where nothing plans yet.
 
     The one place to put a plan in: rows of mechanism, estimator, epsilon, expected error and its standard error.
     """
     del weights, unit
     return None
+
+
+def _plan(weights: PublicWeights, unit: str, chosen: float | None) -> str | None:
+    """The picture of a plan, as SVG."""
+    from peerveil.charts import error_against_epsilon, to_svg
+
+    rows = plan_rows(weights, unit)
+    return None if rows is None else to_svg(error_against_epsilon(rows, chosen=chosen))
 
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
