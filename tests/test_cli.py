@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
+from peerveil.bundle import DATA_FILES, FILES
 from peerveil.cli import main
 from peerveil.private import noise
 from peerveil.private.truth import true_vector
@@ -107,7 +108,9 @@ def test_release_writes_what_it_says(run: Run, tmp_path: Path) -> None:
     made = pv.Release.load(tmp_path / "out")
     assert made.reviewers == 3
     assert made.values.sum() == pytest.approx(15)
-    assert everything_under(tmp_path / "out") == {"release.json", "release.csv"}
+    assert everything_under(tmp_path / "out") == {*FILES, "figures"}
+    assert run(*changed("-o", "bare"), "--no-report").code == 0
+    assert everything_under(tmp_path / "bare") == set(DATA_FILES)
 
 
 def test_release_with_a_public_file_and_a_range_of_loads(run: Run, tmp_path: Path) -> None:

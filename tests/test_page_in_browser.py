@@ -309,6 +309,11 @@ def test_a_broken_file_shows_the_command_lines_words(guest: Visitor, tmp_path: P
     check_access(guest)
 
 
+ASK_AGAIN = """async (address) => (await fetch(address, {
+  method: "POST", body: "read=yes", headers: {"content-type": "application/x-www-form-urlencoded"}
+})).url"""
+
+
 def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_path: Path) -> None:
     place = str(tmp_path / "b.db")
     pv.Ledger.create(place).open("big", epsilon=5)
@@ -317,9 +322,12 @@ def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_p
         guest.page.goto(site.address)
         guest.page.wait_for_url(f"{site.origin}/")
         to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
+        case = guest.page.url.split("/")[-2]
         release_now(guest)
         guest.page.wait_for_url(re.compile("/work/"))
         wait_until(lambda: pv.Ledger(place).history())
+        again = guest.page.evaluate(ASK_AGAIN, f"/chair/{case}/release")
+        assert again == guest.page.url, "asked twice, it is made once"
         check_access(guest)
         guest.page.get_by_role("button", name="Cancel").click()
         expect(guest.page.get_by_role("heading", level=1)).to_have_text("Cancelled")

@@ -34,6 +34,7 @@ class Case:
         planned: what each budget would buy.
         promised: what a release would promise.
         results: what was made, by the ids of the work.
+        releasing: the id of the last release that was begun.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Case:
     planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    releasing: str = ""
 
     def options(self) -> dict[str, Any]:
         """Everything that was said, with the files, as work takes it."""

@@ -13,7 +13,7 @@ from peerveil.cli.telling import told
 from peerveil.errors import InputError
 from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
-from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, plain_picture, result_page, show, to
+from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to, without_style
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
 from peerveil.web.work import Task
 
@@ -113,7 +113,7 @@ async def public(page: Here, request: Request, name: str) -> Response:
 async def choices(page: Here, name: str) -> Response:
     """What to release."""
     case = _case(page, name)
-    return show("chair_choices.html", case=case, here="choices", picture=plain_picture(case.planned.get("svg", "")))
+    return show("chair_choices.html", case=case, here="choices", picture=without_style(case.planned.get("svg", "")))
 
 
 @router.post("/{name}/choices")
@@ -182,19 +182,29 @@ async def promise(page: Here, name: str) -> Response:
 async def release(page: Here, request: Request, name: str) -> Response:
     """Release."""
     case, form = _case(page, name), await form_of(request)
+    if _releasing(page, case):  # asked twice, it is made once
+        return to(f"/work/{case.releasing}")
     need(case.promised and form.get("read") == "yes", "read the promise first, and say that you have")
     said = case.options() | {"ledger": page.ledger} | texts(form, ("dataset",))
     before = await asyncio.to_thread(releases_so_far, page.ledger)
 
     def then(job: Job, state: State) -> None:
         if state == "done":
-            case.results[job.id] = job.result
-        elif state == "cancelled":
-            job.words = charges_since(page.ledger, before, said)
+            case.results[job.id], case.promised = job.result, {}  # another one is another promise
+        else:
+            job.words = " ".join(filter(None, (job.words, charges_since(page.ledger, before, said))))
 
     task = Task(kind="release", folder=str(case.folder), said=said)
     here = f"/chair/{name}"
-    return await go(page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then))
+    if _releasing(page, case):  # meanwhile
+        return to(f"/work/{case.releasing}")
+    job = page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then)
+    case.releasing = job.id
+    return await go(job)
+
+
+def _releasing(page: Page, case: Case) -> bool:
+    return case.releasing in page.jobs and page.jobs[case.releasing].state == "running"
 
 
 @router.get("/{name}/result/{made}")

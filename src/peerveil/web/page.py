@@ -20,7 +20,7 @@ from peerveil.errors import InputError
 from peerveil.web.cases import Case, Cases
 from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.work import Task
-from peerveil.web.workspace import Workspace
+from peerveil.web.workspace import Workspace, safe_name
 
 HERE = Path(__file__).parent
 
@@ -109,10 +109,12 @@ def found(things: Any, name: str) -> Any:
 
 async def keep_file(request: Request, page: Page, case: Case, role: str, name: str) -> str:
     """Save what is sent as a file of a case; returns its name."""
-    held = case.folder / role
+    # Beside the others, so that errors name it as its owner does; apart only where two have the same name.
+    taken = {other for part, other in case.files.items() if part != role}
+    held = case.folder / role if safe_name(name) in taken else case.folder
     held.mkdir(exist_ok=True)
     saved = await page.workspace.save(held, name, request.stream())
-    case.files[role] = f"{role}/{saved.name}"
+    case.files[role] = str(saved.relative_to(case.folder))
     return saved.name
 
 
@@ -122,8 +124,8 @@ def need(value: object, words: str) -> None:
         raise InputError(words)
 
 
-def plain_picture(svg: str) -> str:
-    """A picture without a style of its own, which the page's policy forbids; the page has the same one for all."""
+def without_style(svg: str) -> str:
+    """A picture to stand in the page, whose own style turns it dark; one within it would not be allowed."""
     return svg.replace(f"<style>{dark_css()}</style>", "", 1)
 
 
@@ -134,5 +136,5 @@ def result_page(page: Page, case: Case, made: str, *, study: bool) -> Response:
     files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"
-    pictures = {name: plain_picture(path.read_text(encoding="utf-8")) for name, path in files.items()}
+    pictures = {name: without_style(path.read_text(encoding="utf-8")) for name, path in files.items()}
     return show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)

@@ -56,19 +56,15 @@ def releases_so_far(place: str | None) -> frozenset[str]:
 
 
 def charges_since(place: str | None, before: frozenset[str], said: dict[str, Any]) -> str:
-    """What to say when a release was cancelled: only the ledger itself knows whether it was charged."""
+    """What to say about the ledger when a release was not made: only the ledger itself knows whether it was charged."""
     if place is None:
-        return "Nothing was released."
+        return ""
     from peerveil.private.ledger import Ledger
 
     try:
         new = [entry for entry in Ledger(place).history() if entry.release not in before]
     except PeerveilError as error:
-        return f"Nothing was released, but whether the ledger was charged cannot be told: {error}"
-    mine = [entry for entry in new if entry.quantity == said["quantity"] and entry.released_unit == said["unit"]]
-    if not mine:
-        return "Nothing was released, and the ledger was not charged."
-    return (
-        "Nothing was released, but the ledger had been charged already, and the charge stands: noise may have been "
-        "drawn for it."
-    )
+        return f"Whether the ledger was charged cannot be told: {error}"
+    if not any(entry.quantity == said["quantity"] and entry.released_unit == said["unit"] for entry in new):
+        return "The ledger was not charged."
+    return "The ledger had been charged already, and the charge stands: noise may have been drawn for it."
