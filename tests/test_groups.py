@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -62,6 +63,13 @@ def norms(one: list[Fraction], other: list[Fraction]) -> tuple[Fraction, Fractio
     return sum(moves, Fraction(0)), sum((m * m for m in moves), Fraction(0)), max(moves)
 
 
+def check_counts(one: Sequence[Fraction], other: Sequence[Fraction], bound: Sensitivity) -> None:
+    """Counts in the finest bins, one for each mean, move no further; in coarser bins less."""
+    before, after = Counter(one), Counter(other)
+    assert bound.counts is not None
+    assert sum(abs(before[mean] - after[mean]) for mean in before | after) <= bound.counts
+
+
 def check_bound(moved: tuple[Fraction, Fraction, Fraction], bound: Sensitivity) -> None:
     l1, l2, linf = moved
     assert l1 <= Fraction(bound.l1)
@@ -112,7 +120,8 @@ def test_exhaustively_with_load_counts(rows: Rows, loads: list[int], groups: lis
     seen = 0
     for one, other, keys in pairs_of(rows, loads, groups, unit):
         seen += 1
-        moved = [norms(vector(rows, one, papers), vector(rows, other, papers)) for papers in groups]
+        pairs = [(vector(rows, one, papers), vector(rows, other, papers)) for papers in groups]
+        moved = [norms(*pair) for pair in pairs]
         for shared in (True, False):
             if not shared and not (apart(one, groups) and apart(other, groups)):
                 continue
@@ -120,6 +129,7 @@ def test_exhaustively_with_load_counts(rows: Rows, loads: list[int], groups: lis
             for g, key in enumerate(keys):
                 bound = bound_of(g, key, shared=shared)
                 check_bound(moved[g], bound)
+                check_counts(*pairs[g], bound)
                 if bound:
                     loss += EPSILONS[g] * moved[g][0] / Fraction(bound.l1)
             assert loss <= charged[shared]
@@ -199,6 +209,7 @@ def test_at_random_with_ranges_of_loads_and_hidden_scores(seed: int, hidden: boo
         # Miscalibrations are rounded when they are computed; the bound has room for that.
         room = 1 + Fraction(2) ** -40
         check_bound((l1 / room, l2 / room, linf / room), bound)
+        check_counts(vectors[0], vectors[1], bound)
 
 
 def weighed(rows: Rows, quantity: str) -> Rows:
@@ -215,6 +226,7 @@ def test_exchanges_across_groups_exceed_none_of_the_bounds_when_many_loads_chang
     rows = [[float(x)] for state in before for x in state]
     weights = pv.PublicWeights.from_rows(rows, loads={2: 3, 3: 4})
     check_bound(norms(one, other), group_sensitivity(weights, "reviewer"))
+    check_counts(one, other, group_sensitivity(weights, "reviewer"))
 
 
 class TestTogether:

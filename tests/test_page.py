@@ -253,7 +253,8 @@ def do(kind: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, **said: Any) ->
     return found
 
 
-STAMP = r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?"
+#: The time of a release, and the digest of everything in it, of which the time is a part.
+STAMP = r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?|(?<=\"digest\": \")sha256:[0-9a-f]{64}(?=\"\n}\s*$)"
 
 
 def test_work_makes_what_the_command_line_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
