@@ -285,6 +285,15 @@ def test_the_command_releases_what_a_toml_file_says(run: Run, tmp_path: Path) ->
     assert spent("budgets.db", "first") == 1.0
 
 
+def test_a_batch_is_the_same_from_another_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path)
+    assert run("batch", "venues.toml", "-o", "out").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = run("batch", "../venues.toml", "-o", "../out", "--json")
+    assert json.loads(again.out)["stands"] == 2, again.out
+
+
 @pytest.mark.parametrize(
     ("table", "reason"),
     [

@@ -47,7 +47,7 @@ class VenueOptions:
             mechanism=self.noise.chosen_or_auto(),
             dataset=self.what.dataset,
             budget=budget or {},
-            settings=said | {"file": self.file} | ({"budget": dict(budget)} if budget else {}),
+            settings=_absolute(said | {"file": self.file}) | ({"budget": dict(budget)} if budget else {}),
             **self.what.chosen(),
         )
 
@@ -55,6 +55,12 @@ class VenueOptions:
         """The reviews, and what is public of them."""
         reviews = self.reading.reviews(self.file)
         return reviews, self.what.visible(reviews, self.loads, self.reading)
+
+
+def _absolute(said: dict[str, Any]) -> dict[str, Any]:
+    """The same with whole paths: a batch may be taken up again from another folder."""
+    places = {key for key in said if key in _PATHS or (key == "public" and said[key] not in ("all", "none"))}
+    return said | {key: os.path.abspath(said[key]) for key in places}  # noqa: PTH100 - links are left as they are
 
 
 def _said(group: Any) -> list[tuple[str, Any]]:

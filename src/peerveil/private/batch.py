@@ -311,7 +311,7 @@ class _Batch:
 
     def _fingerprints(self, venue: Venue) -> dict[str, str]:
         """A digest of each setting: what changed can be named, and nothing is told."""
-        said = dict(venue.settings) | {"ledger": self.ledger and self.ledger.name}
+        said = dict(venue.settings) | {"ledger": self.ledger and _whole_name(self.ledger)}
         return {
             key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
             for key, value in said.items()
@@ -325,6 +325,11 @@ def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:
     from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
 
     return Ledger.create(place) if any(venue.budget for venue in venues) else Ledger(place)
+
+
+def _whole_name(book: Ledger) -> str:
+    """A ledger's name that does not depend on the folder one is in."""
+    return book.name if "://" in book.name else str(Path(book.name).resolve())
 
 
 def _open_budget(book: Ledger, dataset: str, venue: Venue) -> None:
