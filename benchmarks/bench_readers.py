@@ -70,7 +70,7 @@ COMPACT: dict[str, tuple[str, Row]] = {
     "lists": ("id,ratings\n", lambda i, x: f'{i},"[{x[0]}, {x[1]}, {x[2]}]"\n'),
     "a row a review": ("paper,score\n", lambda i, x: f"{i // 3},{x[0]}\n"),
     "single reviews": ("paper,ratings\n", lambda i, x: f"{i},{x[0]}\n"),
-    "private": ("paper,reviewer,score\n", lambda i, x: f"{i // 3},r{i * 7919 % 100_003 if i else 0},{x[0]}\n"),
+    "private": ("paper,reviewer,score\n", lambda i, x: f"{i // 3},r{i * 7919 % 20_011},{x[0]}\n"),
 }
 
 
