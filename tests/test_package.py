@@ -35,7 +35,7 @@ def check_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (info,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
-        about = email.message_from_bytes(archive.read(f"{info}/METADATA"))
+        about = email.message_from_string(archive.read(f"{info}/METADATA").decode())
     modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     assert modules <= names
     assert {"peerveil/py.typed", "peerveil/schemas/release-1.schema.json", f"{info}/licenses/LICENSE"} <= names

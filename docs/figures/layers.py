@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def box_of(module: str) -> str:
     return next((whole for whole in WHOLE if module == whole or module.startswith(f"{whole}.")), module)
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     """For each box the boxes that its modules import; the package's front, which names everything, is left out."""
     files = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
