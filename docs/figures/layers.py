@@ -14,7 +14,10 @@ PICTURE = Path(__file__).with_suffix(".svg")
 START, END = "<!-- modules: written by docs/figures/layers.py -->", "<!-- end of modules -->"
 
 #: Packages that are drawn as one box.
-WHOLE = ("regions", "exports", "charts", "private.readers", "cli", "web")
+WHOLE = ("regions", "exports", "charts", "private.readers")
+
+#: What users meet: the command line starts the page, and the page says what the command line says. One box.
+FRONT = "cli, web"
 
 
 def name_of(path: Path) -> str:
@@ -36,6 +39,8 @@ def imports(path: Path, known: set[str]) -> set[str]:
 
 def box_of(module: str) -> str:
     """The box that a module is drawn in."""
+    if module.split(".")[0] in FRONT.split(", "):
+        return FRONT
     return next((whole for whole in WHOLE if module == whole or module.startswith(f"{whole}.")), module)
 
 
@@ -77,7 +82,7 @@ def direct(edges: dict[str, set[str]], depth: dict[str, int]) -> list[tuple[str,
 
 def side(box: str) -> int:
     """0 for the public half, 1 for the private one, 2 for the front, which sees both."""
-    return 2 if box in ("cli", "web") else int(box.startswith("private."))
+    return 2 if box == FRONT else int(box.startswith("private."))
 
 
 BORDER = 'fill="none" stroke="#d55e00" stroke-dasharray="6 4"'
@@ -140,11 +145,17 @@ def listing() -> str:
     depth = levels(edges)
     rows = ["| level | module | what it is |", "|---|---|---|"]
     for box in sorted(depth, key=lambda box: (depth[box], box)):
-        place = SOURCE.joinpath(*box.split("."))
-        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        said = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
-        rows.append(f"| {depth[box]} | `{box}` | {' '.join(said.split())} |")
+        said = " ".join(map(first_words, box.split(", ")))
+        rows.append(f"| {depth[box]} | `{box}` | {said} |")
     return "\n".join(rows)
+
+
+def first_words(module: str) -> str:
+    """The first sentence of what a module says of itself."""
+    place = SOURCE.joinpath(*module.split("."))
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    said = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+    return " ".join(said.split())
 
 
 def page(text: str) -> str:
