@@ -39,7 +39,7 @@ def imports(path: Path, known: set[str]) -> set[str]:
 
 def box_of(module: str) -> str:
     """The box that a module is drawn in."""
-    if module.split(".")[0] in FRONT.split(", "):
+    if module.split(".", maxsplit=1)[0] in FRONT.split(", "):
         return FRONT
     return next((whole for whole in WHOLE if module == whole or module.startswith(f"{whole}.")), module)
 
