@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from markdown_it.token import Token
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+MARK = ".built-from-docs"  # a folder without it is not ours to replace
 #: Documents outside of docs/ that are pages, too; other files that pages link to are copied.
 BESIDE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
@@ -35,7 +37,8 @@ TEMPLATE = """<!doctype html>
 <p class="name"><a href="{{ up }}index.html">Peerveil</a></p>
 {% for part, pages in parts %}<h2>{{ part }}</h2>
 <ul>
-{% for label, target in pages %}<li><a href="{{ up }}{{ target }}"{% if target == here %} aria-current="page"{% endif %}>{{ label }}</a></li>
+{% for label, target in pages -%}
+<li><a href="{{ up }}{{ target }}"{% if target == here %} aria-current="page"{% endif %}>{{ label }}</a></li>
 {% endfor %}</ul>
 {% endfor %}</nav>
 <main id="content">
@@ -44,7 +47,8 @@ TEMPLATE = """<!doctype html>
 </html>
 """
 
-STYLE = """:root { color-scheme: light dark; --ink: #1d2329; --paper: #fff; --soft: #f3f5f7; --line: #d5dbe1; --link: #0b5fa5; }
+STYLE = """:root { color-scheme: light dark; }
+:root { --ink: #1d2329; --paper: #fff; --soft: #f3f5f7; --line: #d5dbe1; --link: #0b5fa5; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e8ec; --paper: #14181c; --soft: #1f252b; --line: #39424b; --link: #7cc0ff; }
 }
@@ -113,13 +117,14 @@ class Site:
             if line.startswith("## "):
                 found.append((line[3:], []))
             elif link := re.match(r"- \[([^\]]+)\]\(([^)]+)\)", line):
-                found[-1][1].append((link[1], self.pages[(HERE / link[2]).resolve()]))
+                found[-1][1].append((link[1], self.place((HERE / link[2]).resolve())))
         return found
 
     def write(self) -> None:
         """Write every page."""
         for path in self.pages:
             self.write_page(path)
+        (self.folder / MARK).touch()
         (self.folder / "style.css").write_text(STYLE, encoding="utf-8")
 
     def write_page(self, path: Path) -> None:
@@ -128,7 +133,7 @@ class Site:
         tokens = self.markdown.parse(path.read_text(encoding="utf-8"))
         seen: dict[str, int] = {}
         title = path.stem
-        for before, token in zip(tokens, tokens[1:], strict=False):
+        for before, token in pairwise(tokens):
             if before.type == "heading_open":
                 words = "".join(child.content for child in token.children or [])
                 before.attrSet("id", slug(words, seen))
@@ -154,23 +159,23 @@ class Site:
         if parts.scheme or not parts.path:
             return
         source = (path.parent / parts.path).resolve()
-        if source not in self.pages:
-            self.copy(source)
-        target = self.pages.get(source, f"files/{source.relative_to(ROOT).as_posix()}")
-        relative = os.path.relpath(self.folder / target, (self.folder / self.pages[path]).parent)
+        relative = os.path.relpath(self.folder / self.place(source), (self.folder / self.pages[path]).parent)
         token.attrSet(name, Path(relative).as_posix() + (f"#{parts.fragment}" if parts.fragment else ""))
 
-    def copy(self, source: Path) -> None:
-        """Put a file that a page shows or links to into the site."""
-        target = self.folder / "files" / source.relative_to(ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+    def place(self, source: Path) -> str:
+        """Where a document's page stands in the site; any other file is copied there."""
+        if source in self.pages:
+            return self.pages[source]
+        target = Path("files") / source.relative_to(ROOT)
+        (self.folder / target.parent).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, self.folder / target)
+        return target.as_posix()
 
 
 def build(folder: Path) -> None:
     """Build the site in a folder; what an earlier build left there is removed first."""
     if folder.exists():
-        if any(folder.iterdir()) and not (folder / "style.css").exists():
+        if any(folder.iterdir()) and not (folder / MARK).exists():
             raise SystemExit(f"{folder} holds other files than a site; name another folder")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
