@@ -91,7 +91,9 @@ def test_plans_are_shown(reviews: pv.Reviews) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
-def test_notebooks_run(path: Path, tmp_path: Path) -> None:
+def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):  # nothing is left in anybody's home
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") for cell in notebook.cells), "a notebook is stored without outputs"
