@@ -94,7 +94,7 @@ def test_plans_are_shown(reviews: pv.Reviews) -> None:
 def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):  # nothing is left in anybody's home
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") for cell in notebook.cells), "a notebook is stored without outputs"
     place = {"metadata": {"path": str(tmp_path)}}
