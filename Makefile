@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench figures release format clean
+.PHONY: help demo test check bench figures docs release format clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,10 @@ bench: $(STAMP) ## the tables of speed and accuracy
 figures: $(STAMP) ## draw the pictures of the documents anew
 	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
 
+docs: $(STAMP) figures ## write the pages that follow from the code, and build all of docs as a site into site/
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/build.py
+
 release: $(STAMP) ## build the wheel and the source archive into dist, and check both; nothing is uploaded
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
@@ -44,4 +48,4 @@ format: $(STAMP) ## put the code in its usual shape
 	$(BIN)/ruff check --fix .
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis peerveil-demo
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis peerveil-demo

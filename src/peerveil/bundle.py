@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import io
@@ -24,6 +25,7 @@ from peerveil.files import staged_folder
 from peerveil.groups import Group
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
+from peerveil.markup import table
 from peerveil.outlook import Outlook
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
@@ -195,6 +197,25 @@ class Release:
             from peerveil.report import write_report  # noqa: PLC0415 - drawing loads much; only who draws needs it
 
             write_report(self, folder, table=table)
+
+    def _repr_html_(self) -> str:
+        from peerveil.charts import cumulative, to_svg  # noqa: PLC0415 - drawing loads much; only who draws needs it
+
+        picture = base64.b64encode(to_svg(cumulative(self)).encode()).decode()  # as a file, so its style stays its own
+        rows = [
+            ("reviewers", self.reviewers),
+            ("papers", self.papers),
+            ("loads", self.loads.describe()),
+            ("public", self.public),
+            ("claim", self.guarantee.summary),
+            ("estimator", self.estimator),
+            ("expected error", "not known" if self.outlook is None else self.outlook.summary),
+            *(("note", note) for note in self.notes),
+        ]
+        if self.group is not None:
+            rows.insert(0, ("group", self.group.name))
+        image = f'<img alt="How the released means are distributed" src="data:image/svg+xml;base64,{picture}">'
+        return table(f"Release: {self.quantity}", rows, below=image)
 
     def to_csv(self) -> str:
         """The text of release.csv."""

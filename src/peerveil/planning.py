@@ -22,6 +22,7 @@ from peerveil.checks import real
 from peerveil.errors import InputError, PeerveilError
 from peerveil.estimation import ESTIMATORS
 from peerveil.guarantee import Unit, check_unit
+from peerveil.markup import table
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
 from peerveil.posterior import ensembles
 from peerveil.prior import Ensemble, prior
@@ -191,6 +192,21 @@ class Plan:
             f"who do not differ in leniency to reviewers who differ much ({listed}, each as likely). No private data "
             "was used."
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{choice.epsilon:g}",
+                choice.title,
+                choice.estimator,
+                f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
+                f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
+            )
+            for choice in self.recommended
+        ]
+        header = ("epsilon", "mechanism", "estimator", "error of a mean", "if reviewers differ")
+        title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}; the best at each budget"
+        return table(title, rows, header=header)
 
 
 def plan(

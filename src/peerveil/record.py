@@ -14,6 +14,7 @@ import numpy.typing as npt
 from peerveil.criteria import Criteria, arrange_criteria, canonical_order, check_criteria, in_canonical_order
 from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
+from peerveil.markup import table
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -167,6 +168,19 @@ class PublicRecord:
             f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
             f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
         )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [
+            ("papers", len(self.papers)),
+            ("reviews", self.score.size),
+            ("hidden scores", self.hidden),
+            ("reviewers", self.loads.reviewers),
+            ("loads", self.loads.describe()),
+            ("scale", "not declared" if self.scale is None else f"{self.scale[0]:g} to {self.scale[1]:g}"),
+        ]
+        if self.criteria_names:
+            rows.append(("criteria", ", ".join(self.criteria_names)))
+        return table("Public record", rows)
 
 
 def _flatten(criteria: Mapping[str, Iterable[Iterable[float | None]]], sizes: list[int]) -> Criteria:

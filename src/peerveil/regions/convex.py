@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from peerveil.errors import InputError, PeerveilError
+from peerveil.markup import table
 from peerveil.record import Floats
 
 
@@ -203,6 +204,15 @@ class Region:
             lower, upper = part.implied()
             lines.append(f"  {name:24} {float(np.mean(np.maximum(upper - lower, 0.0))):6.3f}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        n = self.reviewers
+        places = {"smallest": 0, "middle": (n - 1) // 2, "greatest": n - 1}
+        bounds = [(f"{name} mean", f"{self.lower[i]:.4g}", f"{self.upper[i]:.4g}") for name, i in places.items()]
+        total = ("total", f"{self.total[0]:.6g}", f"{self.total[1]:.6g}")
+        notes = (("note", note, "") for note in self.notes)
+        header = ("", "at least", "at most")
+        return table(f"Region {self.name} of {n} entries", [*bounds, total, *notes], header=header)
 
 
 def constant(value: float, times: int) -> Floats:
