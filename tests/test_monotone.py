@@ -175,7 +175,7 @@ def test_a_real_conference(data: Path) -> None:
     with path.open() as handle:
         names = next(csv.reader(handle))[2:]
     assert len(names) == 7
-    with pytest.raises(pv.RecordError, match=r"6 of 275 reviews lack a criterion, in 4 of \d+ papers"):
+    with pytest.raises(pv.FileError, match=r"6 of 275 reviews lack a criterion, in 4 of \d+ papers"):
         pv.read_public(path, reviewers=200, criteria=names)
     record = pv.read_public(path, reviewers=200, criteria=names, missing_criteria="leave-out")
     assert record.notes == ("4 papers were left out whole for a missing criterion, before loads were counted",)
