@@ -173,6 +173,7 @@ def run_batch(
     executor: Executor | None = None,
     progress: engine.Progress | None = None,
     told: Callable[[Outcome], None] | None = None,
+    report: bool = True,
 ) -> list[Outcome]:
     """Release every venue into a folder of its own; outcomes come in the order of the venues.
 
@@ -184,9 +185,10 @@ def run_batch(
         executor: where to do the public work instead, e.g. a cluster's.
         progress: called after each venue.
         told: called with each outcome as it comes.
+        report: write report.html and its figures, too; they take most of a small venue's time.
     """
     _check_names(venues)
-    batch = _Batch(Path(folder), _ledger_for(venues, ledger))
+    batch = _Batch(Path(folder), _ledger_for(venues, ledger), report)
     tell, show = told or (lambda _: None), progress or (lambda _done, _total: None)
     outcomes: dict[str, Outcome] = {}
 
@@ -243,6 +245,7 @@ class _Batch:
 
     folder: Path
     ledger: Ledger | None
+    report: bool
 
     def __post_init__(self) -> None:
         try:
@@ -293,7 +296,7 @@ class _Batch:
         if isinstance(found, str):
             raise PeerveilError(f"{found}; its noisy vector is kept, and a later run goes on with it")
         with staged_folder(self.folder / work.name, own=FILES) as stage:
-            found.write_into(stage)
+            found.write_into(stage, report=self.report)
         return Outcome(name=work.name, status="released", claim=found.guarantee.summary, warnings=remarks)
 
     def _charge(self, venue: Venue, ready: Ready, number: str) -> None:

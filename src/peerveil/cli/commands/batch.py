@@ -31,6 +31,7 @@ def batch(
     noise: NoiseOptions,
     loads: LoadsOptions,
     reading: ReadingOptions,
+    no_report: opt.NoReport = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Release many venues, each into a folder of its own; one that fails is reported and stops no other.
@@ -67,6 +68,7 @@ def batch(
                 workers=workers,
                 executor=executor,
                 progress=progress,
+                report=not no_report,
                 told=lambda outcome: outcomes.update({outcome.name: outcome}),
             )
     finally:
