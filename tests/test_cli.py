@@ -721,7 +721,7 @@ def tracks(tmp_path: Path) -> list[str]:
 
 def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, tracks: list[str]) -> None:
     assert run("ledger", "open", "budgets.db", "--dataset", "conf", "--epsilon", "5").code == 0
-    made = run(*tracks, "--group-column", "track", "--ledger", "budgets.db", "-o", "out")
+    made = run(*tracks, "--group-column", "track", "--ledger", "budgets.db", "--no-report", "-o", "out")
     assert made.code == 0, made.err
     assert "All groups together: epsilon = 2 per reviewer" in made.out
     assert "fewer than 20 reviewers" in made.err

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 import peerveil as pv
+from peerveil import estimation
 from peerveil.assignment import deal
 from peerveil.estimation import degrees_of_freedom, estimate, nearest_safe
 from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.posterior import EntryNoise, Family
 from peerveil.projection import Projection
+from peerveil.record import Floats
 from peerveil.regions.convex import Region
 from reference.theta import theta
 from strategies import Case, cases, hidden_cases, hidden_variants, visible
@@ -352,3 +354,19 @@ class TestReleases:
         monkeypatch.setattr("peerveil.estimation.project", fails)
         assert nearest_safe(wild, projected, region, r) is projected
         assert math.isfinite(projected.gap)
+
+
+def test_bands_without_doubt_survive_round_off() -> None:
+    """Both ends are the same number, computed in two ways."""
+
+    class Certain:
+        mean = np.array([1.5, 2.0, 3.0, 5.0])
+        variance = np.zeros(4)
+
+        def band(self, _: float) -> tuple[Floats, Floats]:
+            return np.nextafter(self.mean, np.inf), self.mean.copy()
+
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    found = estimation._outlook(Certain.mean, Certain(), pv.region(weights))  # type: ignore[arg-type]
+    assert (found.lower <= found.upper).all()
+    assert np.abs(found.lower - Certain.mean).max() < 1e-12

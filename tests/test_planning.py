@@ -62,9 +62,9 @@ def realised(weights: pv.PublicWeights, mechanism: OwnMechanism, estimator: str,
 def test_predicted_errors_come_true(name: str) -> None:
     rng = np.random.default_rng(1)
     weights = WEIGHTS if name == "whole scores" else EXPERIMENTS[name].draw(30, rng)[0]
-    found = pv.plan(weights, epsilons=[1], draws=12, seed=2, workers=1)
+    found = pv.plan(weights, epsilons=[1], draws=6, seed=2, workers=1)
     for choice in (found.best(1.0), found.best(1.0, guaranteed=False)):
-        error = realised(weights, choice.make(), choice.estimator, seed=8, draws=60)
+        error = realised(weights, choice.make(), choice.estimator, seed=8, draws=40)
         assert choice.rmse / error == pytest.approx(1, abs=0.25), choice
 
 
@@ -205,7 +205,7 @@ def test_the_command_tells_and_writes(run: Run, tmp_path: Path) -> None:
     told = run(*options, "-o", "plan")
     assert told.code == 0, told.err
     assert "At epsilon 3 each reviewer's mean is known to about ±" in told.out
-    assert told.out.count("recommended") == 2
+    assert sum(line.startswith(">") and "recommended" not in line for line in told.out.splitlines()) == 2
     assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
     document = json.loads((tmp_path / "plan" / "plan.json").read_text())
     again = run(*options, "--json")

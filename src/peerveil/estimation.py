@@ -118,7 +118,9 @@ def _outlook(values: Floats, model: Model, region: Region) -> Outlook:
     least, most = region.implied()
     furthest = np.maximum(np.maximum(values - least, most - values), 0.0)
     squares = np.minimum(model.variance + (values - model.mean) ** 2, furthest**2)
-    lower, upper = (np.clip(end, least, np.maximum(least, most)) for end in model.band(LEVEL))
+    one, other = (np.clip(end, least, np.maximum(least, most)) for end in model.band(LEVEL))
+    # Where hardly any doubt is left, round-off may put the ends of a band the wrong way round.
+    lower, upper = np.minimum(one, other), np.maximum(one, other)
     return Outlook(expected_rmse=math.sqrt(float(np.mean(squares))), lower=lower, upper=upper)
 
 

@@ -150,21 +150,21 @@ def error_table(errors: dict[str, float]) -> Table:
 
 
 #: What the table of a plan shows.
-PLAN_COLUMNS = ("epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "if reviewers differ", "")
+PLAN_COLUMNS = ("", "epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "by leniency")
 
 
 def plan_rows(made: Plan) -> list[list[str]]:
-    """Every choice of a plan, a row each; a star marks estimators that promise less."""
+    """Every choice of a plan, a row each: > marks what is recommended, * estimators that promise less."""
     recommended = set(made.recommended)
     return [
         [
+            ">" if choice in recommended else "",
             f"{choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else ""),
             choice.title,
             choice.estimator + ("" if choice.guaranteed else " *"),
             f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
             f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
             f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
-            "recommended" if choice in recommended else "",
         ]
         for choice in made.choices
     ]

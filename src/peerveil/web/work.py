@@ -176,7 +176,7 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
         "chosen": {"mechanism": choice.mechanism, "bins": choice.bins, "estimator": choice.estimator},
         "sentences": list(made.sentences),
         "assumption": made.assumption,
-        "rows": [row for row in plan_rows(made) if row[-1]],
+        "rows": [row for row in plan_rows(made) if row[0]],
         "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(made), chosen=said["epsilon"])),
     }
 

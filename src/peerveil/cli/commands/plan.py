@@ -71,6 +71,7 @@ def plan(
             print_json(plan_document(made))
             return
         out.print(rows_table(PLAN_COLUMNS, plan_rows(made)))
+        out.print("> recommended   * may be less accurate than the noise alone\n")
         for sentence in (*made.sentences, made.assumption):
             out.print(sentence)
         if output is not None:
