@@ -367,6 +367,6 @@ def test_bands_without_doubt_survive_round_off() -> None:
             return np.nextafter(self.mean, np.inf), self.mean.copy()
 
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    found = estimation._outlook(Certain.mean, Certain(), pv.region(weights))  # type: ignore[arg-type]
+    found = estimation._outlook(Certain.mean, Certain(), pv.region(weights))
     assert (found.lower <= found.upper).all()
     assert np.abs(found.lower - Certain.mean).max() < 1e-12
