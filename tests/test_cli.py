@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -12,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import peerveil as pv
 from peerveil.bundle import DATA_FILES, FILES
 from peerveil.cli import main
+from peerveil.cli.show import rows_table
 from peerveil.private import noise
 from peerveil.private.truth import true_vector
 
@@ -757,3 +760,14 @@ def test_groups_that_cannot_be_released(run: Run, tmp_path: Path, tracks: list[s
         run("refine", "noisy.txt", "--public", "public.csv", "--load", "2", "--groups", "groups.csv", "-o", "x").code
         == 2
     )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_table_loses_words_in_a_narrow_terminal(width: int) -> None:
+    rows = [
+        ("7", "reviews.csv, line 3: score must be a number, found 'x'; correct it or leave the row out", "0.1 ± 0.02")
+    ]
+    told = io.StringIO()
+    Console(file=told, width=width).print(rows_table(("venue", "why it was not released", "error"), rows))
+    assert max(map(len, told.getvalue().splitlines())) <= width
+    assert {word for row in rows for cell in row for word in cell.split()} <= set(told.getvalue().split())

@@ -10,6 +10,7 @@ import pytest
 
 import peerveil as pv
 from peerveil import planning
+from peerveil.cli import show
 from peerveil.experiments import EXPERIMENTS
 from peerveil.mechanisms import OwnMechanism
 from peerveil.planning import LENIENCIES, Choice
@@ -199,13 +200,16 @@ def test_a_choice_and_its_bins_are_the_same_for_every_assignment(conference: pv.
 PUBLIC = "paper,ratings\n" + "".join(f"p{i},{1 + i % 9};{2 + i % 7};{3 + i % 5}\n" for i in range(12))
 
 
-def test_the_command_tells_and_writes(run: Run, tmp_path: Path) -> None:
+def test_the_command_tells_and_writes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show.out, "width", 80)  # as most terminals have
     (tmp_path / "scores.csv").write_text(PUBLIC)
     options = ["plan", "scores.csv", "--load", "3", "--epsilon", "1,3", "--draws", "2", "--workers", "1"]
     told = run(*options, "-o", "plan")
     assert told.code == 0, told.err
     assert "At epsilon 3 each reviewer's mean is known to about ±" in told.out
-    assert sum(line.startswith(">") and "recommended" not in line for line in told.out.splitlines()) == 2
+    marked = [line for line in told.out.splitlines() if line.startswith(">") and "recommended" not in line]
+    assert len(marked) == 2
+    assert all(line.count("±") == 2 and " to " in line for line in marked)
     assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
     document = json.loads((tmp_path / "plan" / "plan.json").read_text())
     again = run(*options, "--json")

@@ -122,16 +122,18 @@ def facts_table(facts: dict[str, object]) -> Table:
     return table
 
 
+#: Cells up to this many characters are not broken into lines.
+_KEPT_WHOLE = 12
+
+
 def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    """Columns with their names, a row each."""
+    """Columns with their names, a row each; nothing is cut off, however narrow the terminal."""
     table = Table(box=None, pad_edge=False)
-    for column in columns:  # words may be broken in names and descriptions, not in numbers
-        table.add_column(
-            column,
-            overflow="fold",
-            no_wrap=column not in ("data set", "noise", "which comes to", "found", "claim", "group"),
-        )
-    for row in rows:
+    cells = [tuple(row) for row in rows]
+    for place, column in enumerate(columns):  # what is short, such as a number, stays in one piece; sentences make way
+        whole = all(len(cell) <= _KEPT_WHOLE for cell in (column, *(row[place] for row in cells)))
+        table.add_column(column, overflow="fold", no_wrap=whole, min_width=1)
+    for row in cells:
         table.add_row(*row)
     return table
 
@@ -150,21 +152,22 @@ def error_table(errors: dict[str, float]) -> Table:
 
 
 #: What the table of a plan shows.
-PLAN_COLUMNS = ("", "epsilon", "mechanism", "estimator", "error of a mean", "worst decile", "by leniency")
+PLAN_COLUMNS = ("", "mechanism", "estimator", "error of a mean", "worst decile", "by leniency")
 
 
-def plan_rows(made: Plan) -> list[list[str]]:
-    """Every choice of a plan, a row each: > marks what is recommended, * estimators that promise less."""
+def plan_rows(made: Plan) -> dict[str, list[list[str]]]:
+    """For each budget its choices, a row each: > marks what is recommended, * estimators that promise less."""
     recommended = set(made.recommended)
-    return [
-        [
+    rows: dict[str, list[list[str]]] = {}
+    for choice in made.choices:
+        budget = f"epsilon {choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else "")
+        row = [
             ">" if choice in recommended else "",
-            f"{choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else ""),
             choice.title,
             choice.estimator + ("" if choice.guaranteed else " *"),
             f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
             f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
             f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
         ]
-        for choice in made.choices
-    ]
+        rows.setdefault(budget, []).append(row)
+    return rows

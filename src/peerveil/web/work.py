@@ -150,7 +150,6 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
 def _plan(task: Task, step: Step) -> dict[str, Any]:
     """What each budget would buy, as `peerveil plan` says; nothing is drawn or spent."""
     from peerveil import charts
-    from peerveil.cli.show import plan_rows
     from peerveil.plan_files import picture_rows
     from peerveil.planning import EPSILONS, plan
     from peerveil.weights import weigh
@@ -176,7 +175,6 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
         "chosen": {"mechanism": choice.mechanism, "bins": choice.bins, "estimator": choice.estimator},
         "sentences": list(made.sentences),
         "assumption": made.assumption,
-        "rows": [row for row in plan_rows(made) if row[0]],
         "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(made), chosen=said["epsilon"])),
     }
 

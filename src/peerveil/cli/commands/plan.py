@@ -70,7 +70,10 @@ def plan(
         if as_json:
             print_json(plan_document(made))
             return
-        out.print(rows_table(PLAN_COLUMNS, plan_rows(made)))
+        for budget, rows in plan_rows(made).items():
+            out.print(budget, style="bold")
+            out.print(rows_table(PLAN_COLUMNS, rows))
+            out.print()
         out.print("> recommended   * may be less accurate than the noise alone\n")
         for sentence in (*made.sentences, made.assumption):
             out.print(sentence)
