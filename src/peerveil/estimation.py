@@ -69,6 +69,7 @@ def estimate(
     *,
     estimator: str = "safe",
     model: Model | None = None,
+    outlook: bool = True,
 ) -> Estimate:
     """Estimate the sorted vector.
 
@@ -79,6 +80,7 @@ def estimate(
         evidence: what the noise says, on entries or on counts, from its law; ``None`` where that is not known.
         estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
         model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
+        outlook: whether to compute the error to expect, too; its bands take longer than all the rest.
 
     >>> import peerveil as pv
     >>> from peerveil.laws import LaplaceLaw
@@ -102,7 +104,8 @@ def estimate(
     if estimator != "projection":
         guess = _guess(model, projected, region, evidence, r)
         found = guess if estimator == "bayes" else nearest_safe(guess, projected, region, r)
-    return Estimate(values=found.values, gap=found.gap, outlook=_outlook(found.values, model, region))
+    expected = _outlook(found.values, model, region) if outlook else None
+    return Estimate(values=found.values, gap=found.gap, outlook=expected)
 
 
 def _posterior(weights: PublicWeights, evidence: Evidence | CountNoise) -> Model | None:

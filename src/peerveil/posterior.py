@@ -41,6 +41,9 @@ _SMALL = 500
 
 _STEPS = 30
 
+#: Laws of a mixture with less than this share of its largest one are left out of its quantiles.
+_NEGLIGIBLE = 1e-9
+
 
 class Evidence(Protocol):
     """What a mechanism's noise says about a vector: all that the posterior needs to know of the mechanism."""
@@ -310,12 +313,14 @@ class Posterior:
         return self._quantile(tail), self._quantile(1 - tail)
 
     def _quantile(self, p: float) -> Floats:
-        root = np.sqrt(np.maximum(self.variances, 1e-300))
-        ends = self.means + ndtri(p) * root
+        likely = self.shares > _NEGLIGIBLE * self.shares.max()  # mostly a few: the others move no quantile
+        shares = self.shares[likely] / self.shares[likely].sum()
+        means, root = self.means[likely], np.sqrt(np.maximum(self.variances[likely], 1e-300))
+        ends = means + ndtri(p) * root
         low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(40):
             middle = (low + high) / 2
-            below = self.shares @ ndtr((middle - self.means) / root) < p
+            below = shares @ ndtr((middle - means) / root) < p
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray((low + high) / 2)
 

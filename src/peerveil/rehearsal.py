@@ -119,7 +119,9 @@ class Rehearsal:
         """The vector that the mechanism alone gives."""
         return noisy.vector(self.weights.reviewers) if isinstance(noisy, NoisyCounts) else noisy
 
-    def estimates(self, noisy: Floats | NoisyCounts, estimators: Sequence[str] = ESTIMATORS) -> dict[str, Estimate]:
+    def estimates(
+        self, noisy: Floats | NoisyCounts, estimators: Sequence[str] = ESTIMATORS, *, outlook: bool = True
+    ) -> dict[str, Estimate]:
         """What each estimator makes of noisy data; what is likely is computed once for all."""
         r = self.noisy_vector(noisy)
         family = self._family
@@ -134,7 +136,9 @@ class Rehearsal:
         used = None if model is None else evidence
         bounds = self.region(self.kind)
         return {
-            name: estimate(r, self.weights, bounds, used, estimator=name if used else "projection", model=model)
+            name: estimate(
+                r, self.weights, bounds, used, estimator=name if used else "projection", model=model, outlook=outlook
+            )
             for name in estimators
         }
 
@@ -142,7 +146,7 @@ class Rehearsal:
         """What each method makes of noisy data: ``noisy``, an estimator, or projection on a region by its name."""
         found = {}
         wanted = [method for method in methods if method in ("safe", "bayes")]
-        made = self.estimates(noisy, wanted) if wanted else {}
+        made = self.estimates(noisy, wanted, outlook=False) if wanted else {}
         r = self.noisy_vector(noisy)
         for method in methods:
             if method == "noisy":
