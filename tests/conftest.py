@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before NumPy is imported, and for every process that tests start: each core has a test to run already.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
 settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "peerveil"))

@@ -10,20 +10,19 @@ import hashlib
 import json
 import multiprocessing
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from peerveil.errors import InputError, OutputError, PeerveilError
+from peerveil.threads import on_one_thread
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -177,15 +176,9 @@ def _client(address: str) -> Any:
 def _on_one_thread(
     function: Callable[[Task, np.random.SeedSequence], Result], task: Task, seeds: np.random.SeedSequence
 ) -> Result:
-    """Run a task with linear algebra on one thread: the cores have other tasks, and last digits depend on threads."""
-    with _libraries(len(sys.modules)).limit(limits=1):
+    """Run a task with linear algebra on one thread: the cores have other tasks."""
+    with on_one_thread():
         return function(task, seeds)
-
-
-@lru_cache(maxsize=1)
-def _libraries(_modules: int) -> ThreadpoolController:
-    """The libraries with threads of their own; looked for again where modules were imported since."""
-    return ThreadpoolController()
 
 
 #: A task with its place and its seeds.

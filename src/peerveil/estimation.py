@@ -80,7 +80,7 @@ def estimate(
         evidence: what the noise says, on entries or on counts, from its law; ``None`` where that is not known.
         estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
         model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
-        outlook: whether to compute the error to expect, too; its bands take longer than all the rest.
+        outlook: whether to compute the error to expect, too; its bands take as long as all the rest.
 
     >>> import peerveil as pv
     >>> from peerveil.laws import LaplaceLaw

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +41,6 @@ _BLOCKS = 4_000
 _SMALL = 500
 
 _STEPS = 30
-
-#: Laws of a mixture with less than this share of its largest one are left out of its quantiles.
-_NEGLIGIBLE = 1e-9
 
 
 class Evidence(Protocol):
@@ -313,16 +311,21 @@ class Posterior:
         return self._quantile(tail), self._quantile(1 - tail)
 
     def _quantile(self, p: float) -> Floats:
-        likely = self.shares > _NEGLIGIBLE * self.shares.max()  # mostly a few: the others move no quantile
-        shares = self.shares[likely] / self.shares[likely].sum()
-        means, root = self.means[likely], np.sqrt(np.maximum(self.variances[likely], 1e-300))
-        ends = means + ndtri(p) * root
+        root = np.sqrt(np.maximum(self.variances, 1e-300))
+        ends = self.means + ndtri(p) * root
         low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(40):
             middle = (low + high) / 2
-            below = shares @ ndtr((middle - means) / root) < p
+            below = self.shares @ ndtr((middle - self.means) / root) < p
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray((low + high) / 2)
+
+
+#: What was drawn from weights that are still in use: bins and estimates of many releases rest on the same draws.
+_DRAWN: WeakKeyDictionary[PublicWeights, tuple[Ensemble, ...]] = WeakKeyDictionary()
+
+#: The most numbers that are kept of one record.
+_KEPT = 5_000_000
 
 
 def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ensemble, ...]:
@@ -332,8 +335,15 @@ def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ense
     >>> len(drawn) == CORRELATIONS.size, drawn[0].vectors.shape
     (True, (10, 4))
     """
+    if draws is None and weights in _DRAWN:
+        return _DRAWN[weights]
     drawn = prior(weights, draws=draws)
-    return tuple(drawn.ensemble(float(s)) for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2))
+    found = tuple(drawn.ensemble(float(s)) for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2))
+    for ensemble in found:
+        ensemble.vectors.flags.writeable = False  # they are for everybody
+    if draws is None and sum(ensemble.vectors.size for ensemble in found) <= _KEPT:
+        _DRAWN[weights] = found
+    return found
 
 
 @dataclass(frozen=True, eq=False)

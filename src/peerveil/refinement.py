@@ -22,6 +22,7 @@ from peerveil.record import Floats
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.terms import Terms
+from peerveil.threads import on_one_thread
 from peerveil.version import software
 from peerveil.weights import PublicWeights
 
@@ -126,7 +127,8 @@ def assemble(
     vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
     r = check_vector("noisy", vector, bounds.reviewers)
     evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
-    found = estimate(r, weights, bounds, evidence, estimator=chosen)
+    with on_one_thread():
+        found = estimate(r, weights, bounds, evidence, estimator=chosen)
     return Release(
         quantity=weights.quantity,
         values=found.values,
