@@ -25,6 +25,9 @@ from peerveil.private.readers import READERS
 from peerveil.private.readers.mapping import KEYS
 from peerveil.public_forms import PUBLIC_FORMATS
 from peerveil.simulate import synthetic_conference
+from test_cli import Run, run
+
+__all__ = ["run"]  # a fixture
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
@@ -78,7 +81,7 @@ def test_python_blocks_run(code: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True, capture_output=True)
 
 
-def run_commands(text: str, folder: Path) -> list[str]:
+def run_commands(text: str, run: Run) -> list[str]:
     """Run the lines of a block, each of which must succeed; what they print."""
     printed = []
     for line in text.strip().splitlines():
@@ -86,23 +89,22 @@ def run_commands(text: str, folder: Path) -> list[str]:
         assert program == "peerveil"
         if arguments[0] == "plan" and "--draws" not in arguments:
             arguments += ["--draws", "2"]  # a plan to rely on takes minutes
-        command = [sys.executable, "-c", "from peerveil.cli import main; main()", *arguments]
-        done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        printed.append(done.stdout)
+        done = run(*arguments)
+        assert done.code == 0, done.err
+        printed.append(done.out)
     return printed
 
 
 @pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
-def test_commands_run(text: str, tmp_path: Path) -> None:
+def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
         (tmp_path / f"{name}.csv").write_text(contents)
     for _, venues in blocks("toml"):
         (tmp_path / "venues.toml").write_text(venues)
-    run_commands(text, tmp_path)
+    run_commands(text, run)
 
 
-def test_start_here_leads_from_an_export_to_a_published_report(tmp_path: Path) -> None:
+def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path) -> None:
     conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(4))
     conference.frame().write_csv(tmp_path / "reviews.csv")
     printed = []
@@ -111,7 +113,7 @@ def test_start_here_leads_from_an_export_to_a_published_report(tmp_path: Path) -
             subprocess.run([sys.executable, "-W", "error", "-c", text], cwd=tmp_path, check=True, capture_output=True)
         else:
             assert language == "console"
-            printed += run_commands(text, tmp_path)
+            printed += run_commands(text, run)
     assert "Verified." in printed[-1]
     assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
     published = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
