@@ -21,10 +21,11 @@ import numpy as np
 import peerveil as pv
 from peerveil import engine
 from peerveil.experiments import EXPERIMENTS
-from peerveil.planning import LENIENCIES, Choice
+from peerveil.planning import Choice
 from peerveil.prior import prior
 from peerveil.record import Floats
 from peerveil.rehearsal import Rehearsal
+from peerveil.rounds import LENIENCIES
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REAL: dict[str, dict[str, Any]] = {

@@ -13,11 +13,12 @@ from peerveil import planning
 from peerveil.cli import show
 from peerveil.experiments import EXPERIMENTS
 from peerveil.mechanisms import OwnMechanism
-from peerveil.planning import LENIENCIES, Choice
+from peerveil.planning import Choice
 from peerveil.prior import prior
 from peerveil.record import Floats
 from peerveil.refinement import assemble
 from peerveil.rehearsal import Rehearsal
+from peerveil.rounds import LENIENCIES, Candidate
 from peerveil.simulate import synthetic_conference
 from test_cli import Run, run
 
@@ -112,7 +113,7 @@ def test_a_delta_admits_gaussian_noise_and_only_if_stated() -> None:
 def test_what_is_clearly_worse_is_not_rehearsed_on_and_on() -> None:
     cheap, dear = pv.Histogram(epsilon=1.0), pv.Laplace(epsilon=1.0)
     shape = (len(LENIENCIES), 2, 2, 2)  # leniency, draw, estimator, which error
-    errors: dict[planning.Candidate, Floats] = {cheap: np.full(shape, 1.0), dear: np.full(shape, 2.1)}
+    errors: dict[Candidate, Floats] = {cheap: np.full(shape, 1.0), dear: np.full(shape, 2.1)}
     assert planning._kept([cheap, dear], errors) == [cheap]
     errors[dear][..., 1, 0] = 1.9  # one estimator of it is not far off
     assert planning._kept([cheap, dear], errors) == [cheap, dear]

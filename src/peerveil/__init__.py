@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from peerveil.auto import Auto as Auto
     from peerveil.bundle import Release as Release
     from peerveil.comparison import Comparison as Comparison
     from peerveil.comparison import compare as compare
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from peerveil.mechanisms import Histogram as Histogram
     from peerveil.mechanisms import Laplace as Laplace
     from peerveil.mechanisms import SinhNormal as SinhNormal
-    from peerveil.planning import Auto as Auto
     from peerveil.planning import Plan as Plan
     from peerveil.planning import plan as plan
     from peerveil.private.groups import GroupWarning as GroupWarning
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
-    "Auto": "planning",
+    "Auto": "auto",
     "BudgetError": "errors",
     "Comparison": "comparison",
     "External": "mechanisms",

@@ -9,34 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from peerveil import engine
-from peerveil.accounting import check_delta
 from peerveil.binning import bins_of
 from peerveil.checks import real
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import InputError
 from peerveil.estimation import ESTIMATORS
 from peerveil.guarantee import Unit, check_unit
 from peerveil.markup import table
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
-from peerveil.posterior import ensembles
-from peerveil.prior import Ensemble, prior
 from peerveil.quantities import Quantity
 from peerveil.record import Floats, PublicRecord
-from peerveil.rehearsal import Rehearsal
+from peerveil.rounds import LENIENCIES, Candidate, Rounds
 from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.weights import PublicWeights, weigh
 
 if TYPE_CHECKING:
     import polars as pl
-
-#: How strongly reviewers are taken to differ in leniency, each as likely as the others; 0 is not at all.
-LENIENCIES = (0.0, 0.4, 0.9, 2.0)
 
 #: The budgets that are planned for unless others are asked for.
 EPSILONS = (0.3, 1.0, 3.0)
@@ -46,12 +39,10 @@ GUARANTEED = ("projection", "safe")
 
 #: Reviewers simulated in all, for each choice, and the fewest and the most assignments at each leniency.
 _ENTRIES = 20_000
-_FEWEST, _MOST = 2, 12
+FEWEST, _MOST = 2, 12
 
 #: Mechanisms whose mean squared error is more times the best one's are not rehearsed any further.
 _HOPELESS = 2.0
-
-_DECILES = np.arange(1, 10) / 10
 
 
 class Choice(NamedTuple):
@@ -249,7 +240,7 @@ def plan(
     """
     weights = record if isinstance(record, PublicWeights) else weigh(record, quantity)
     protected = check_unit(unit)
-    budgets = _budgets(epsilons)
+    budgets = check_budgets(epsilons)
     _check(draws, estimators)
     bound = sensitivity(weights, protected)
     if not bound:
@@ -263,9 +254,9 @@ def plan(
         for candidate in _candidates(weights, epsilon, bound, delta=delta, names=mechanisms)
     ]
     if draws is None:
-        draws = min(_MOST, max(_FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
-    first, later = range(min(_FEWEST, draws)), range(_FEWEST, draws)
-    rounds = _Rounds(weights, protected, tuple(estimators), seed, workers, executor)
+        draws = min(_MOST, max(FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
+    first, later = range(min(FEWEST, draws)), range(FEWEST, draws)
+    rounds = Rounds(weights, protected, tuple(estimators), seed, workers, executor)
     tell = progress or (lambda _done, _total: None)
     each, ahead = len(LENIENCIES), len(candidates) * len(LENIENCIES) * len(later)
     errors = rounds.run(candidates, first, lambda done, total: tell(done, total + ahead))
@@ -289,7 +280,8 @@ def plan(
     )
 
 
-def _budgets(epsilons: Sequence[float]) -> list[float]:
+def check_budgets(epsilons: Sequence[float]) -> list[float]:
+    """Budgets in ascending order, each once; others than finite ones above 0 are refused."""
     found = sorted({real("epsilons", epsilon) for epsilon in epsilons})
     if not found or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in found):
         raise InputError(f"epsilons must be finite numbers above 0, at least one, got {list(epsilons)}")
@@ -302,9 +294,6 @@ def _check(draws: int | None, estimators: Sequence[str]) -> None:
     if not estimators or not set(estimators) <= set(ESTIMATORS):
         raise InputError(f"estimators must be among {', '.join(ESTIMATORS)}, got {list(estimators)}")
 
-
-#: A mechanism with a budget.
-Candidate = Laplace | Gaussian | Histogram
 
 #: What can be planned for, by name.
 _PLANNED = (Laplace.name, Histogram.name, Gaussian.name)
@@ -371,167 +360,3 @@ def _stratified(values: Floats) -> tuple[float, float]:
     strata, draws = values.shape
     error = math.sqrt(float(values.var(axis=1, ddof=1).mean()) / draws / strata) if draws > 1 else math.nan
     return float(values.mean()), error
-
-
-@dataclass(frozen=True)
-class _Rounds:
-    """Rehearses candidates on assignments."""
-
-    weights: PublicWeights
-    unit: Unit
-    estimators: tuple[str, ...]
-    seed: int
-    workers: int | None
-    executor: Executor | None
-
-    def run(self, candidates: Sequence[Candidate], draws: range, progress: engine.Progress) -> dict[Candidate, Floats]:
-        """For each candidate: leniency, draw, estimator, and squared error and largest error of a decile."""
-        tasks = [
-            _Task(self.weights, self.unit, candidate, leniency, draw, self.estimators, self.seed)
-            for candidate in candidates
-            for leniency in range(len(LENIENCIES))
-            for draw in draws
-        ]
-        found = engine.run(
-            _rehearse, tasks, seed=self.seed, workers=self.workers, executor=self.executor, progress=progress
-        )
-        shape = (len(candidates), len(LENIENCIES), len(draws), len(self.estimators), 2)
-        return dict(zip(candidates, np.array(found).reshape(shape), strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    weights: PublicWeights
-    unit: Unit
-    candidate: Candidate
-    leniency: int
-    draw: int
-    estimators: tuple[str, ...]
-    seed: int
-
-    def truth(self) -> Floats:
-        """The same assignment for every candidate."""
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(1, self.leniency, self.draw))
-        drawn = prior(self.weights, draws=1, seed=seeds).ensemble(LENIENCIES[self.leniency])
-        return np.asarray(drawn.vectors[0])
-
-
-def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
-    truth = task.truth()
-    rehearsal = _stage(task.weights).rehearsal(task.candidate, task.unit)
-    answers = rehearsal.answers(rehearsal.perturb(truth, np.random.default_rng(seeds)), task.estimators)
-    return [
-        [
-            float(np.mean((answers[name] - truth) ** 2)),
-            float(np.abs(np.quantile(answers[name], _DECILES) - np.quantile(truth, _DECILES)).max()),
-        ]
-        for name in task.estimators
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """What all rehearsals on a record share."""
-
-    weights: PublicWeights
-    _rehearsals: dict[tuple[Candidate, Unit], Rehearsal] = field(default_factory=dict)
-
-    @cached_property
-    def drawn(self) -> Sequence[Ensemble]:
-        return ensembles(self.weights)
-
-    def rehearsal(self, candidate: Candidate, unit: Unit) -> Rehearsal:
-        key = (candidate, unit)
-        if key not in self._rehearsals:
-            self._rehearsals[key] = Rehearsal.of(self.weights, candidate, unit=unit, drawn=self.drawn)
-        return self._rehearsals[key]
-
-
-#: The stage of the record that this process is at, by the record's digest.
-_STAGES: dict[str, _Stage] = {}
-
-
-def _stage(weights: PublicWeights) -> _Stage:
-    digest = weights.digest()
-    if digest not in _STAGES:
-        _STAGES.clear()
-        _STAGES[digest] = _Stage(weights)
-    return _STAGES[digest]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Auto:
-    """Leaves the mechanism of a release to a plan: the best guaranteed choice for a budget, from public data alone.
-
-    Attributes:
-        epsilon: the budget.
-        delta: admit Gaussian noise, too, with this delta.
-        workers: how many processes the plan may use.
-        planned: what a plan found already.
-
-    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    >>> Auto(epsilon=1.0).choose(weights).guaranteed
-    True
-    """
-
-    name: ClassVar[str] = "auto"
-    epsilon: float
-    delta: float | None = None
-    workers: int | None = 1
-    planned: Choice | None = None
-
-    def __post_init__(self) -> None:
-        _budgets([self.epsilon])
-        if self.delta is not None:
-            check_delta(self.delta)
-
-    def choose(
-        self,
-        weights: PublicWeights,
-        *,
-        unit: str = "reviewer",
-        estimator: str | None = None,
-        progress: engine.Progress | None = None,
-    ) -> Choice:
-        """The plan's choice; among those with an estimator, if one is asked for."""
-        if self.planned is not None:
-            return self.planned
-        made = plan(
-            weights,
-            epsilons=[self.epsilon],
-            unit=unit,
-            delta=self.delta,
-            estimators=GUARANTEED if estimator is None else (estimator,),
-            draws=_FEWEST,
-            workers=self.workers,
-            progress=progress,
-        )
-        return made.best(made.epsilons[0], guaranteed=False)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Undecided:
-    """A release whose mechanism a plan is to choose. Nothing in it is private.
-
-    Attributes:
-        name: which one it is.
-        auto: the budget.
-        weights: the public weights.
-        unit: what is protected.
-        estimator: the estimator, if one is asked for.
-    """
-
-    name: str
-    auto: Auto
-    weights: PublicWeights
-    unit: str
-    estimator: str | None
-
-
-def decide(task: Undecided, _: object) -> Auto:
-    """A task of the engine: the budget with the choice that a plan finds best; without, where it finds none."""
-    alone = replace(task.auto, workers=1)
-    try:
-        return replace(alone, planned=alone.choose(task.weights, unit=task.unit, estimator=task.estimator))
-    except PeerveilError:
-        return task.auto  # whoever releases it meets the same problem, and says so

@@ -14,8 +14,8 @@ from peerveil.cli import options as opt
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
+    from peerveil.auto import Auto
     from peerveil.mechanisms import OwnMechanism
-    from peerveil.planning import Auto
     from peerveil.private.reviews import Reviews
     from peerveil.record import PublicRecord
     from peerveil.weights import PublicWeights
@@ -82,7 +82,7 @@ class NoiseOptions(OptionGroup):
 
     def chosen_or_auto(self) -> OwnMechanism | Auto:
         """The mechanism, or that a plan is to choose it."""
-        from peerveil.planning import Auto
+        from peerveil.auto import Auto
 
         if self.mechanism != Auto.name:
             return self.chosen()

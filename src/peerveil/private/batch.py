@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from peerveil import engine
+from peerveil.auto import Auto, Undecided, decide
 from peerveil.bundle import FILES, Release
 from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError, unexpected
 from peerveil.estimation import check_estimator
 from peerveil.files import staged_folder
 from peerveil.mechanisms import OwnMechanism
-from peerveil.planning import Auto, Undecided, decide
 from peerveil.private.release import Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from peerveil.auto import Auto
 from peerveil.bundle import Release
 from peerveil.errors import InputError, RecordError
 from peerveil.estimation import check_estimator
 from peerveil.groups import SMALL, Group, group_sensitivity, papers_by_group, part_of, together
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import OwnMechanism
-from peerveil.planning import Auto
 from peerveil.private.release import LedgerWarning, Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone, Quantity
