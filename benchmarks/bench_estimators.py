@@ -26,8 +26,9 @@ from rich.progress import track  # noqa: E402
 import peerveil as pv  # noqa: E402
 from peerveil.assignment import deal  # noqa: E402
 from peerveil.estimation import estimate  # noqa: E402
+from peerveil.evidence import EntryNoise  # noqa: E402
 from peerveil.laws import LaplaceLaw  # noqa: E402
-from peerveil.posterior import CORRELATIONS, EntryNoise, Family, correlation_chances  # noqa: E402
+from peerveil.posterior import CORRELATIONS, Family, correlation_chances  # noqa: E402
 from peerveil.record import Floats  # noqa: E402
 from peerveil.sensitivity import sensitivity  # noqa: E402
 

@@ -16,8 +16,9 @@ import peerveil as pv
 from peerveil import estimation
 from peerveil.assignment import deal
 from peerveil.estimation import degrees_of_freedom, estimate, nearest_safe
+from peerveil.evidence import EntryNoise
 from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
-from peerveil.posterior import EntryNoise, Family
+from peerveil.posterior import Family
 from peerveil.projection import Projection
 from peerveil.record import Floats
 from peerveil.regions.convex import Region

@@ -8,8 +8,10 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 import peerveil as pv
+from peerveil.evidence import EntryNoise
 from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
-from peerveil.posterior import CORRELATIONS, EntryNoise, Family, Normals, Posterior, correlation_chances
+from peerveil.normals import Normals, Posterior
+from peerveil.posterior import CORRELATIONS, Family, correlation_chances
 from reference.leniency import lean
 
 LAWS = [LaplaceLaw(scale=0.7), NormalLaw(sigma=1.3), SinhNormalLaw(sigma=1.0, bound=2.0)]

@@ -14,18 +14,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from peerveil.bins import MOST, Bins, NoisyCounts, attainable_means
+from peerveil.evidence import EntryNoise
 from peerveil.laws import LaplaceLaw, Law
-from peerveil.posterior import (
-    CORRELATIONS,
-    DISCREPANCIES,
-    EntryNoise,
-    Fit,
-    Normals,
-    Posterior,
-    ensembles,
-    shares_of,
-    together,
-)
+from peerveil.normals import Fit, Normals, Posterior, together
+from peerveil.posterior import CORRELATIONS, DISCREPANCIES, ensembles, shares_of
 from peerveil.prior import Ensemble
 from peerveil.record import Floats, Ints
 from peerveil.weights import PublicWeights

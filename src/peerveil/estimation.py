@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, ProjectionError, RecordError
+from peerveil.evidence import Evidence
 from peerveil.outlook import LEVEL, Outlook
-from peerveil.posterior import Evidence, Family, Model
+from peerveil.posterior import Family, Model
 from peerveil.projection import Projection, check_vector, project
 from peerveil.record import Floats
 from peerveil.regions.convex import Region
@@ -84,7 +85,7 @@ def estimate(
 
     >>> import peerveil as pv
     >>> from peerveil.laws import LaplaceLaw
-    >>> from peerveil.posterior import EntryNoise
+    >>> from peerveil.evidence import EntryNoise
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> noisy = np.array([-1.0, 2.5, 2.0, 9.5])
     >>> found = estimate(noisy, weights, pv.region(weights), EntryNoise(noisy, LaplaceLaw(scale=2.0)))

@@ -13,10 +13,10 @@ from peerveil.bundle import Release
 from peerveil.count_posterior import CountNoise
 from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.estimation import check_estimator, estimate
+from peerveil.evidence import EntryNoise
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
 from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
-from peerveil.posterior import EntryNoise
 from peerveil.projection import check_vector
 from peerveil.record import Floats
 from peerveil.regions import Region

@@ -15,10 +15,11 @@ from peerveil.bins import Bins, NoisyCounts
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, RecordError
 from peerveil.estimation import ESTIMATORS, Estimate, estimate
+from peerveil.evidence import EntryNoise
 from peerveil.guarantee import check_unit
 from peerveil.laws import Law
 from peerveil.mechanisms import Histogram, OwnMechanism, histogram_bins
-from peerveil.posterior import EntryNoise, Family, Model, ensembles
+from peerveil.posterior import Family, Model, ensembles
 from peerveil.prior import Ensemble
 from peerveil.projection import project
 from peerveil.record import Floats
