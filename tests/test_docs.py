@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import peerveil as pv
-from peerveil.bundle import COLUMNS, release_schema
+from peerveil.bundle import COLUMNS
+from peerveil.documents import release_schema
 from peerveil.exports import KINDS
 from peerveil.guarantee import Guarantee
 from peerveil.private.readers import READERS

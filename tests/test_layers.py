@@ -38,7 +38,7 @@ LAYERS = [
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation"],
     ["mechanisms", "groups", "published", "charts.wording"],
-    ["rehearsal"],
+    ["rehearsal", "documents"],
     ["experiments", "rounds"],
     ["planning"],
     ["auto"],

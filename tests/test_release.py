@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.bundle import COLUMNS, release_schema
+from peerveil.bundle import COLUMNS
+from peerveil.documents import release_schema
 from peerveil.private.noise import Prepared
 from peerveil.record import Floats
 from peerveil.terms import METHOD

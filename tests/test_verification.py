@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.bins import Bins, NoisyCounts
-from peerveil.bundle import document_digest
+from peerveil.documents import document_digest
 from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OwnMechanism
 from peerveil.regions import REGIONS

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import base64
 import csv
-import hashlib
 import io
 import json
-import math
 import os
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 
-from peerveil.bins import Bins, NoisyCounts
+from peerveil.bins import NoisyCounts
+from peerveil.documents import (
+    SCHEMA_VERSION,
+    document_digest,
+    group_document,
+    group_from,
+    histogram_from,
+    loads_document,
+    loads_from,
+    outlook_document,
+    outlook_from,
+    parse_json,
+    slack,
+    time_from,
+    validate,
+    vector_from,
+)
 from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
 from peerveil.groups import Group
@@ -30,8 +41,6 @@ from peerveil.outlook import Outlook
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
 from peerveil.terms import Terms
-
-SCHEMA_VERSION = 1
 
 #: The files a release consists of: the data, and what people read.
 DATA_FILES = ("release.json", "release.csv")
@@ -146,11 +155,11 @@ class Release:
                 "papers": self.papers,
                 "reviews": loads.reviews,
                 "reviewers": loads.reviewers,
-                "loads": _loads_document(loads),
+                "loads": loads_document(loads),
                 "public": self.public,
                 "digest": self.record_digest,
             },
-            "group": _group_document(self.group),
+            "group": group_document(self.group),
             "mechanism": self.mechanism,
             "guarantee": {
                 "kind": self.guarantee.kind,
@@ -167,7 +176,7 @@ class Release:
             "region": self.region,
             "estimator": self.estimator,
             "certificate": {"gap": self.gap},
-            "outlook": _outlook_document(self.outlook),
+            "outlook": outlook_document(self.outlook),
             "notes": list(self.notes),
             "histogram": None if self.histogram is None else self.histogram.to_document(),
             "values": self.values.tolist(),
@@ -252,7 +261,7 @@ class Release:
                 f"schema_version must be {SCHEMA_VERSION}, got {got}; read it with the Peerveil that wrote it",
                 file=name,
             )
-        _validate(document, name)
+        validate(document, name)
         assert isinstance(document, dict)  # noqa: S101 - the schema says so
         problem = ""
         try:
@@ -265,15 +274,15 @@ class Release:
     def _from_valid(cls, document: dict[str, Any]) -> Release:
         """A release from a document that follows the schema; what the schema cannot say is checked here."""
         record, claim = document["record"], document["guarantee"]
-        vectors = {key: _vector(document[key], key) for key in ("values", "noisy", "lower", "upper")}
+        vectors = {key: vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
-        if (np.diff(vectors["values"]) < -_slack(vectors["values"])).any():
+        if (np.diff(vectors["values"]) < -slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
         guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
         if claim["promise"] != guarantee.promise:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
-        histogram = _histogram_from(document["histogram"], vectors["noisy"])
+        histogram = histogram_from(document["histogram"], vectors["noisy"])
         if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
             raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
         return cls(
@@ -284,155 +293,16 @@ class Release:
             mechanism=document["mechanism"],
             region=document["region"],
             estimator=document["estimator"],
-            outlook=_outlook_from(document["outlook"], record["reviewers"]),
+            outlook=outlook_from(document["outlook"], record["reviewers"]),
             papers=record["papers"],
-            loads=_loads_from(record),
+            loads=loads_from(record),
             public=record["public"],
             record_digest=record["digest"],
-            gap=float(_vector([document["certificate"]["gap"]], "certificate/gap")[0]),
+            gap=float(vector_from([document["certificate"]["gap"]], "certificate/gap")[0]),
             notes=tuple(document["notes"]),
-            created=_time(document["created"]),
+            created=time_from(document["created"]),
             software=document["software"],
-            group=_group_from(document["group"]),
+            group=group_from(document["group"]),
             terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == document_digest(document),
         )
-
-
-def document_digest(document: dict[str, Any]) -> str:
-    """The fingerprint of a release.json: of everything in it but the digest itself.
-
-    >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
-    'sha256:5acf2362'
-    """
-    rest = {key: value for key, value in document.items() if key != "digest"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def parse_json(text: str) -> Any:
-    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none."""
-    try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        return None  # the error would hold the text
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _vector(numbers: list[float], name: str) -> Floats:
-    """Numbers of a document; JSON can write larger ones than a computer holds."""
-    try:
-        values = [float(number) for number in numbers]
-    except OverflowError:
-        values = [math.inf]
-    if not all(map(math.isfinite, values)):
-        raise InputError(f"{name} holds a number that is too large")
-    return np.array(values, dtype=np.float64)
-
-
-def _slack(values: Floats) -> float:
-    return 1e-9 * max(1.0, float(np.abs(values).max()))
-
-
-def _time(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        pass
-    raise InputError("created is not a time that ever was")
-
-
-def _outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
-    if outlook is None:
-        return None
-    return {
-        "expected_rmse": outlook.expected_rmse,
-        "level": outlook.level,
-        "assumption": outlook.assumption,
-        "lower": outlook.lower.tolist(),
-        "upper": outlook.upper.tolist(),
-    }
-
-
-def _outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | None:
-    if stated is None:
-        return None
-    lower, upper = (_vector(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
-    if lower.size != reviewers or upper.size != reviewers:
-        raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
-    return Outlook(
-        expected_rmse=float(_vector([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
-        lower=lower,
-        upper=upper,
-        level=stated["level"],
-        assumption=stated["assumption"],
-    )
-
-
-def _histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
-    if stated is None:
-        return None
-    low, high = (_vector(stated[key], f"histogram/{key}") for key in ("low", "high"))
-    inside, counts = stated["inside"], stated["counts"]
-    if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
-        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
-    places = np.array([_vector(row, "histogram/inside") for row in inside])
-    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
-    if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=_slack(noisy)):
-        raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
-    return found
-
-
-def _group_document(group: Group | None) -> dict[str, Any] | None:
-    if group is None:
-        return None
-    return {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
-
-
-def _group_from(stated: dict[str, Any] | None) -> Group | None:
-    if stated is None:
-        return None
-    return Group(name=stated["name"], groups=stated["groups"], shared=stated["shared_reviewers"])
-
-
-def _loads_document(loads: Loads) -> dict[str, Any]:
-    if loads.counts is not None:
-        return {"counts": {str(size): count for size, count in zip(loads.sizes, loads.counts, strict=True)}}
-    if loads.sizes == tuple(range(loads.smallest, loads.largest + 1)):
-        return {"range": [loads.smallest, loads.largest]}
-    return {"sizes": list(loads.sizes)}
-
-
-def _loads_from(record: dict[str, Any]) -> Loads:
-    stated: dict[str, Any] = record["loads"]
-    counts: tuple[int, ...] | None = None
-    if "counts" in stated:
-        pairs = sorted((int(size), count) for size, count in stated["counts"].items())
-        sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
-    elif "range" in stated:
-        sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
-    else:
-        sizes = tuple(stated["sizes"])
-    return Loads(reviewers=record["reviewers"], reviews=record["reviews"], sizes=sizes, counts=counts)
-
-
-@cache
-def release_schema() -> dict[str, Any]:
-    """The published JSON schema of release.json.
-
-    >>> release_schema()["title"]
-    'Peerveil release'
-    """
-    text = files("peerveil").joinpath(f"schemas/release-{SCHEMA_VERSION}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def _validate(document: object, name: str) -> None:
-    validator = jsonschema.Draft202012Validator(release_schema())
-    for error in validator.iter_errors(document):
-        where = "/".join(map(str, error.absolute_path)) or "the document"
-        raise FileError(f"{where} is not as the schema of version {SCHEMA_VERSION} says: {error.validator}", file=name)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from peerveil.bundle import Release, parse_json
+from peerveil.bundle import Release
+from peerveil.documents import parse_json
 from peerveil.errors import FileError
 from peerveil.record import Floats
 from peerveil.table_files import read_table, read_text

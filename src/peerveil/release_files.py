@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from peerveil.bundle import COLUMNS, Release, parse_json
+from peerveil.bundle import COLUMNS, Release
+from peerveil.documents import parse_json
 from peerveil.errors import FileError
 from peerveil.table_files import file_to_read, read_text
 from peerveil.verdict import Check, RefusedError, looked_at

@@ -1,0 +1,172 @@
+"""The parts of a release.json: how they are written, read and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from peerveil.bins import Bins, NoisyCounts
+from peerveil.errors import FileError, InputError
+from peerveil.groups import Group
+from peerveil.loads import Loads
+from peerveil.outlook import Outlook
+from peerveil.record import Floats
+
+SCHEMA_VERSION = 1
+
+
+def document_digest(document: dict[str, Any]) -> str:
+    """The fingerprint of a release.json: of everything in it but the digest itself.
+
+    >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
+    'sha256:5acf2362'
+    """
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def parse_json(text: str) -> Any:
+    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None  # the error would hold the text
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def vector_from(numbers: list[float], name: str) -> Floats:
+    """Numbers of a document; JSON can write larger ones than a computer holds."""
+    try:
+        values = [float(number) for number in numbers]
+    except OverflowError:
+        values = [math.inf]
+    if not all(map(math.isfinite, values)):
+        raise InputError(f"{name} holds a number that is too large")
+    return np.array(values, dtype=np.float64)
+
+
+def slack(values: Floats) -> float:
+    """How far numbers of this size may differ by rounding."""
+    return 1e-9 * max(1.0, float(np.abs(values).max()))
+
+
+def time_from(text: str) -> datetime:
+    """A time of a document."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise InputError("created is not a time that ever was")
+
+
+def outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
+    """The error to expect, as it is written."""
+    if outlook is None:
+        return None
+    return {
+        "expected_rmse": outlook.expected_rmse,
+        "level": outlook.level,
+        "assumption": outlook.assumption,
+        "lower": outlook.lower.tolist(),
+        "upper": outlook.upper.tolist(),
+    }
+
+
+def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | None:
+    """The error to expect, as it was written."""
+    if stated is None:
+        return None
+    lower, upper = (vector_from(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
+    if lower.size != reviewers or upper.size != reviewers:
+        raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
+    return Outlook(
+        expected_rmse=float(vector_from([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
+        lower=lower,
+        upper=upper,
+        level=stated["level"],
+        assumption=stated["assumption"],
+    )
+
+
+def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
+    """Noisy counts, as they were written; the noisy vector must follow from them."""
+    if stated is None:
+        return None
+    low, high = (vector_from(stated[key], f"histogram/{key}") for key in ("low", "high"))
+    inside, counts = stated["inside"], stated["counts"]
+    if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
+        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
+    places = np.array([vector_from(row, "histogram/inside") for row in inside])
+    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
+    if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
+        raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
+    return found
+
+
+def group_document(group: Group | None) -> dict[str, Any] | None:
+    """The group of papers, as it is written."""
+    if group is None:
+        return None
+    return {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
+
+
+def group_from(stated: dict[str, Any] | None) -> Group | None:
+    """The group of papers, as it was written."""
+    if stated is None:
+        return None
+    return Group(name=stated["name"], groups=stated["groups"], shared=stated["shared_reviewers"])
+
+
+def loads_document(loads: Loads) -> dict[str, Any]:
+    """What is public about loads, as it is written."""
+    if loads.counts is not None:
+        return {"counts": {str(size): count for size, count in zip(loads.sizes, loads.counts, strict=True)}}
+    if loads.sizes == tuple(range(loads.smallest, loads.largest + 1)):
+        return {"range": [loads.smallest, loads.largest]}
+    return {"sizes": list(loads.sizes)}
+
+
+def loads_from(record: dict[str, Any]) -> Loads:
+    """What is public about loads, as it was written."""
+    stated: dict[str, Any] = record["loads"]
+    counts: tuple[int, ...] | None = None
+    if "counts" in stated:
+        pairs = sorted((int(size), count) for size, count in stated["counts"].items())
+        sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
+    elif "range" in stated:
+        sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
+    else:
+        sizes = tuple(stated["sizes"])
+    return Loads(reviewers=record["reviewers"], reviews=record["reviews"], sizes=sizes, counts=counts)
+
+
+@cache
+def release_schema() -> dict[str, Any]:
+    """The published JSON schema of release.json.
+
+    >>> release_schema()["title"]
+    'Peerveil release'
+    """
+    text = files("peerveil").joinpath(f"schemas/release-{SCHEMA_VERSION}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def validate(document: object, name: str) -> None:
+    """Refuse a document that is not as the schema says, with the place and never with what stands there."""
+    validator = jsonschema.Draft202012Validator(release_schema())
+    for error in validator.iter_errors(document):
+        where = "/".join(map(str, error.absolute_path)) or "the document"
+        raise FileError(f"{where} is not as the schema of version {SCHEMA_VERSION} says: {error.validator}", file=name)
