@@ -13,9 +13,10 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -546,7 +547,12 @@ def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch
 
 
 async def _status(app: Any, method: str, path: str) -> int:
-    found = 0
+    return (await _asked(app, method, path))[0]
+
+
+async def _asked(app: Any, method: str, address: str, body: bytes = b"") -> tuple[int, str, str]:
+    """What an application answers: the status, where to go, and the text."""
+    status, place, text = 0, "", b""
 
     sent = False
 
@@ -555,18 +561,21 @@ async def _status(app: Any, method: str, path: str) -> int:
         if sent:
             await asyncio.sleep(3600)  # it stays until it has its answer
         sent = True
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Any) -> None:
-        nonlocal found
-        found = message.get("status", found)
+        nonlocal status, place, text
+        status = message.get("status", status)
+        place = dict(message.get("headers", ())).get(b"location", place.encode()).decode()
+        text += message.get("body", b"")
 
+    path, _, query = address.partition("?")
     scope = {
         "type": "http",
         "method": method,
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query.encode(),
         "headers": [(b"host", HOST.encode())],
         "http_version": "1.1",
         "scheme": "http",
@@ -575,4 +584,167 @@ async def _status(app: Any, method: str, path: str) -> int:
         "root_path": "",
     }
     await app(scope, receive, send)
-    return found
+    return status, place, text.decode()
+
+
+class AtOnce(Jobs):
+    """Work that is done as soon as it is asked for, with results that are given here; tasks are kept."""
+
+    def __init__(self) -> None:
+        self._jobs = {}
+        self.tasks: list[Task] = []
+        self.waiting: list[Any] = []
+        self.hold = False
+
+    def start(self, task: Task, *, title: str, ahead: str, back: str, name: str | None = None, then: Any = None) -> Job:
+        self.tasks.append(task)
+        job = Job(name or f"job{len(self.tasks)}", title, ahead, back)
+        self._jobs[job.id] = job
+        results: dict[str, dict[str, Any]] = {
+            "inspect": {"facts": {"content": "private reviews", "reviewers": 8}},
+            "promise": {"summary": f"epsilon = {task.said.get('epsilon')}", "promise": "words"},
+            "plan": {"chosen": {"mechanism": "histogram"}, "for": [], "sentences": [], "svg": ""},
+        }
+
+        def finish() -> None:
+            job.result = results.get(task.kind, {})
+            if then is not None:
+                then(job, "done")
+            job.state = "done"
+            job.finished.set()
+
+        if self.hold:
+            self.waiting.append(finish)
+        else:
+            finish()
+        return job
+
+    def close(self) -> None:
+        pass
+
+    def released(self) -> list[dict[str, Any]]:
+        """What was said for each release."""
+        return [task.said for task in self.tasks if task.kind == "release"]
+
+
+class Chair:
+    """A chair at the page, past the guard."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger: str | None = None) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("peerveil.web.page._PATIENCE", 0)
+        self.jobs = AtOnce()
+        self.page = Page(ledger=ledger, jobs=self.jobs)
+        self.app = create_app(self.page)
+        status, _, body = self.put("/chair?name=reviews.csv", REVIEWS)
+        assert status == 200, body
+        (self.case,) = self.page.chairs._cases.values()
+        self.here = f"/chair/{self.case.id}"
+        self.post("/file", lowest="1", highest="10")
+        self.post("/public", public="all")
+
+    def ask(self, method: str, address: str, body: str = "") -> tuple[int, str, str]:
+        return asyncio.run(_asked(self.app, method, address, body.encode()))
+
+    def put(self, address: str, body: str) -> tuple[int, str, str]:
+        return self.ask("PUT", address, body)
+
+    def post(self, step: str, **form: str) -> tuple[int, str, str]:
+        return self.ask("POST", self.here + step, urlencode(form))
+
+    def choose(self, epsilon: str, step: str = "/choices") -> int:
+        return self.post(step, quantity="ratings", unit="reviewer", mechanism="laplace", epsilon=epsilon)[0]
+
+    def read(self) -> str:
+        """The turn of the promise that the page now shows."""
+        status, _, body = self.ask("GET", f"{self.here}/promise")
+        found = re.search(r'name="promise" value="(\d+)"', body)
+        return found[1] if status == 200 and found else "none"
+
+    def release(self, promise: str) -> int:
+        return self.post("/release", read="yes", promise=promise)[0]
+
+
+@pytest.fixture
+def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
+    return Chair(tmp_path, monkeypatch)
+
+
+def test_what_is_released_is_what_was_read(chair: Chair) -> None:
+    chair.choose("0.1")
+    read = chair.read()
+    assert chair.release(read) == 303
+    assert [said["epsilon"] for said in chair.jobs.released()] == [0.1]
+    assert chair.release(read) == 422, "a promise is good for one release"
+    assert len(chair.jobs.released()) == 1
+
+
+CHANGES: dict[str, Callable[[Chair], object]] = {
+    "another budget": lambda chair: chair.choose("7"),
+    "a plan": lambda chair: chair.choose("7", "/plan"),
+    "a wrong budget": lambda chair: chair.choose("x"),
+    "what is public": lambda chair: chair.post("/public", public="none"),
+    "a wrong answer to what is public": lambda chair: chair.post("/public", public=""),
+    "the scale": lambda chair: chair.post("/file", lowest="0", highest="10"),
+    "a file": lambda chair: chair.put(f"{chair.here}/files/mapping?file=m.toml", ""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_promise_that_was_read_before_a_change_releases_nothing(change: str, chair: Chair) -> None:
+    """In another window, or by going back: the budget that is spent is never another than the one that was read."""
+    chair.choose("0.1")
+    read = chair.read()
+    CHANGES[change](chair)
+    assert chair.release(read) == 422
+    assert chair.read() != read
+    assert not chair.jobs.released()
+
+
+def test_a_promise_that_comes_late_is_not_for_what_was_said_since(chair: Chair) -> None:
+    chair.jobs.hold = True
+    chair.choose("0.1")
+    chair.choose("7")
+    first, second = chair.jobs.waiting
+    second()
+    first()
+    assert chair.case.promised["summary"] == "epsilon = 7.0"
+    chair.release(chair.read())
+    assert [said["epsilon"] for said in chair.jobs.released()] == [7.0]
+
+
+def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the first is made while the second still waits for the ledger."""
+    chair.choose("0.1")
+    read = chair.read()
+    entered = threading.Semaphore(0)
+    first, second = threading.Event(), threading.Event()
+    order = iter((first, second))
+
+    def slowly(_: object) -> frozenset[str]:
+        mine = next(order)
+        entered.release()
+        assert mine.wait(10)
+        return frozenset()
+
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", slowly)
+
+    async def both() -> list[tuple[int, str, str]]:
+        body = urlencode({"read": "yes", "promise": read}).encode()
+        asked = [asyncio.create_task(_asked(chair.app, "POST", f"{chair.here}/release", body)) for _ in range(2)]
+        for _ in asked:
+            await asyncio.to_thread(entered.acquire)
+        first.set()
+        await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        second.set()
+        return await asyncio.gather(*asked)
+
+    assert sorted(status for status, _, _ in asyncio.run(both())) == [303, 422]
+    assert len(chair.jobs.released()) == 1
+    chair.choose("0.1")
+    chair.jobs.hold = True
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", lambda _: frozenset())
+    chair.case.promised = {"turn": chair.case.turn, "said": {}}
+    places = {chair.post("/release", read="yes", promise=str(chair.case.turn))[1] for _ in range(2)}
+    assert len(places) == 1, "while it is being made, the second is led to the first"
+    assert len(chair.jobs.released()) == 2

@@ -32,9 +32,10 @@ class Case:
         demo: whether the conference is invented.
         inspected: what is in the file.
         planned: what each budget would buy.
-        promised: what a release would promise.
+        promised: what a release would promise, what was said for it (``said``), and in which turn (``turn``).
         results: what was made, by the ids of the work.
         releasing: the id of the last release that was begun.
+        turn: how often something was said anew on which a promise rests.
     """
 
     id: str
@@ -47,6 +48,12 @@ class Case:
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
+    turn: int = 0
+
+    def changed(self) -> int:
+        """Something is said anew: what was promised before is void, in every window. Returns the turn that begins."""
+        self.promised, self.turn = {}, self.turn + 1
+        return self.turn
 
     def options(self) -> dict[str, Any]:
         """Everything that was said, with the files, as work takes it."""
