@@ -17,6 +17,7 @@ READING = (
     *("symbols", "person", "ids", "review_name"),
 )
 LOADS = ("load", "loads", "reviewers")
+PUBLIC = ("all", "file", "none")
 CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone")
 
 
@@ -62,7 +63,8 @@ class Case:
         if said.get("public") == "file":
             if "public_file" not in self.files:
                 raise InputError("choose the file of public scores, or say that all scores or none are public")
-            said["public"] = self.files["public_file"]
+            name = self.files["public_file"]
+            said["public"] = f"./{name}" if name in ("all", "none") else name  # a file, whatever it is called
         elif "public" in said:  # loads are stated for a file only
             said = {name: value for name, value in said.items() if name not in LOADS}
         return said

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 
 from peerveil.cli.telling import told
 from peerveil.errors import InputError
-from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts, whole
+from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to, without_style
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
@@ -107,7 +107,7 @@ async def public(page: Here, request: Request, name: str) -> Response:
     try:
         kept = {key: value for key, value in case.said.items() if key not in (*LOADS, "public")}
         case.said = kept | said_of_loads(form) | texts(form, ("public",))
-        need(case.said.get("public"), "say what is public; nothing is assumed")
+        need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
         case.options()
     except InputError as error:
         return show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
@@ -151,7 +151,7 @@ def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
         case.said["delta"] = None
     if case.said["mechanism"] != "histogram":
         case.said["bins"] = None
-    need(case.said.get("public"), "say what is public; nothing is assumed")
+    need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
     return case.options()
 
 
