@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,8 @@ import warnings
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, get_args
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from hypothesis import given
@@ -32,8 +33,8 @@ from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
-from peerveil.web.page import Page
-from peerveil.web.serving import listening
+from peerveil.web.page import Page, show
+from peerveil.web.serving import listening, whole_place
 from peerveil.web.spending import charges_since, releases_so_far
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
@@ -127,6 +128,16 @@ def test_without_the_cookie_nothing_is_answered(cookie: str | None) -> None:
     for method in ("GET", "POST"):
         answer = ask(method, cookie=cookie, origin=ORIGIN)
         assert (answer.status, answer.reached) == (403, False)
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    ['prefs={{"a": 1}}; {}', "a b=c; {}", "{}; peerveil-8737=another", "peerveil-8737=another;{}", "\xe9; {};;="],
+)
+def test_cookies_of_others_do_not_hide_ours(cookies: str) -> None:
+    """All programs of a machine share its cookies, and some write strange ones."""
+    assert ask(cookie=cookies.format(COOKIE)).reached
+    assert not ask(cookie=cookies.format("peerveil-8737=x")).reached
 
 
 def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
@@ -469,6 +480,18 @@ def test_loads_are_stated_for_a_file_only(tmp_path: Path) -> None:
     assert case.options() == {"public": "all", "file": "r.csv"}
 
 
+@pytest.mark.parametrize("name", ["all", "none"])
+def test_a_file_of_public_scores_is_a_file_whatever_its_name(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a chair who shows a few scores would be taken to show all of them."""
+    (folder / name).write_text("paper,score\n" + 24 * "p0,?\n")
+    case = Case("x", folder, said=SAID | {"public": "file"}, files={"file": "reviews.csv", "public_file": name})
+    state, words = do("promise", folder, monkeypatch, **case.options())
+    assert state == "failed"
+    assert "loads" in words
+
+
 def test_the_page_binds_to_this_machine_only() -> None:
     with listening(0) as door:
         assert door.getsockname()[0] == "127.0.0.1"
@@ -492,7 +515,7 @@ def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
     page = subprocess.Popen(
@@ -505,6 +528,40 @@ def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path)
     _, complaints = page.communicate(timeout=60)
     assert not list(tmp_path.glob("peerveil-page-*"))
     assert "Traceback" not in complaints
+
+
+def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
+    page = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert page.stdout is not None
+    address = urlsplit(page.stdout.readline().split()[-1])
+    assert address.hostname is not None
+    with socket.create_connection((address.hostname, address.port or 0)) as line:
+        line.sendall(f"GET /?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        cookie = re.search(rb"set-cookie: ([^;]*)", line.recv(2**16))
+        assert cookie
+        headers = (f"Host: {address.netloc}", f"Origin: http://{address.netloc}", f"Cookie: {cookie[1].decode()}")
+        beginning = (
+            "PUT /chair?name=reviews.csv HTTP/1.1",
+            *headers,
+            "Content-Length: 1000",
+            "",
+            "paper,reviewer,score",
+        )
+        line.sendall("\r\n".join(beginning).encode())
+        until = time.monotonic() + 60
+        while not list(tmp_path.rglob("reviews.csv")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        page.terminate()
+        page.communicate(timeout=60)
+    assert not list(tmp_path.glob("peerveil-page-*"))
+
+
+def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert whole_place("b.db") == whole_place("sqlite:///b.db") == str(tmp_path / "b.db")
+    assert whole_place("postgresql://host/name") == "postgresql://host/name"
 
 
 def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -748,3 +805,55 @@ def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.Monke
     places = {chair.post("/release", read="yes", promise=str(chair.case.turn))[1] for _ in range(2)}
     assert len(places) == 1, "while it is being made, the second is led to the first"
     assert len(chair.jobs.released()) == 2
+
+
+@pytest.mark.parametrize("public", ["/etc/passwd", "../reviews.csv", "openreview:venue", "ALL", ""])
+def test_what_is_public_is_one_of_three_answers(public: str, chair: Chair) -> None:
+    """A form must not name other files of this machine."""
+    assert chair.post("/public", public=public)[0] == 422
+    assert chair.choose("1") == 422
+    assert not [task for task in chair.jobs.tasks if task.kind == "promise"]
+
+
+def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:
+    assert chair.ask("POST", f"{chair.here}/file", 300 * "a=&")[0] == 422
+
+
+HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 7 * 7 }}"
+
+
+def test_whatever_is_said_is_text(tmp_path: Path) -> None:
+    """Names of columns, files, data sets and releases may come from others."""
+    said = dict.fromkeys(("score_scale", "paper", "criteria", "symbols", "loads", "epsilon", "bins", "words"), HOSTILE)
+    case = Case("x", tmp_path, said=said, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
+    case.inspected = {HOSTILE: HOSTILE, "problems": [HOSTILE], "columns": [HOSTILE], "content": HOSTILE}
+    case.planned = {"for": [], "sentences": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
+    case.promised = dict.fromkeys(("summary", "promise", "not_protected", "noise", "turn"), HOSTILE)
+    case.results["m"] = dict.fromkeys(("called", "estimator", "region"), HOSTILE) | {"expected_rmse": None}
+    result = dict.fromkeys(("record", "error", "summary", "promise"), HOSTILE)
+    result |= {"remarks": [HOSTILE], "notes": [HOSTILE]}  # type: ignore[dict-item]
+    account = dict.fromkeys(("dataset", "unit", "currency", "limit", "left", "share", "releases"), HOSTILE)
+    charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)
+    shown = [
+        show("problem.html", problem=HOSTILE),
+        show("chair_file.html", case=case, here="file"),
+        show("chair_public.html", case=case, here="public"),
+        show("chair_choices.html", case=case, here="choices", picture=""),
+        show("chair_promise.html", case=case, here="promise", accounts=[account, account | {"dataset": "b"}]),
+        show("ledger.html", accounts=[account], history=[charge]),
+        show("researcher.html", case=case),
+        show("result.html", case=case, made="m", result=result, pictures={}, study=True),
+        *(
+            show("work.html", job=Job("x", HOSTILE, "/", "/", s, HOSTILE, HOSTILE))
+            for s in get_args(State)
+            if s != "done"
+        ),
+    ]
+    for page in shown:
+        text = bytes(page.body).decode()
+        assert "&lt;script&gt;alert(1)" in text
+        assert "<img" not in text
+        assert "49" not in text
+        assert "\"'>" not in text
+        scripts = re.findall(r"<script[^>]*>", text)
+        assert all(script.startswith('<script src="/static/') for script in scripts), scripts
