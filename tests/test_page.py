@@ -28,7 +28,7 @@ from peerveil.bundle import FILES
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.private import noise
-from peerveil.web import guard, jobs, work, workspace
+from peerveil.web import guard, jobs, serving, work, workspace
 from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
@@ -162,13 +162,23 @@ def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     assert Secrets() != KEYS
 
 
+def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr("peerveil.web.guard.secrets.compare_digest", lambda a, b: compared.append((a, b)))
+    ask(path="/", query="token=guess", cookie=f"peerveil-{PORT}=try")
+    assert {(b"guess", KEYS.token.encode()), (b"try", KEYS.session.encode())} <= set(compared)
+
+
 def test_every_answer_allows_nothing_from_elsewhere() -> None:
     for answer in (ask(), ask(cookie=None), ask(host="evil.example"), ask(path="/", query=f"token={KEYS.token}")):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert not set(policy.replace(";", " ").split()) & {"*", "http:", "https:"}
-        assert "frame-ancestors 'none'" in policy
+        for part in ("frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'", "script-src 'self'"):
+            assert part in policy.split("; ")
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
@@ -217,9 +227,10 @@ def test_the_workspace_is_private_and_removed(tmp_path: Path, monkeypatch: pytes
     space = Workspace()
     assert space.folder.parent == tmp_path
     assert space.folder.stat().st_mode & 0o077 == 0
-    file = asyncio.run(space.save(space.new(), "../a b.csv", parts(b"one", b"two")))
+    place = space.new()
+    file = asyncio.run(space.save(place, "../a b.csv", parts(b"one", b"two")))
     assert file.read_bytes() == b"onetwo"
-    assert space.folder in file.parents
+    assert file.resolve().parent == place.resolve()
     monkeypatch.setattr(workspace, "TOTAL_LIMIT", 10)
     with pytest.raises(pv.InputError, match="too much room"):
         asyncio.run(space.save(space.new(), "b.csv", parts(b"four", b"five")))
@@ -238,6 +249,10 @@ def test_what_a_killed_page_left_is_removed_by_the_next(tmp_path: Path, monkeypa
     (tmp_path / "peerveil-page-nobody").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / f"peerveil-page-{ended.pid}-link").symlink_to(tmp_path / "other")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: 54321)
+        workspace.remove_left_over()
+    assert len(list(tmp_path.iterdir())) == 6, "what is another user's stays"
     space = Workspace()
     kept = {path.name for path in tmp_path.iterdir()} - {space.folder.name}
     assert f"peerveil-page-{ended.pid}-x" not in kept
@@ -532,7 +547,9 @@ def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path)
 
 def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
-    page = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)})
+    page = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
     assert page.stdout is not None
     address = urlsplit(page.stdout.readline().split()[-1])
     assert address.hostname is not None
@@ -554,14 +571,41 @@ def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: P
             assert time.monotonic() < until
             time.sleep(0.05)
         page.terminate()
-        page.communicate(timeout=60)
+        said, complaints = page.communicate(timeout=60)
     assert not list(tmp_path.glob("peerveil-page-*"))
+    assert not complaints, "nothing of what is asked is logged"
+    assert said.count("\n") == 1
 
 
 def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert whole_place("b.db") == whole_place("sqlite:///b.db") == str(tmp_path / "b.db")
     assert whole_place("postgresql://host/name") == "postgresql://host/name"
+    pv.Ledger.create("b.db")
+    asked: list[str | None] = []
+
+    class Asked:
+        def __init__(self, ledger: str | None) -> None:
+            asked.append(ledger)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(serving, "Page", Asked)
+    monkeypatch.setattr(serving, "_serve", lambda *_, **__: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    serving.run(ledger="b.db", port=0, browser=False)
+    assert asked == [str(tmp_path / "b.db")]
+
+
+def test_the_secret_is_in_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    serving._open(f"{ORIGIN}/?token={KEYS.token}", tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert opened == [file.as_uri()]
+    assert KEYS.token in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
 
 
 def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -607,8 +651,11 @@ async def _status(app: Any, method: str, path: str) -> int:
     return (await _asked(app, method, path))[0]
 
 
-async def _asked(app: Any, method: str, address: str, body: bytes = b"") -> tuple[int, str, str]:
+async def _asked(
+    app: Any, method: str, address: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> tuple[int, str, str]:
     """What an application answers: the status, where to go, and the text."""
+    more = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
     status, place, text = 0, "", b""
 
     sent = False
@@ -633,7 +680,7 @@ async def _asked(app: Any, method: str, address: str, body: bytes = b"") -> tupl
         "path": path,
         "raw_path": path.encode(),
         "query_string": query.encode(),
-        "headers": [(b"host", HOST.encode())],
+        "headers": [(b"host", HOST.encode()), *more],
         "http_version": "1.1",
         "scheme": "http",
         "server": ("127.0.0.1", PORT),
@@ -730,6 +777,8 @@ def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
 def test_what_is_released_is_what_was_read(chair: Chair) -> None:
     chair.choose("0.1")
     read = chair.read()
+    assert chair.post("/release", promise=read)[0] == 422, "that it was read must be said"
+    assert chair.post("/release", read="yes")[0] == 422
     assert chair.release(read) == 303
     assert [said["epsilon"] for said in chair.jobs.released()] == [0.1]
     assert chair.release(read) == 422, "a promise is good for one release"
@@ -857,3 +906,48 @@ def test_whatever_is_said_is_text(tmp_path: Path) -> None:
         assert "\"'>" not in text
         scripts = re.findall(r"<script[^>]*>", text)
         assert all(script.startswith('<script src="/static/') for script in scripts), scripts
+
+
+def test_a_form_that_is_too_long_is_told_so(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "FORM_LIMIT", 100)
+    guarded = Guard(chair.app, port=PORT, keys=KEYS)
+    own = {"cookie": COOKIE, "origin": ORIGIN}
+    status, _, text = asyncio.run(_asked(guarded, "POST", f"{chair.here}/file", 101 * b"x", own))
+    assert status == 413
+    assert "more was sent than can be taken" in text
+
+
+def test_only_files_that_are_asked_for_are_taken(chair: Chair) -> None:
+    for role in ("file", "..", "noisy"):
+        assert chair.put(f"{chair.here}/files/{role}?file=reviews.csv", "other")[0] == 404
+    assert chair.put("/researcher?role=file&name=reviews.csv", "other")[0] == 404
+    assert (chair.case.folder / "reviews.csv").read_text() == REVIEWS
+
+
+def test_a_report_brings_no_script_and_work_that_is_none_brings_nothing(chair: Chair) -> None:
+    for name in ("x", "y"):
+        (chair.page.made(name) / "bundle").mkdir(parents=True)
+        (chair.page.made(name) / "bundle" / "report.html").write_text("<p>report</p>")
+    chair.jobs._jobs["x"] = Job("x", "t", "/", "/")
+    answered: list[tuple[int, dict[bytes, bytes]]] = []
+
+    async def ask_for(name: str) -> None:
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answered.append((message["status"], dict(message["headers"])))
+
+        async def app(scope: Any, receive: Any, _: Any) -> None:
+            await Guard(chair.app, port=PORT, keys=KEYS)(scope, receive, send)
+
+        await _asked(app, "GET", f"/made/{name}/report.html", headers={"cookie": COOKIE})
+
+    asyncio.run(ask_for("x"))
+    asyncio.run(ask_for("y"))
+    (status, headers), (other, _) = answered
+    assert (status, other) == (200, 404)
+    policy = headers[b"content-security-policy"].decode().split("; ")
+    allowed = {part.split()[0]: part.split()[1:] for part in policy}
+    assert allowed["default-src"] == ["'none'"]
+    assert allowed["frame-ancestors"] == ["'none'"]
+    assert "script-src" not in allowed
+    assert headers[b"x-content-type-options"] == b"nosniff"
