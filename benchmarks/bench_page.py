@@ -99,8 +99,11 @@ def measure(site: Site, file: Path, reviewers: int) -> None:
     site.say(f"{case}/public", public="all")
     choices = {"quantity": "ratings", "unit": "reviewer", "epsilon": "1", "mechanism": "laplace"}
     site.follow(site.say(f"{case}/choices", **choices))
+    site.ask("GET", f"{case}/promise")
+    promise = re.search(r'name="promise" value="(\d+)"', site.text)
+    assert promise, site.text
     begun = time.perf_counter()
-    work = site.say(f"{case}/release", read="yes")
+    work = site.say(f"{case}/release", read="yes", promise=promise[1])
     waits = [Waits(path, []) for path in ("/", f"{work}/state", "/ledger", f"{case}/choices", "/static/style.css")]
     state = "running"
     while state == "running":

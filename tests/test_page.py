@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,10 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from hypothesis import given
@@ -26,13 +28,13 @@ from peerveil.bundle import FILES
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.private import noise
-from peerveil.web import guard, jobs, work, workspace
+from peerveil.web import guard, jobs, serving, work, workspace
 from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
-from peerveil.web.page import Page
-from peerveil.web.serving import listening
+from peerveil.web.page import Page, show
+from peerveil.web.serving import listening, whole_place
 from peerveil.web.spending import charges_since, releases_so_far
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
@@ -128,6 +130,16 @@ def test_without_the_cookie_nothing_is_answered(cookie: str | None) -> None:
         assert (answer.status, answer.reached) == (403, False)
 
 
+@pytest.mark.parametrize(
+    "cookies",
+    ['prefs={{"a": 1}}; {}', "a b=c; {}", "{}; peerveil-8737=another", "peerveil-8737=another;{}", "\xe9; {};;="],
+)
+def test_cookies_of_others_do_not_hide_ours(cookies: str) -> None:
+    """All programs of a machine share its cookies, and some write strange ones."""
+    assert ask(cookie=cookies.format(COOKIE)).reached
+    assert not ask(cookie=cookies.format("peerveil-8737=x")).reached
+
+
 def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     entered = ask(path="/", query=f"token={KEYS.token}", cookie=None, sec_fetch_site="cross-site")
     assert entered.status == 200
@@ -150,13 +162,23 @@ def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     assert Secrets() != KEYS
 
 
+def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr("peerveil.web.guard.secrets.compare_digest", lambda a, b: compared.append((a, b)))
+    ask(path="/", query="token=guess", cookie=f"peerveil-{PORT}=try")
+    assert {(b"guess", KEYS.token.encode()), (b"try", KEYS.session.encode())} <= set(compared)
+
+
 def test_every_answer_allows_nothing_from_elsewhere() -> None:
     for answer in (ask(), ask(cookie=None), ask(host="evil.example"), ask(path="/", query=f"token={KEYS.token}")):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert not set(policy.replace(";", " ").split()) & {"*", "http:", "https:"}
-        assert "frame-ancestors 'none'" in policy
+        for part in ("frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'", "script-src 'self'"):
+            assert part in policy.split("; ")
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
@@ -205,9 +227,10 @@ def test_the_workspace_is_private_and_removed(tmp_path: Path, monkeypatch: pytes
     space = Workspace()
     assert space.folder.parent == tmp_path
     assert space.folder.stat().st_mode & 0o077 == 0
-    file = asyncio.run(space.save(space.new(), "../a b.csv", parts(b"one", b"two")))
+    place = space.new()
+    file = asyncio.run(space.save(place, "../a b.csv", parts(b"one", b"two")))
     assert file.read_bytes() == b"onetwo"
-    assert space.folder in file.parents
+    assert file.resolve().parent == place.resolve()
     monkeypatch.setattr(workspace, "TOTAL_LIMIT", 10)
     with pytest.raises(pv.InputError, match="too much room"):
         asyncio.run(space.save(space.new(), "b.csv", parts(b"four", b"five")))
@@ -226,6 +249,10 @@ def test_what_a_killed_page_left_is_removed_by_the_next(tmp_path: Path, monkeypa
     (tmp_path / "peerveil-page-nobody").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / f"peerveil-page-{ended.pid}-link").symlink_to(tmp_path / "other")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: 54321)
+        workspace.remove_left_over()
+    assert len(list(tmp_path.iterdir())) == 6, "what is another user's stays"
     space = Workspace()
     kept = {path.name for path in tmp_path.iterdir()} - {space.folder.name}
     assert f"peerveil-page-{ended.pid}-x" not in kept
@@ -356,6 +383,15 @@ def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.
     assert words.startswith("internal error (ValueError in test_page.py, line")
 
 
+def test_work_does_not_bring_back_the_folder_of_a_page_that_has_ended(tmp_path: Path) -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
+    made = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
+    task = Task(kind="refine", folder=str(tmp_path), output=str(tmp_path / "gone" / "made-x"))
+    with pytest.raises(FileNotFoundError):
+        work._written(made, task, lambda _: None, remarks=[])
+    assert not list(tmp_path.iterdir())
+
+
 def test_packed_files_are_the_same_bytes_every_time(tmp_path: Path) -> None:
     (tmp_path / "in" / "figures").mkdir(parents=True)
     (tmp_path / "in" / "b").write_text("b")
@@ -468,6 +504,18 @@ def test_loads_are_stated_for_a_file_only(tmp_path: Path) -> None:
     assert case.options() == {"public": "all", "file": "r.csv"}
 
 
+@pytest.mark.parametrize("name", ["all", "none"])
+def test_a_file_of_public_scores_is_a_file_whatever_its_name(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a chair who shows a few scores would be taken to show all of them."""
+    (folder / name).write_text("paper,score\n" + 24 * "p0,?\n")
+    case = Case("x", folder, said=SAID | {"public": "file"}, files={"file": "reviews.csv", "public_file": name})
+    state, words = do("promise", folder, monkeypatch, **case.options())
+    assert state == "failed"
+    assert "loads" in words
+
+
 def test_the_page_binds_to_this_machine_only() -> None:
     with listening(0) as door:
         assert door.getsockname()[0] == "127.0.0.1"
@@ -491,7 +539,7 @@ def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
     page = subprocess.Popen(
@@ -504,6 +552,69 @@ def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path)
     _, complaints = page.communicate(timeout=60)
     assert not list(tmp_path.glob("peerveil-page-*"))
     assert "Traceback" not in complaints
+
+
+def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
+    page = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    assert page.stdout is not None
+    address = urlsplit(page.stdout.readline().split()[-1])
+    assert address.hostname is not None
+    with socket.create_connection((address.hostname, address.port or 0)) as line:
+        line.sendall(f"GET /?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        cookie = re.search(rb"set-cookie: ([^;]*)", line.recv(2**16))
+        assert cookie
+        headers = (f"Host: {address.netloc}", f"Origin: http://{address.netloc}", f"Cookie: {cookie[1].decode()}")
+        beginning = (
+            "PUT /chair?name=reviews.csv HTTP/1.1",
+            *headers,
+            "Content-Length: 1000",
+            "",
+            "paper,reviewer,score",
+        )
+        line.sendall("\r\n".join(beginning).encode())
+        until = time.monotonic() + 60
+        while not list(tmp_path.rglob("reviews.csv")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        page.terminate()
+        said, complaints = page.communicate(timeout=60)
+    assert not list(tmp_path.glob("peerveil-page-*"))
+    assert not complaints, "nothing of what is asked is logged"
+    assert "HTTP" not in said
+
+
+def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert whole_place("b.db") == whole_place("sqlite:///b.db") == str(tmp_path / "b.db")
+    assert whole_place("postgresql://host/name") == "postgresql://host/name"
+    pv.Ledger.create("b.db")
+    asked: list[str | None] = []
+
+    class Asked:
+        def __init__(self, ledger: str | None) -> None:
+            asked.append(ledger)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(serving, "Page", Asked)
+    monkeypatch.setattr(serving, "_serve", lambda *_, **__: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    serving.run(ledger="b.db", port=0, browser=False)
+    assert asked == [str(tmp_path / "b.db")]
+
+
+def test_the_secret_is_in_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    serving._open(f"{ORIGIN}/?token={KEYS.token}", tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert opened == [file.as_uri()]
+    assert KEYS.token in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
 
 
 def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,7 +657,15 @@ def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch
 
 
 async def _status(app: Any, method: str, path: str) -> int:
-    found = 0
+    return (await _asked(app, method, path))[0]
+
+
+async def _asked(
+    app: Any, method: str, address: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> tuple[int, str, str]:
+    """What an application answers: the status, where to go, and the text."""
+    more = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    status, place, text = 0, "", b""
 
     sent = False
 
@@ -555,19 +674,22 @@ async def _status(app: Any, method: str, path: str) -> int:
         if sent:
             await asyncio.sleep(3600)  # it stays until it has its answer
         sent = True
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Any) -> None:
-        nonlocal found
-        found = message.get("status", found)
+        nonlocal status, place, text
+        status = message.get("status", status)
+        place = dict(message.get("headers", ())).get(b"location", place.encode()).decode()
+        text += message.get("body", b"")
 
+    path, _, query = address.partition("?")
     scope = {
         "type": "http",
         "method": method,
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": [(b"host", HOST.encode())],
+        "query_string": query.encode(),
+        "headers": [(b"host", HOST.encode()), *more],
         "http_version": "1.1",
         "scheme": "http",
         "server": ("127.0.0.1", PORT),
@@ -575,4 +697,266 @@ async def _status(app: Any, method: str, path: str) -> int:
         "root_path": "",
     }
     await app(scope, receive, send)
-    return found
+    return status, place, text.decode()
+
+
+class AtOnce(Jobs):
+    """Work that is done as soon as it is asked for, with results that are given here; tasks are kept."""
+
+    def __init__(self) -> None:
+        self._jobs = {}
+        self.tasks: list[Task] = []
+        self.waiting: list[Any] = []
+        self.hold = False
+
+    def start(self, task: Task, *, title: str, ahead: str, back: str, name: str | None = None, then: Any = None) -> Job:
+        self.tasks.append(task)
+        job = Job(name or f"job{len(self.tasks)}", title, ahead, back)
+        self._jobs[job.id] = job
+        results: dict[str, dict[str, Any]] = {
+            "inspect": {"facts": {"content": "private reviews", "reviewers": 8}},
+            "promise": {"summary": f"epsilon = {task.said.get('epsilon')}", "promise": "words"},
+            "plan": {"chosen": {"mechanism": "histogram"}, "for": [], "sentences": [], "svg": ""},
+        }
+
+        def finish() -> None:
+            job.result = results.get(task.kind, {})
+            if then is not None:
+                then(job, "done")
+            job.state = "done"
+            job.finished.set()
+
+        if self.hold:
+            self.waiting.append(finish)
+        else:
+            finish()
+        return job
+
+    def close(self) -> None:
+        pass
+
+    def released(self) -> list[dict[str, Any]]:
+        """What was said for each release."""
+        return [task.said for task in self.tasks if task.kind == "release"]
+
+
+class Chair:
+    """A chair at the page, past the guard."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger: str | None = None) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("peerveil.web.page._PATIENCE", 0)
+        self.jobs = AtOnce()
+        self.page = Page(ledger=ledger, jobs=self.jobs)
+        self.app = create_app(self.page)
+        status, _, body = self.put("/chair?name=reviews.csv", REVIEWS)
+        assert status == 200, body
+        (self.case,) = self.page.chairs._cases.values()
+        self.here = f"/chair/{self.case.id}"
+        self.post("/file", lowest="1", highest="10")
+        self.post("/public", public="all")
+
+    def ask(self, method: str, address: str, body: str = "") -> tuple[int, str, str]:
+        return asyncio.run(_asked(self.app, method, address, body.encode()))
+
+    def put(self, address: str, body: str) -> tuple[int, str, str]:
+        return self.ask("PUT", address, body)
+
+    def post(self, step: str, **form: str) -> tuple[int, str, str]:
+        return self.ask("POST", self.here + step, urlencode(form))
+
+    def choose(self, epsilon: str, step: str = "/choices") -> int:
+        return self.post(step, quantity="ratings", unit="reviewer", mechanism="laplace", epsilon=epsilon)[0]
+
+    def read(self) -> str:
+        """The turn of the promise that the page now shows."""
+        status, _, body = self.ask("GET", f"{self.here}/promise")
+        found = re.search(r'name="promise" value="(\d+)"', body)
+        return found[1] if status == 200 and found else "none"
+
+    def release(self, promise: str) -> int:
+        return self.post("/release", read="yes", promise=promise)[0]
+
+
+@pytest.fixture
+def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
+    return Chair(tmp_path, monkeypatch)
+
+
+def test_what_is_released_is_what_was_read(chair: Chair) -> None:
+    chair.choose("0.1")
+    read = chair.read()
+    assert chair.post("/release", promise=read)[0] == 422, "that it was read must be said"
+    assert chair.post("/release", read="yes")[0] == 422
+    assert chair.release(read) == 303
+    assert [said["epsilon"] for said in chair.jobs.released()] == [0.1]
+    assert chair.release(read) == 422, "a promise is good for one release"
+    assert len(chair.jobs.released()) == 1
+
+
+CHANGES: dict[str, Callable[[Chair], object]] = {
+    "another budget": lambda chair: chair.choose("7"),
+    "a plan": lambda chair: chair.choose("7", "/plan"),
+    "a wrong budget": lambda chair: chair.choose("x"),
+    "what is public": lambda chair: chair.post("/public", public="none"),
+    "a wrong answer to what is public": lambda chair: chair.post("/public", public=""),
+    "the scale": lambda chair: chair.post("/file", lowest="0", highest="10"),
+    "a file": lambda chair: chair.put(f"{chair.here}/files/mapping?file=m.toml", ""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_promise_that_was_read_before_a_change_releases_nothing(change: str, chair: Chair) -> None:
+    """In another window, or by going back: the budget that is spent is never another than the one that was read."""
+    chair.choose("0.1")
+    read = chair.read()
+    CHANGES[change](chair)
+    assert chair.release(read) == 422
+    assert chair.read() != read
+    assert not chair.jobs.released()
+
+
+def test_a_promise_that_comes_late_is_not_for_what_was_said_since(chair: Chair) -> None:
+    chair.jobs.hold = True
+    chair.choose("0.1")
+    chair.choose("7")
+    first, second = chair.jobs.waiting
+    second()
+    first()
+    assert chair.case.promised["summary"] == "epsilon = 7.0"
+    chair.release(chair.read())
+    assert [said["epsilon"] for said in chair.jobs.released()] == [7.0]
+
+
+def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the first is made while the second still waits for the ledger."""
+    chair.choose("0.1")
+    read = chair.read()
+    entered = threading.Semaphore(0)
+    first, second = threading.Event(), threading.Event()
+    order = iter((first, second))
+
+    def slowly(_: object) -> frozenset[str]:
+        mine = next(order)
+        entered.release()
+        assert mine.wait(10)
+        return frozenset()
+
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", slowly)
+
+    async def both() -> list[tuple[int, str, str]]:
+        body = urlencode({"read": "yes", "promise": read}).encode()
+        asked = [asyncio.create_task(_asked(chair.app, "POST", f"{chair.here}/release", body)) for _ in range(2)]
+        for _ in asked:
+            await asyncio.to_thread(entered.acquire)
+        first.set()
+        await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        second.set()
+        return await asyncio.gather(*asked)
+
+    assert sorted(status for status, _, _ in asyncio.run(both())) == [303, 422]
+    assert len(chair.jobs.released()) == 1
+    chair.choose("0.1")
+    chair.jobs.hold = True
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", lambda _: frozenset())
+    chair.case.promised = {"turn": chair.case.turn, "said": {}}
+    places = {chair.post("/release", read="yes", promise=str(chair.case.turn))[1] for _ in range(2)}
+    assert len(places) == 1, "while it is being made, the second is led to the first"
+    assert len(chair.jobs.released()) == 2
+
+
+@pytest.mark.parametrize("public", ["/etc/passwd", "../reviews.csv", "openreview:venue", "ALL", ""])
+def test_what_is_public_is_one_of_three_answers(public: str, chair: Chair) -> None:
+    """A form must not name other files of this machine."""
+    assert chair.post("/public", public=public)[0] == 422
+    assert chair.choose("1") == 422
+    assert not [task for task in chair.jobs.tasks if task.kind == "promise"]
+
+
+def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:
+    assert chair.ask("POST", f"{chair.here}/file", 300 * "a=&")[0] == 422
+
+
+HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 7 * 7 }}"
+
+
+def test_whatever_is_said_is_text(tmp_path: Path) -> None:
+    """Names of columns, files, data sets and releases may come from others."""
+    said = dict.fromkeys(("score_scale", "paper", "criteria", "symbols", "loads", "epsilon", "bins", "words"), HOSTILE)
+    case = Case("x", tmp_path, said=said, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
+    case.inspected = {HOSTILE: HOSTILE, "problems": [HOSTILE], "columns": [HOSTILE], "content": HOSTILE}
+    case.planned = {"for": [], "sentences": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
+    case.promised = dict.fromkeys(("summary", "promise", "not_protected", "noise", "turn"), HOSTILE)
+    case.results["m"] = dict.fromkeys(("called", "estimator", "region"), HOSTILE) | {"expected_rmse": None}
+    result = dict.fromkeys(("record", "error", "summary", "promise"), HOSTILE)
+    result |= {"remarks": [HOSTILE], "notes": [HOSTILE]}  # type: ignore[dict-item]
+    account = dict.fromkeys(("dataset", "unit", "currency", "limit", "left", "share", "releases"), HOSTILE)
+    charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)
+    shown = [
+        show("problem.html", problem=HOSTILE),
+        show("chair_file.html", case=case, here="file"),
+        show("chair_public.html", case=case, here="public"),
+        show("chair_choices.html", case=case, here="choices", picture=""),
+        show("chair_promise.html", case=case, here="promise", accounts=[account, account | {"dataset": "b"}]),
+        show("ledger.html", accounts=[account], history=[charge]),
+        show("researcher.html", case=case),
+        show("result.html", case=case, made="m", result=result, pictures={}, study=True),
+        *(
+            show("work.html", job=Job("x", HOSTILE, "/", "/", s, HOSTILE, HOSTILE))
+            for s in get_args(State)
+            if s != "done"
+        ),
+    ]
+    for page in shown:
+        text = bytes(page.body).decode()
+        assert "&lt;script&gt;alert(1)" in text
+        assert "<img" not in text
+        assert "49" not in text
+        assert "\"'>" not in text
+        scripts = re.findall(r"<script[^>]*>", text)
+        assert all(script.startswith('<script src="/static/') for script in scripts), scripts
+
+
+def test_a_form_that_is_too_long_is_told_so(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "FORM_LIMIT", 100)
+    guarded = Guard(chair.app, port=PORT, keys=KEYS)
+    own = {"cookie": COOKIE, "origin": ORIGIN}
+    status, _, text = asyncio.run(_asked(guarded, "POST", f"{chair.here}/file", 101 * b"x", own))
+    assert status == 413
+    assert "more was sent than can be taken" in text
+
+
+def test_only_files_that_are_asked_for_are_taken(chair: Chair) -> None:
+    for role in ("file", "..", "noisy"):
+        assert chair.put(f"{chair.here}/files/{role}?file=reviews.csv", "other")[0] == 404
+    assert chair.put("/researcher?role=file&name=reviews.csv", "other")[0] == 404
+    assert (chair.case.folder / "reviews.csv").read_text() == REVIEWS
+
+
+def test_a_report_brings_no_script_and_work_that_is_none_brings_nothing(chair: Chair) -> None:
+    for name in ("x", "y"):
+        (chair.page.made(name) / "bundle").mkdir(parents=True)
+        (chair.page.made(name) / "bundle" / "report.html").write_text("<p>report</p>")
+    chair.jobs._jobs["x"] = Job("x", "t", "/", "/")
+    answered: list[tuple[int, dict[bytes, bytes]]] = []
+
+    async def ask_for(name: str) -> None:
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answered.append((message["status"], dict(message["headers"])))
+
+        async def app(scope: Any, receive: Any, _: Any) -> None:
+            await Guard(chair.app, port=PORT, keys=KEYS)(scope, receive, send)
+
+        await _asked(app, "GET", f"/made/{name}/report.html", headers={"cookie": COOKIE})
+
+    asyncio.run(ask_for("x"))
+    asyncio.run(ask_for("y"))
+    (status, headers), (other, _) = answered
+    assert (status, other) == (200, 404)
+    policy = headers[b"content-security-policy"].decode().split("; ")
+    allowed = {part.split()[0]: part.split()[1:] for part in policy}
+    assert allowed["default-src"] == ["'none'"]
+    assert allowed["frame-ancestors"] == ["'none'"]
+    assert "script-src" not in allowed
+    assert headers[b"x-content-type-options"] == b"nosniff"

@@ -17,6 +17,7 @@ READING = (
     *("symbols", "person", "ids", "review_name"),
 )
 LOADS = ("load", "loads", "reviewers")
+PUBLIC = ("all", "file", "none")
 CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone")
 
 
@@ -32,9 +33,10 @@ class Case:
         demo: whether the conference is invented.
         inspected: what is in the file.
         planned: what each budget would buy.
-        promised: what a release would promise.
+        promised: what a release would promise, what was said for it (``said``), and in which turn (``turn``).
         results: what was made, by the ids of the work.
         releasing: the id of the last release that was begun.
+        turn: how often something was said anew on which a promise rests.
     """
 
     id: str
@@ -47,6 +49,12 @@ class Case:
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
+    turn: int = 0
+
+    def changed(self) -> int:
+        """Something is said anew: what was promised before is void, in every window. Returns the turn that begins."""
+        self.promised, self.turn = {}, self.turn + 1
+        return self.turn
 
     def options(self) -> dict[str, Any]:
         """Everything that was said, with the files, as work takes it."""
@@ -55,7 +63,8 @@ class Case:
         if said.get("public") == "file":
             if "public_file" not in self.files:
                 raise InputError("choose the file of public scores, or say that all scores or none are public")
-            said["public"] = self.files["public_file"]
+            name = self.files["public_file"]
+            said["public"] = f"./{name}" if name in ("all", "none") else name  # a file, whatever it is called
         elif "public" in said:  # loads are stated for a file only
             said = {name: value for name, value in said.items() if name not in LOADS}
         return said

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 
 from peerveil.cli.telling import told
 from peerveil.errors import InputError
-from peerveil.web.cases import CHOICES, LOADS, READING, Case, number, said_of_loads, texts, whole
+from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to, without_style
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
@@ -64,7 +64,11 @@ async def another(page: Here, request: Request, name: str, role: str, file: str)
     """Take a file that goes with the reviews."""
     if role not in ("public_file", "people", "mapping"):
         raise HTTPException(404, "there is no such file")
-    return JSONResponse({"name": await keep_file(request, page, _case(page, name), role, file)})
+    case = _case(page, name)
+    case.changed()
+    kept = await keep_file(request, page, case, role, file)
+    case.changed()  # once more: something may have been promised meanwhile, of half a file
+    return JSONResponse({"name": kept})
 
 
 @router.get("/{name}/file")
@@ -85,6 +89,7 @@ async def reading(page: Here, request: Request, name: str) -> Response:
         return to(f"/chair/{name}/public")
     case.said = {key: value for key, value in case.said.items() if key not in before} | stated
     case.inspected = {}
+    case.changed()
     return await go(_inspect(page, case, ahead="file" if again else "public"))
 
 
@@ -98,14 +103,15 @@ async def what_is_public(page: Here, name: str) -> Response:
 async def public(page: Here, request: Request, name: str) -> Response:
     """Take what was stated to be public."""
     case, form = _case(page, name), await form_of(request)
+    case.changed()
     try:
         kept = {key: value for key, value in case.said.items() if key not in (*LOADS, "public")}
         case.said = kept | said_of_loads(form) | texts(form, ("public",))
-        need(case.said.get("public"), "say what is public; nothing is assumed")
+        need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
         case.options()
     except InputError as error:
         return show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
-    case.promised, case.planned = {}, {}
+    case.planned = {}
     return to(f"/chair/{name}/choices")
 
 
@@ -124,10 +130,11 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
         options = _chosen(case, form)
     except InputError as error:
         return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+    turn = case.turn
 
     def then(job: Job, state: State) -> None:
-        if state == "done":
-            case.promised = job.result
+        if state == "done" and case.turn == turn:  # else it is not what was last said
+            case.promised = job.result | {"said": options, "turn": turn}
 
     task = Task(kind="promise", folder=str(case.folder), said=options)
     ahead, back = f"/chair/{name}/promise", f"/chair/{name}/choices"
@@ -136,6 +143,7 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
 
 def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
     """Take what a form says about the release; returns everything that was said."""
+    case.changed()
     numbers: dict[str, Any] = {key: number(form, key, f"--{key}") for key in ("epsilon", "delta")}
     need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
     case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins", "--bins")}
@@ -143,7 +151,7 @@ def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
         case.said["delta"] = None
     if case.said["mechanism"] != "histogram":
         case.said["bins"] = None
-    need(case.said.get("public"), "say what is public; nothing is assumed")
+    need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
     return case.options()
 
 
@@ -160,6 +168,7 @@ async def plan(page: Here, request: Request, name: str) -> Response:
         if state == "done":
             case.planned = job.result
             case.said |= job.result["chosen"]
+            case.changed()
 
     task = Task(kind="plan", folder=str(case.folder), said=options)
     here = f"/chair/{name}/choices"
@@ -182,11 +191,14 @@ async def promise(page: Here, name: str) -> Response:
 async def release(page: Here, request: Request, name: str) -> Response:
     """Release."""
     case, form = _case(page, name), await form_of(request)
-    if _releasing(page, case):  # asked twice, it is made once
-        return to(f"/work/{case.releasing}")
-    need(case.promised and form.get("read") == "yes", "read the promise first, and say that you have")
-    said = case.options() | {"ledger": page.ledger} | texts(form, ("dataset",))
     before = await asyncio.to_thread(releases_so_far, page.ledger)
+    # From here on nothing is waited for: asked twice, it is made once, and what is made is what was read.
+    if _releasing(page, case):
+        return to(f"/work/{case.releasing}")
+    promised = case.promised
+    read = promised.get("turn") == case.turn and form.get("promise") == str(case.turn) and form.get("read") == "yes"
+    need(read, "read the promise first, and say that you have; it may have changed since, perhaps in another window")
+    said = promised["said"] | {"ledger": page.ledger} | texts(form, ("dataset",))
 
     def then(job: Job, state: State) -> None:
         if state == "done":
@@ -196,8 +208,6 @@ async def release(page: Here, request: Request, name: str) -> Response:
 
     task = Task(kind="release", folder=str(case.folder), said=said)
     here = f"/chair/{name}"
-    if _releasing(page, case):  # meanwhile
-        return to(f"/work/{case.releasing}")
     job = page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then)
     case.releasing = job.id
     return await go(job)

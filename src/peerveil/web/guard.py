@@ -11,7 +11,6 @@ import html
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -113,11 +112,10 @@ class Guard:
         return scope["path"] == "/" and secrets.compare_digest(given.encode(), self._keys.token.encode())
 
     def _has_session(self, headers: dict[str, str]) -> bool:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return False
-        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self._keys.session.encode())
+        # Every program on this machine can set cookies for it, of any form and of any name: ours must be among them.
+        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        given = [value.encode() for name, _, value in pairs if name == self._cookie]
+        return any(secrets.compare_digest(value, self._keys.session.encode()) for value in given)
 
     async def _enter(self, send: Send) -> None:
         """Exchange the token for a cookie, by way of a page: browsers do not send a strict cookie along a redirect."""

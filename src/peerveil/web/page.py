@@ -27,6 +27,9 @@ HERE = Path(__file__).parent
 #: Quick work is waited for so long, in seconds, before its progress is shown.
 _PATIENCE = 1.5
 
+#: A form of ours has far fewer fields; very many would keep others waiting.
+_FIELDS = 200
+
 #: The steps of a chair, by their addresses.
 STEPS = (("file", "The file"), ("public", "What is public"), ("choices", "What to release"), ("promise", "The promise"))
 
@@ -96,7 +99,10 @@ async def go(job: Job) -> Response:
 async def form_of(request: Request) -> dict[str, str]:
     """What a form says."""
     body = (await request.body()).decode("utf-8", errors="replace")
-    return dict(parse_qsl(body, keep_blank_values=True))
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS))
+    except ValueError:
+        raise InputError("the form has too many fields") from None
 
 
 def found(things: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 import webbrowser
@@ -17,6 +18,9 @@ from peerveil.web.page import Page
 #: Taken where it is free, so that the address looks familiar.
 PORT = 8737
 
+#: How long an end waits for what is still being sent, in seconds.
+_GRACE = 3
+
 
 def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
     """Serve the page on this machine until somebody ends it."""
@@ -24,6 +28,10 @@ def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
         from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where there is a ledger
 
         Ledger(ledger)  # refuses one that cannot be used before anything else happens
+        ledger = whole_place(ledger)
+    for end in ("SIGTERM", "SIGHUP"):  # a window that is closed ends the page, too, and must leave no file behind
+        if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
+            signal.signal(getattr(signal, end), _ended)
     with listening(port) as door:
         page = Page(ledger=ledger)
         try:
@@ -36,7 +44,16 @@ def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
     number = door.getsockname()[1]
     keys = Secrets()
     guarded = Guard(create_app(page), port=number, keys=keys)
-    config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="on")
+    config = uvicorn.Config(
+        guarded,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE,
+    )
     address = f"http://127.0.0.1:{number}/?token={keys.token}"
     sys.stdout.write(f"The page is at {address}\n")
     sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
@@ -44,6 +61,21 @@ def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
     if browser:
         _open(address, page.workspace.folder)
     uvicorn.Server(config).run(sockets=[door])
+
+
+def _ended(number: int, _frame: object) -> None:
+    """End the page in order; of a server that runs, as it ends by itself."""
+    if number == signal.SIGTERM:
+        raise SystemExit(128 + number)
+    signal.raise_signal(signal.SIGTERM)
+
+
+def whole_place(ledger: str) -> str:
+    """A ledger's place from wherever it is asked for: work is done in other folders."""
+    from peerveil.private.database import ledger_url  # noqa: PLC0415 - databases only where there is a ledger
+
+    url = ledger_url(ledger)
+    return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger
 
 
 def listening(port: int | None) -> socket.socket:

@@ -249,7 +249,8 @@ def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> di
     step("Drawing pictures and writing files")
     output = Path(task.output)
     bundle = output / "bundle"
-    bundle.mkdir(parents=True)
+    output.mkdir(mode=0o700)  # and no parents: the folder of a page that has ended must not come back, open to all
+    bundle.mkdir()
     made.write_into(bundle)
     pack(bundle, output / "bundle.zip")
     first = charts.miscalibration if made.quantity in DIFFERENCES else charts.histogram
