@@ -32,7 +32,7 @@ class Site:
 
     def __init__(self, address: str) -> None:
         split = urllib.parse.urlsplit(address)
-        self.host = split.netloc
+        self.host, self.at = split.netloc, split.path.rstrip("/")
         cookie = self.ask("GET", f"/?{split.query}").getheader("set-cookie") or ""
         self.cookie = cookie.split(";")[0]
 
@@ -40,7 +40,7 @@ class Site:
         """One request on a connection of its own."""
         connection = http.client.HTTPConnection(self.host, timeout=120)
         headers = {"Origin": f"http://{self.host}", "Cookie": getattr(self, "cookie", "")}
-        connection.request(method, path, body, headers)
+        connection.request(method, self.at + path, body, headers)
         answer = connection.getresponse()
         self.text = answer.read().decode()
         connection.close()
@@ -52,14 +52,18 @@ class Site:
             answer = self.ask("GET", path)
             if answer.status not in (200, 303):
                 raise SystemExit(re.sub(r"<[^>]+>", " ", self.text))
-            path = answer.getheader("location") or path
+            path = self.led(answer) or path
             time.sleep(0.2)
         return path
 
     def say(self, path: str, **form: str) -> str:
         """Fill in a form; returns where it leads."""
         answer = self.ask("POST", path, urllib.parse.urlencode(form).encode())
-        return answer.getheader("location") or ""
+        return self.led(answer)
+
+    def led(self, answer: http.client.HTTPResponse) -> str:
+        """Where an answer leads to, below where the page is."""
+        return (answer.getheader("location") or "").removeprefix(self.at)
 
 
 class Waits(NamedTuple):

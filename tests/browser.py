@@ -98,9 +98,14 @@ class Served:
     process: subprocess.Popen[str]
 
     @property
-    def origin(self) -> str:
-        """Without its secret."""
+    def home(self) -> str:
+        """Where its addresses begin, without the token."""
         return self.address.split("/?")[0]
+
+    @property
+    def origin(self) -> str:
+        """Its host and port."""
+        return self.home.rpartition("/")[0]
 
 
 @contextmanager

@@ -33,13 +33,13 @@ from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
-from peerveil.web.page import Page, show
+from peerveil.web.page import Page
 from peerveil.web.serving import listening, whole_place
 from peerveil.web.spending import charges_since, releases_so_far
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
 
-KEYS = Secrets(32 * "t", 32 * "s")
+KEYS = Secrets(32 * "t", 32 * "s", 16 * "p")
 PORT = 8737
 HOST = f"127.0.0.1:{PORT}"
 COOKIE = f"peerveil-{PORT}={KEYS.session}"
@@ -60,6 +60,7 @@ def ask(
     query: str = "",
     body: bytes = b"",
     kind: str = "http",
+    at: str = KEYS.at,
     **headers: str | None,
 ) -> Answer:
     """Ask a guarded application that only says that it was reached."""
@@ -73,7 +74,7 @@ def ask(
 
     given = {"host": HOST, "cookie": COOKIE} | headers
     listed = [(k.replace("_", "-").encode(), v.encode()) for k, v in given.items() if v is not None]
-    scope = {"type": kind, "method": method, "path": path, "query_string": query.encode(), "headers": listed}
+    scope = {"type": kind, "method": method, "path": at + path, "query_string": query.encode(), "headers": listed}
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -148,18 +149,28 @@ def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     assert COOKIE in cookie
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
+    assert cookie.endswith(f"; Path={KEYS.at}/")
     for query in ("token=", "token=x", f"token={KEYS.session}", f"token={KEYS.token}x", "", f"nekot={KEYS.token}"):
         assert ask(path="/", query=query, cookie=None).status == 403
     for changed in (
         {"path": "/chair"},
+        {"at": ""},
         {"method": "POST"},
         {"host": "evil.example"},
     ):
         refused = ask(**({"path": "/", "query": f"token={KEYS.token}", "cookie": None} | changed))  # type: ignore[arg-type]
         assert "set-cookie" not in refused.headers
         assert refused.status in (403, 421)
-    assert KEYS.token != KEYS.session
-    assert Secrets() != KEYS
+    made = Secrets()
+    assert len({made.token, made.session, made.place, *Secrets().__dict__.values()}) == 6
+
+
+@pytest.mark.parametrize("at", ["", "/another", f"{KEYS.at}x", f"/{KEYS.at}", f"/x{KEYS.at}"])
+def test_elsewhere_on_this_machine_the_cookie_opens_nothing(at: str) -> None:
+    """Browsers send cookies to every port, but only below their path: it must not be one that others can name."""
+    for path in ("/", "/ledger", "/static/style.css"):
+        answer = ask(path=path, at=at)
+        assert (answer.status, answer.reached) == (403, False)
 
 
 def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -563,12 +574,12 @@ def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: P
     address = urlsplit(page.stdout.readline().split()[-1])
     assert address.hostname is not None
     with socket.create_connection((address.hostname, address.port or 0)) as line:
-        line.sendall(f"GET /?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        line.sendall(f"GET {address.path}?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
         cookie = re.search(rb"set-cookie: ([^;]*)", line.recv(2**16))
         assert cookie
         headers = (f"Host: {address.netloc}", f"Origin: http://{address.netloc}", f"Cookie: {cookie[1].decode()}")
         beginning = (
-            "PUT /chair?name=reviews.csv HTTP/1.1",
+            f"PUT {address.path}chair?name=reviews.csv HTTP/1.1",
             *headers,
             "Content-Length: 1000",
             "",
@@ -594,7 +605,8 @@ def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest
     asked: list[str | None] = []
 
     class Asked:
-        def __init__(self, ledger: str | None) -> None:
+        def __init__(self, ledger: str | None, at: str) -> None:
+            assert len(at) > 16
             asked.append(ledger)
 
         def close(self) -> None:
@@ -628,7 +640,7 @@ def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch
         def close(self) -> None:
             pass
 
-    page = Page(jobs=NoJobs())
+    page = Page(jobs=NoJobs(), at=KEYS.at)
     app = create_app(page)
     try:
         for method, path, status in (
@@ -651,7 +663,8 @@ def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch
         ):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                assert asyncio.run(_status(app, method, path)) == status, path
+                assert asyncio.run(_status(app, method, KEYS.at + path)) == status, path
+        assert asyncio.run(_status(app, "GET", "/ledger")) == 404
     finally:
         page.workspace.remove()
 
@@ -747,7 +760,7 @@ class Chair:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         monkeypatch.setattr("peerveil.web.page._PATIENCE", 0)
         self.jobs = AtOnce()
-        self.page = Page(ledger=ledger, jobs=self.jobs)
+        self.page = Page(ledger=ledger, jobs=self.jobs, at=KEYS.at)
         self.app = create_app(self.page)
         status, _, body = self.put("/chair?name=reviews.csv", REVIEWS)
         assert status == 200, body
@@ -757,7 +770,7 @@ class Chair:
         self.post("/public", public="all")
 
     def ask(self, method: str, address: str, body: str = "") -> tuple[int, str, str]:
-        return asyncio.run(_asked(self.app, method, address, body.encode()))
+        return asyncio.run(_asked(self.app, method, KEYS.at + address, body.encode()))
 
     def put(self, address: str, body: str) -> tuple[int, str, str]:
         return self.ask("PUT", address, body)
@@ -846,9 +859,10 @@ def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.Monke
 
     async def both() -> list[tuple[int, str, str]]:
         body = urlencode({"read": "yes", "promise": read}).encode()
-        asked = [asyncio.create_task(_asked(chair.app, "POST", f"{chair.here}/release", body)) for _ in range(2)]
+        address = f"{KEYS.at}{chair.here}/release"
+        asked = [asyncio.create_task(_asked(chair.app, "POST", address, body)) for _ in range(2)]
         for _ in asked:
-            await asyncio.to_thread(entered.acquire)
+            assert await asyncio.to_thread(entered.acquire, timeout=30)
         first.set()
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         second.set()
@@ -880,7 +894,7 @@ def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:
 HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 7 * 7 }}"
 
 
-def test_whatever_is_said_is_text(tmp_path: Path) -> None:
+def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
     """Names of columns, files, data sets and releases may come from others."""
     said = dict.fromkeys(("score_scale", "paper", "criteria", "symbols", "loads", "epsilon", "bins", "words"), HOSTILE)
     case = Case("x", tmp_path, said=said, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
@@ -892,6 +906,7 @@ def test_whatever_is_said_is_text(tmp_path: Path) -> None:
     result |= {"remarks": [HOSTILE], "notes": [HOSTILE]}  # type: ignore[dict-item]
     account = dict.fromkeys(("dataset", "unit", "currency", "limit", "left", "share", "releases"), HOSTILE)
     charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)
+    show = chair.page.show
     shown = [
         show("problem.html", problem=HOSTILE),
         show("chair_file.html", case=case, here="file"),
@@ -914,14 +929,14 @@ def test_whatever_is_said_is_text(tmp_path: Path) -> None:
         assert "49" not in text
         assert "\"'>" not in text
         scripts = re.findall(r"<script[^>]*>", text)
-        assert all(script.startswith('<script src="/static/') for script in scripts), scripts
+        assert all(script.startswith(f'<script src="{KEYS.at}/static/') for script in scripts), scripts
 
 
 def test_a_form_that_is_too_long_is_told_so(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "FORM_LIMIT", 100)
     guarded = Guard(chair.app, port=PORT, keys=KEYS)
     own = {"cookie": COOKIE, "origin": ORIGIN}
-    status, _, text = asyncio.run(_asked(guarded, "POST", f"{chair.here}/file", 101 * b"x", own))
+    status, _, text = asyncio.run(_asked(guarded, "POST", f"{KEYS.at}{chair.here}/file", 101 * b"x", own))
     assert status == 413
     assert "more was sent than can be taken" in text
 
@@ -948,7 +963,7 @@ def test_a_report_brings_no_script_and_work_that_is_none_brings_nothing(chair: C
         async def app(scope: Any, receive: Any, _: Any) -> None:
             await Guard(chair.app, port=PORT, keys=KEYS)(scope, receive, send)
 
-        await _asked(app, "GET", f"/made/{name}/report.html", headers={"cookie": COOKIE})
+        await _asked(app, "GET", f"{KEYS.at}/made/{name}/report.html", headers={"cookie": COOKIE})
 
     asyncio.run(ask_for("x"))
     asyncio.run(ask_for("y"))

@@ -66,7 +66,7 @@ def site(home: Path) -> Iterator[Served]:
 def guest(browser: Browser, site: Served) -> Iterator[Visitor]:
     with visitor(browser) as found:
         found.page.goto(site.address)
-        found.page.wait_for_url(f"{site.origin}/")
+        found.page.wait_for_url(f"{site.home}/")
         yield found
         assert found.asked
         assert all(address.startswith((f"{site.origin}/", "blob:", "data:")) for address in found.asked)
@@ -98,7 +98,7 @@ def go_on(guest: Visitor, button: str, to: str) -> None:
 def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, planned: bool = False) -> None:
     """From the beginning to the last look before a release."""
     page = guest.page
-    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + "/chair")
+    page.goto("/".join([*page.url.split("/")[:4], "chair"]))
     page.get_by_label("Drop the file here").set_input_files(file)
     page.wait_for_url(re.compile("/file$"))
     expect(page.get_by_role("heading", level=1)).to_have_text("What is in the file")
@@ -189,11 +189,11 @@ def test_the_demo_works_by_keyboard_on_a_narrow_dark_screen(browser: Browser, si
     with visitor(browser, **options) as guest:
         page = guest.page
         page.goto(site.address)
-        page.wait_for_url(f"{site.origin}/")
+        page.wait_for_url(f"{site.home}/")
         check_access(guest)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-        page.goto(f"{site.origin}/chair")
+        page.goto(f"{site.home}/chair")
         check_access(guest)
         for _ in range(20):
             page.keyboard.press("Tab")
@@ -320,13 +320,13 @@ def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_p
     write_reviews(tmp_path / "reviews.csv", reviewers=1200)
     with served("--ledger", place, folder=tmp_path) as site, visitor(browser) as guest:
         guest.page.goto(site.address)
-        guest.page.wait_for_url(f"{site.origin}/")
+        guest.page.wait_for_url(f"{site.home}/")
         to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
         case = guest.page.url.split("/")[-2]
         release_now(guest)
         guest.page.wait_for_url(re.compile("/work/"))
         wait_until(lambda: pv.Ledger(place).history())
-        again = guest.page.evaluate(ASK_AGAIN, f"/chair/{case}/release")
+        again = guest.page.evaluate(ASK_AGAIN, f"{site.home}/chair/{case}/release")
         assert again == guest.page.url, "asked twice, it is made once"
         check_access(guest)
         guest.page.get_by_role("button", name="Cancel").click()
@@ -338,8 +338,8 @@ def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_p
 
 
 ATTACK = """<!doctype html><title>attack</title>
-<form id=f method=post action="{origin}/chair/{case}/release"><input name=read value=yes></form>
-<iframe src="{origin}/chair/{case}/promise"></iframe>
+<form id=f method=post action="{home}/chair/{case}/release"><input name=read value=yes></form>
+<iframe src="{home}/chair/{case}/promise"></iframe>
 <script>
 const tries = [
   ["POST", "/chair/{case}/release", "read=yes"], ["PUT", "/chair?name=x.csv", "paper,reviewer,score"],
@@ -352,7 +352,7 @@ const tries = [
       try {{
         const headers = body === null ? {{}} : {{"content-type": "application/x-www-form-urlencoded"}};
         const options = {{method, body, mode, headers, credentials: "include"}};
-        const answer = await fetch("{origin}" + path, options);
+        const answer = await fetch("{home}" + path, options);
         found.push([method, path, mode, answer.type, (await answer.text()).length]);
       }} catch (error) {{ found.push([method, path, mode, "refused", 0]); }}
     }}
@@ -363,16 +363,19 @@ const tries = [
 
 
 def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, home: Path, tmp_path: Path) -> None:
-    """Even from another port of this machine, which browsers take for the same site, so that the cookie goes along."""
+    """Even from another port of this machine, which browsers take for the same site, and with all addresses known."""
     page = guest.page
     write_reviews(tmp_path / "reviews.csv", seed=4)
     to_the_promise(guest, tmp_path / "reviews.csv", epsilon="0.1")
     case = page.url.split("/")[-2]
     before = pv.Ledger(str(home / "budgets.db")).history()
 
+    cookies: list[str] = []
+
     class Attacker(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = ATTACK.format(origin=site.origin, case=case).encode()
+            cookies.append(self.headers.get("cookie", ""))
+            body = ATTACK.format(home=site.home, case=case).encode()
             self.send_response(200)
             self.send_header("content-type", "text/html")
             self.end_headers()
@@ -400,6 +403,8 @@ def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, h
     finally:
         server.shutdown()
         server.server_close()
+    assert cookies, "the attacker was asked"
+    assert not any(cookies), "and got none of ours"
     asked = {key: codes for key, codes in statuses.items() if site.origin in key}
     assert asked
     assert all(codes <= {403, 405, 421} for codes in asked.values()), asked

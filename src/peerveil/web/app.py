@@ -15,7 +15,7 @@ from peerveil.cli.telling import told
 from peerveil.errors import PeerveilError
 from peerveil.web import chair, common, researcher
 from peerveil.web.guard import TooLarge
-from peerveil.web.page import GONE, Page, show
+from peerveil.web.page import GONE, Page, page_of
 from peerveil.web.work import Task
 
 
@@ -33,7 +33,7 @@ def create_app(page: Page) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
     app.state.page = page
     for part in (common, chair, researcher):
-        app.include_router(part.router)
+        app.include_router(part.router, prefix=page.at)
     app.add_exception_handler(TooLarge, _too_large)
     app.add_exception_handler(PeerveilError, _told)
     app.add_exception_handler(RequestValidationError, _gone)
@@ -42,21 +42,21 @@ def create_app(page: Page) -> FastAPI:
     return app
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     words, code = told(error)
     refused = isinstance(error, PeerveilError)
-    return show("problem.html", (422 if code == 2 else 409) if refused else 500, problem=words)
+    return page_of(request).show("problem.html", (422 if code == 2 else 409) if refused else 500, problem=words)
 
 
-async def _too_large(_request: Request, _error: Exception) -> Response:
-    return show("problem.html", 413, problem="more was sent than can be taken")
+async def _too_large(request: Request, _error: Exception) -> Response:
+    return page_of(request).show("problem.html", 413, problem="more was sent than can be taken")
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
-    return show("problem.html", 404, problem=GONE)
+async def _gone(request: Request, _error: Exception) -> Response:
+    return page_of(request).show("problem.html", 404, problem=GONE)
 
 
-async def _http(_request: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - it is called for no other
     words = GONE if error.detail == "Not Found" else str(error.detail)
-    return show("problem.html", error.status_code, problem=words)
+    return page_of(request).show("problem.html", error.status_code, problem=words)

@@ -13,7 +13,7 @@ from peerveil.cli.telling import told
 from peerveil.errors import InputError
 from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
-from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show, to, without_style
+from peerveil.web.page import Here, Page, form_of, found, keep_file, need, result_page, without_style
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
 from peerveil.web.work import Task
 
@@ -37,9 +37,9 @@ def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect
 
 
 @router.get("")
-async def start() -> Response:
+async def start(page: Here) -> Response:
     """The first step: a file."""
-    return show("chair_start.html")
+    return page.show("chair_start.html")
 
 
 @router.put("")
@@ -47,7 +47,7 @@ async def upload(page: Here, request: Request, name: str) -> Response:
     """Take a file of reviews."""
     case = page.chairs.new(page.workspace.new())
     case.files["file"] = (await page.workspace.save(case.folder, name, request.stream())).name
-    return JSONResponse({"next": f"/work/{_inspect(page, case).id}"})
+    return JSONResponse({"next": f"{page.at}/work/{_inspect(page, case).id}"})
 
 
 @router.post("/demo")
@@ -56,7 +56,7 @@ async def demo(page: Here) -> Response:
     case = page.chairs.new(page.workspace.new())
     case.demo, case.files["file"] = True, "reviews.csv"
     case.said |= {"score_scale": "1,10", "criteria": "soundness,clarity,originality"}
-    return await go(_inspect(page, case, "demo"))
+    return await page.go(_inspect(page, case, "demo"))
 
 
 @router.put("/{name}/files/{role}")
@@ -74,7 +74,7 @@ async def another(page: Here, request: Request, name: str, role: str, file: str)
 @router.get("/{name}/file")
 async def seen(page: Here, name: str) -> Response:
     """What is in the file."""
-    return show("chair_file.html", case=_case(page, name), here="file")
+    return page.show("chair_file.html", case=_case(page, name), here="file")
 
 
 @router.post("/{name}/file")
@@ -86,17 +86,17 @@ async def reading(page: Here, request: Request, name: str) -> Response:
     before = {key: value for key, value in case.said.items() if key in (*READING, "score_scale")}
     again = form.get("again") == "yes"
     if case.inspected and stated == before and not again:
-        return to(f"/chair/{name}/public")
+        return page.to(f"/chair/{name}/public")
     case.said = {key: value for key, value in case.said.items() if key not in before} | stated
     case.inspected = {}
     case.changed()
-    return await go(_inspect(page, case, ahead="file" if again else "public"))
+    return await page.go(_inspect(page, case, ahead="file" if again else "public"))
 
 
 @router.get("/{name}/public")
 async def what_is_public(page: Here, name: str) -> Response:
     """What is public."""
-    return show("chair_public.html", case=_case(page, name), here="public")
+    return page.show("chair_public.html", case=_case(page, name), here="public")
 
 
 @router.post("/{name}/public")
@@ -110,16 +110,17 @@ async def public(page: Here, request: Request, name: str) -> Response:
         need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
         case.options()
     except InputError as error:
-        return show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
+        return page.show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
     case.planned = {}
-    return to(f"/chair/{name}/choices")
+    return page.to(f"/chair/{name}/choices")
 
 
 @router.get("/{name}/choices")
 async def choices(page: Here, name: str) -> Response:
     """What to release."""
     case = _case(page, name)
-    return show("chair_choices.html", case=case, here="choices", picture=without_style(case.planned.get("svg", "")))
+    picture = without_style(case.planned.get("svg", ""))
+    return page.show("chair_choices.html", case=case, here="choices", picture=picture)
 
 
 @router.post("/{name}/choices")
@@ -129,7 +130,7 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
     try:
         options = _chosen(case, form)
     except InputError as error:
-        return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+        return page.show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
     turn = case.turn
 
     def then(job: Job, state: State) -> None:
@@ -138,7 +139,7 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
 
     task = Task(kind="promise", folder=str(case.folder), said=options)
     ahead, back = f"/chair/{name}/promise", f"/chair/{name}/choices"
-    return await go(page.jobs.start(task, title="Working out the promise", ahead=ahead, back=back, then=then))
+    return await page.go(page.jobs.start(task, title="Working out the promise", ahead=ahead, back=back, then=then))
 
 
 def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
@@ -162,7 +163,7 @@ async def plan(page: Here, request: Request, name: str) -> Response:
     try:
         options = _chosen(case, form)
     except InputError as error:
-        return show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+        return page.show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
 
     def then(job: Job, state: State) -> None:
         if state == "done":
@@ -172,7 +173,7 @@ async def plan(page: Here, request: Request, name: str) -> Response:
 
     task = Task(kind="plan", folder=str(case.folder), said=options)
     here = f"/chair/{name}/choices"
-    return await go(page.jobs.start(task, title="Planning", ahead=f"{here}#plan", back=here, then=then))
+    return await page.go(page.jobs.start(task, title="Planning", ahead=f"{here}#plan", back=here, then=then))
 
 
 @router.get("/{name}/promise")
@@ -180,11 +181,11 @@ async def promise(page: Here, name: str) -> Response:
     """What is promised; the last look before a release."""
     case = _case(page, name)
     if not case.promised:
-        return to(f"/chair/{name}/choices")
+        return page.to(f"/chair/{name}/choices")
     accounts: list[dict[str, Any]] | None = None
     if page.ledger is not None:
         accounts, _ = await asyncio.to_thread(ledger_view, page.ledger)
-    return show("chair_promise.html", case=case, here="promise", accounts=accounts)
+    return page.show("chair_promise.html", case=case, here="promise", accounts=accounts)
 
 
 @router.post("/{name}/release")
@@ -194,7 +195,7 @@ async def release(page: Here, request: Request, name: str) -> Response:
     before = await asyncio.to_thread(releases_so_far, page.ledger)
     # From here on nothing is waited for: asked twice, it is made once, and what is made is what was read.
     if _releasing(page, case):
-        return to(f"/work/{case.releasing}")
+        return page.to(f"/work/{case.releasing}")
     promised = case.promised
     read = promised.get("turn") == case.turn and form.get("promise") == str(case.turn) and form.get("read") == "yes"
     need(read, "read the promise first, and say that you have; it may have changed since, perhaps in another window")
@@ -210,7 +211,7 @@ async def release(page: Here, request: Request, name: str) -> Response:
     here = f"/chair/{name}"
     job = page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then)
     case.releasing = job.id
-    return await go(job)
+    return await page.go(job)
 
 
 def _releasing(page: Page, case: Case) -> bool:

@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from peerveil.charts.look import DARK, dark_css
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
-from peerveil.web.page import HERE, Here, found, show, to
+from peerveil.web.page import HERE, Here, found
 from peerveil.web.spending import ledger_view
 
 router = APIRouter()
@@ -19,18 +19,18 @@ _NO_FILE = "there is no such file"
 
 
 @router.get("/")
-async def home() -> Response:
+async def home(page: Here) -> Response:
     """The beginning."""
-    return show("home.html")
+    return page.show("home.html")
 
 
 @router.get("/ledger")
 async def ledger(page: Here) -> Response:
     """Every budget, and every charge."""
     if page.ledger is None:
-        return show("ledger.html", accounts=None, history=None)
+        return page.show("ledger.html", accounts=None, history=None)
     accounts, history = await asyncio.to_thread(ledger_view, page.ledger)
-    return show("ledger.html", accounts=accounts, history=history)
+    return page.show("ledger.html", accounts=accounts, history=history)
 
 
 @router.get("/static/vega.js")
@@ -70,8 +70,8 @@ async def work(page: Here, name: str) -> Response:
     """How far some work has come."""
     job: Job = found(page.jobs, name)
     if job.state == "done":
-        return to(job.ahead)
-    return show("work.html", 200 if job.state == "running" else 422, job=job)
+        return page.to(job.ahead)
+    return page.show("work.html", 200 if job.state == "running" else 422, job=job)
 
 
 @router.get("/work/{name}/state")
@@ -87,7 +87,7 @@ async def cancel(page: Here, name: str) -> Response:
     job: Job = found(page.jobs, name)
     page.jobs.cancel(name)
     await asyncio.to_thread(job.finished.wait, 10)
-    return to(f"/work/{name}")
+    return page.to(f"/work/{name}")
 
 
 @router.get("/made/{name}/{file}")

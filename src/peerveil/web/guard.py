@@ -53,10 +53,20 @@ class TooLarge(Exception):  # noqa: N818 - what it says
 
 @dataclass(frozen=True)
 class Secrets:
-    """What the address holds, and what the cookie holds that it is exchanged for."""
+    """What the address holds, what the cookie holds that it is exchanged for, and where the page is.
+
+    Browsers send a cookie to every program on this machine, whatever its port, but only below the cookie's own path. So
+    the page is at a path that nobody else knows.
+    """
 
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     session: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    place: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+
+    @property
+    def at(self) -> str:
+        """What all addresses of the page begin with."""
+        return f"/{self.place}"
 
 
 class Guard:
@@ -103,13 +113,14 @@ class Guard:
         # A page on another port of this machine counts as the same site, and our cookie goes along with its requests.
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return 403, "This request comes from another page, so it was refused."
-        if not self._has_session(headers):
+        if not (scope["path"].startswith(f"{self._keys.at}/") and self._has_session(headers)):
             return 403, "Open the page with the whole address that peerveil printed: it holds a secret."
         return None
 
     def _has_token(self, scope: Scope) -> bool:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return scope["path"] == "/" and secrets.compare_digest(given.encode(), self._keys.token.encode())
+        at_home = scope["path"] == f"{self._keys.at}/"
+        return at_home and secrets.compare_digest(given.encode(), self._keys.token.encode())
 
     def _has_session(self, headers: dict[str, str]) -> bool:
         # Every program on this machine can set cookies for it, of any form and of any name: ours must be among them.
@@ -119,8 +130,10 @@ class Guard:
 
     async def _enter(self, send: Send) -> None:
         """Exchange the token for a cookie, by way of a page: browsers do not send a strict cookie along a redirect."""
-        cookie = f"{self._cookie}={self._keys.session}; HttpOnly; SameSite=Strict; Path=/"
-        page = _page("Opening …", '<a href="/">Go on</a>', '<meta http-equiv="refresh" content="0; url=/">')
+        home = f"{self._keys.at}/"
+        cookie = f"{self._cookie}={self._keys.session}; HttpOnly; SameSite=Strict; Path={home}"
+        refresh = f'<meta http-equiv="refresh" content="0; url={home}">'
+        page = _page("Opening …", f'<a href="{home}">Go on</a>', refresh)
         await _respond(send, 200, page, {b"set-cookie": cookie.encode()})
 
 

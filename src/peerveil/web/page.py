@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -38,9 +38,19 @@ GONE = "there is no such page; perhaps peerveil was started anew"
 
 @dataclass
 class Page:
-    """Everything that the page holds while it runs."""
+    """Everything that the page holds while it runs.
+
+    Attributes:
+        ledger: the place of the ledger, if one is kept.
+        at: what all of the page's addresses begin with.
+        workspace: its private folder.
+        jobs: work that is under way or done.
+        chairs: what chairs are about to release.
+        studies: what researchers refine.
+    """
 
     ledger: str | None = None
+    at: str = ""
     workspace: Workspace = field(default_factory=Workspace)
     jobs: Jobs = field(default_factory=Jobs)
     chairs: Cases = field(default_factory=Cases)
@@ -56,44 +66,42 @@ class Page:
         task = replace(task, output=str(self.made(name)))
         return self.jobs.start(task, title=title, ahead=f"{here}/result/{name}", back=back, name=name, then=then)
 
+    @cached_property
+    def _templates(self) -> jinja2.Environment:
+        """The page's templates; whatever they are given is text, never markup."""
+        environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
+        environment.globals |= {"steps": STEPS, "at": self.at}
+        environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
+        return environment
+
+    def show(self, template: str, status: int = 200, **given: Any) -> HTMLResponse:
+        """A page."""
+        text = self._templates.get_template(template).render(**({"problem": ""} | given))
+        return HTMLResponse(text, status_code=status)
+
+    def to(self, address: str) -> Response:
+        """On to another page."""
+        return RedirectResponse(self.at + address, status_code=303)
+
+    async def go(self, job: Job) -> Response:
+        """On to what some work gave, if it is quick; else to its progress."""
+        await asyncio.to_thread(job.finished.wait, _PATIENCE)
+        return self.to(job.ahead if job.state == "done" else f"/work/{job.id}")
+
     def close(self) -> None:
         """End all work and remove the private folder."""
         self.jobs.close()
         self.workspace.remove()
 
 
-def _page_of(request: Request) -> Page:
+def page_of(request: Request) -> Page:
+    """The page that is asked."""
     page: Page = request.app.state.page
     return page
 
 
 #: How a function behind an address gets at the page.
-Here = Annotated[Page, Depends(_page_of)]
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    """The page's templates; whatever they are given is text, never markup."""
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-    environment.globals["steps"] = STEPS
-    return environment
-
-
-def show(template: str, status: int = 200, **given: Any) -> HTMLResponse:
-    """A page."""
-    text = _templates().get_template(template).render(**({"problem": ""} | given))
-    return HTMLResponse(text, status_code=status)
-
-
-def to(address: str) -> Response:
-    """On to another page."""
-    return RedirectResponse(address, status_code=303)
-
-
-async def go(job: Job) -> Response:
-    """On to what some work gave, if it is quick; else to its progress."""
-    await asyncio.to_thread(job.finished.wait, _PATIENCE)
-    return to(job.ahead if job.state == "done" else f"/work/{job.id}")
+Here = Annotated[Page, Depends(page_of)]
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -143,4 +151,4 @@ def result_page(page: Page, case: Case, made: str, *, study: bool) -> Response:
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"
     pictures = {name: without_style(path.read_text(encoding="utf-8")) for name, path in files.items()}
-    return show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)
+    return page.show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)

@@ -11,7 +11,7 @@ from peerveil.cli.telling import told
 from peerveil.errors import InputError
 from peerveil.web.cases import Case, number, said_of_loads, texts
 from peerveil.web.jobs import Job, State
-from peerveil.web.page import Here, Page, form_of, found, go, keep_file, need, result_page, show
+from peerveil.web.page import Here, Page, form_of, found, keep_file, need, result_page
 from peerveil.web.work import Task
 
 router = APIRouter(prefix="/researcher")
@@ -29,9 +29,9 @@ def _study(page: Page, name: str) -> Case:
 
 
 @router.get("")
-async def start() -> Response:
+async def start(page: Here) -> Response:
     """What to refine."""
-    return show("researcher.html", case=None)
+    return page.show("researcher.html", case=None)
 
 
 @router.put("")
@@ -55,7 +55,7 @@ async def refine(page: Here, request: Request) -> Response:
         need(not lacking, f"give {' and '.join(lacking)}")
         said = _said(form)
     except InputError as error:
-        return show("researcher.html", 422, case=case, problem=told(error)[0])
+        return page.show("researcher.html", 422, case=case, problem=told(error)[0])
     assert case is not None  # noqa: S101 - it has files
     case.said = said
     called = f"{len(case.results) + 1}: {said.get('estimator') or 'default'}, {said.get('region') or 'tight'}"
@@ -72,7 +72,7 @@ async def refine(page: Here, request: Request) -> Response:
     options = said | {"noisy": case.files["noisy"], "public": case.files["public_file"], "called": called}
     task = Task(kind="refine", folder=str(case.folder), said=options, others=others)
     here = f"/researcher/{case.id}"
-    return await go(page.make(task, here=here, back=here, title="Refining", then=then))
+    return await page.go(page.make(task, here=here, back=here, title="Refining", then=then))
 
 
 def _said(form: dict[str, str]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _said(form: dict[str, str]) -> dict[str, Any]:
 @router.get("/{name}")
 async def again(page: Here, name: str) -> Response:
     """The same files in another way."""
-    return show("researcher.html", case=_study(page, name))
+    return page.show("researcher.html", case=_study(page, name))
 
 
 @router.get("/{name}/result/{made}")

@@ -33,16 +33,16 @@ def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
         if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
             signal.signal(getattr(signal, end), _ended)
     with listening(port) as door:
-        page = Page(ledger=ledger)
+        keys = Secrets()
+        page = Page(ledger=ledger, at=keys.at)
         try:
-            _serve(page, door, browser=browser)
+            _serve(page, keys, door, browser=browser)
         finally:
             page.close()
 
 
-def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
+def _serve(page: Page, keys: Secrets, door: socket.socket, *, browser: bool) -> None:
     number = door.getsockname()[1]
-    keys = Secrets()
     guarded = Guard(create_app(page), port=number, keys=keys)
     config = uvicorn.Config(
         guarded,
@@ -54,7 +54,7 @@ def _serve(page: Page, door: socket.socket, *, browser: bool) -> None:
         lifespan="on",
         timeout_graceful_shutdown=_GRACE,
     )
-    address = f"http://127.0.0.1:{number}/?token={keys.token}"
+    address = f"http://127.0.0.1:{number}{keys.at}/?token={keys.token}"
     sys.stdout.write(f"The page is at {address}\n")
     sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
     sys.stdout.flush()

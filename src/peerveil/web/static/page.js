@@ -3,6 +3,8 @@
 
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+// Vega's program has short names of its own at the top: no name here may be as short.
+const beginning = document.documentElement.dataset.at; // of all addresses
 
 // Files go as they are, into the private folder of the program that serves this page.
 const send = async (address, body) => {
@@ -16,7 +18,7 @@ const addressFor = (drop, name) => {
   const role = drop.dataset.studyDrop;
   if (!role) return drop.dataset.address + encodeURIComponent(name);
   const study = one("[data-study]").value;
-  return `/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}`;
+  return `${beginning}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}`;
 };
 
 const take = async (drop, file, name) => {
@@ -150,7 +152,7 @@ if (pictures) {
   const draw = async () => {
     if (!window.vegaEmbed) return;
     const specifications = await (await fetch(pictures.dataset.pictures)).json();
-    const colours = dark.matches ? await (await fetch("/static/dark.json")).json() : {};
+    const colours = dark.matches ? await (await fetch(`${beginning}/static/dark.json`)).json() : {};
     for (const place of all("[data-picture]")) {
       const plain = specifications[place.dataset.picture];
       if (!plain) continue;
