@@ -16,14 +16,15 @@ from scipy.special import ndtri
 from peerveil.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.laws import LaplaceLaw, Law
 from peerveil.posterior import (
-    CORRELATIONS,
     DISCREPANCIES,
     EntryNoise,
     Fit,
     Normals,
     Posterior,
     ensembles,
+    grid_at,
     shares_of,
+    steps_along,
     together,
 )
 from peerveil.prior import Ensemble
@@ -141,6 +142,7 @@ class CountFamily:
         """The family of a public record.
 
         >>> from peerveil.binning import bins_of
+        >>> from peerveil.posterior import CORRELATIONS
         >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
         >>> CountFamily.of(weights, bins_of(weights, 9)).laws.mean.shape == (CORRELATIONS.size * len(DISCREPANCIES), 9)
         True
@@ -153,7 +155,7 @@ class CountFamily:
         n = drawn[0].mean.size
         counted = [Ensemble(one.leniency, bins.counts(one.vectors).astype(np.float64)) for one in drawn]
         means = np.array([one.mean for one in counted])
-        along = np.gradient(means, axis=0) / math.sqrt(12)
+        along = steps_along(means)
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
         laws = [_laws(one, step, anywhere) for one, step in zip(counted, along, strict=True)]
         return cls(bins, n, together(laws), Steps.of(drawn, bins, attainable_means(weights, MOST)))
@@ -184,8 +186,7 @@ class CountFamily:
                 shares,
                 mean,
                 variance,
-                np.repeat(CORRELATIONS, len(DISCREPANCIES))[keep],
-                np.tile(list(DISCREPANCIES), CORRELATIONS.size)[keep],
+                *grid_at(keep),
             ),
             self.steps.width,
             float(self.bins.low[0]),
