@@ -206,7 +206,8 @@ def prior(
         RecordError: if no valid assignment is found.
     """
     if draws is None:
-        draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, _MOST_DRAWS))
+        most = _MOST_DRAWS if leaning == (0.0, 1.0) else _MOST_DRAWS // 3  # there are other parts
+        draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, most))
     if seed is None:
         seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
     of_weights, of_loads, of_noise, of_places, of_swaps = seed.spawn(5)
