@@ -24,7 +24,7 @@ from peerveil.estimation import ESTIMATORS
 from peerveil.guarantee import Unit, check_unit
 from peerveil.markup import table
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
-from peerveil.posterior import ensembles
+from peerveil.posterior import CORRELATIONS, correlation_chances, ensembles
 from peerveil.prior import Ensemble, prior
 from peerveil.quantities import Quantity
 from peerveil.record import Floats, PublicRecord
@@ -115,6 +115,7 @@ class Plan:
         leniencies: how strongly reviewers were taken to differ, each as likely as the others.
         draws: how many assignments choices were rehearsed on; clearly worse ones on fewer.
         seed: where these come from.
+        alone: root mean squared error of what public data alone make likely, without any release.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> [choice.epsilon for choice in plan(weights, epsilons=[1, 3], draws=2, workers=1).recommended]
@@ -128,6 +129,7 @@ class Plan:
     leniencies: tuple[float, ...]
     draws: int
     seed: int
+    alone: float
     _delta_stated: bool = field(default=False, repr=False)
 
     @property
@@ -169,9 +171,8 @@ class Plan:
         return tuple(self._sentence(choice) for choice in self.recommended)
 
     def _sentence(self, choice: Choice) -> str:
-        points = " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
         words = (
-            f"At epsilon {choice.epsilon:g} each reviewer's mean is known to about ±{choice.rmse:.2g}{points} "
+            f"At epsilon {choice.epsilon:g} each rank's mean is known to about ±{choice.rmse:.2g}{self._points} "
             f"({choice.title}, {choice.estimator}; from {choice.rmse_least:.2g} to {choice.rmse_most:.2g}, depending "
             "on how much reviewers differ)."
         )
@@ -184,10 +185,16 @@ class Plan:
         )
 
     @property
+    def _points(self) -> str:
+        return " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
+
+    @property
     def assumption(self) -> str:
-        """What the errors assume."""
+        """What to compare errors with, and what they assume."""
         listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
         return (
+            f"Without any release, public data alone let everyone guess to about ±{self.alone:.2g}{self._points}: a "
+            "budget that is not clearly better buys little. "
             f"Errors are simulated on up to {self.draws} plausible assignments of the public record, from reviewers "
             f"who do not differ in leniency to reviewers who differ much ({listed}, each as likely). No private data "
             "was used."
@@ -285,6 +292,7 @@ def plan(
         leniencies=LENIENCIES,
         draws=draws * len(LENIENCIES),
         seed=seed,
+        alone=_alone(weights, draws, seed),
         _delta_stated=delta is not None,
     )
 
@@ -373,6 +381,21 @@ def _stratified(values: Floats) -> tuple[float, float]:
     return float(values.mean()), error
 
 
+def _alone(weights: PublicWeights, draws: int, seed: int) -> float:
+    """The error of the mean of all draws as a guess at the assignments that choices are rehearsed on."""
+    drawn = _stage(weights).drawn
+    chances = np.tile(correlation_chances(), len(drawn) // CORRELATIONS.size)
+    guess = chances @ np.array([one.mean for one in drawn]) / chances.sum()
+    truths = [_truth(weights, leniency, draw, seed) for leniency in range(len(LENIENCIES)) for draw in range(draws)]
+    return math.sqrt(float(np.mean((np.array(truths) - guess) ** 2)))
+
+
+def _truth(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Floats:
+    """A plausible assignment's sorted means, the same for every candidate."""
+    seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
+    return np.asarray(prior(weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors[0])
+
+
 @dataclass(frozen=True)
 class _Rounds:
     """Rehearses candidates on assignments."""
@@ -411,9 +434,7 @@ class _Task:
 
     def truth(self) -> Floats:
         """The same assignment for every candidate."""
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(1, self.leniency, self.draw))
-        drawn = prior(self.weights, draws=1, seed=seeds).ensemble(LENIENCIES[self.leniency])
-        return np.asarray(drawn.vectors[0])
+        return _truth(self.weights, self.leniency, self.draw, self.seed)
 
 
 def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
