@@ -33,7 +33,8 @@ TEMPLATE = """<!doctype html>
 </head>
 <body>
 <a class="skip" href="#content">To the text</a>
-<nav aria-label="Pages">
+<p class="menu"><a href="{{ up }}index.html">Peerveil</a> · <a href="#pages">All pages</a></p>
+<nav id="pages" aria-label="Pages">
 <p class="name"><a href="{{ up }}index.html">Peerveil</a></p>
 {% for part, pages in parts %}<h2>{{ part }}</h2>
 <ul>
@@ -42,7 +43,13 @@ TEMPLATE = """<!doctype html>
 {% endfor %}</ul>
 {% endfor %}</nav>
 <main id="content">
-{{ body }}</main>
+{% if contents %}<details class="contents"><summary>On this page</summary>
+<ul>
+{% for words, anchor in contents -%}
+<li><a href="#{{ anchor }}">{{ words }}</a></li>
+{% endfor %}</ul>
+</details>
+{% endif %}{{ body }}</main>
 </body>
 </html>
 """
@@ -64,6 +71,9 @@ nav li { padding: .1rem 0; }
 nav a { text-decoration: none; }
 nav a:hover, nav a:focus { text-decoration: underline; }
 nav a[aria-current] { font-weight: 600; color: var(--ink); }
+.menu { display: none; }
+.contents { float: right; max-width: 18rem; margin: 0 0 1rem 1.5rem; padding: .4rem .8rem; background: var(--soft); }
+.contents ul { margin: .3rem 0; padding-left: 1.1rem; font-size: .9rem; }
 .name { font-size: 1.3rem; font-weight: 600; margin: 0; }
 main { flex: 1 1 auto; min-width: 0; max-width: 54rem; padding: 1.5rem 2.5rem 5rem; }
 h1, h2, h3 { line-height: 1.25; margin: 2rem 0 .6rem; }
@@ -78,9 +88,12 @@ th, td { border: 1px solid var(--line); padding: .3rem .6rem; text-align: left; 
 blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--link); }
 img { max-width: 100%; height: auto; background: #fff; border-radius: .25rem; }
 @media (max-width: 50rem) {
-  body { display: block; }
-  nav { min-height: 0; border-right: 0; border-bottom: 1px solid var(--line); }
+  body { flex-direction: column; }
+  .menu { display: block; margin: 0; padding: 1rem 1.5rem; border-bottom: 1px solid var(--line); }
+  nav { order: 1; min-height: 0; border-right: 0; border-top: 1px solid var(--line); }
+  nav .name { display: none; }
   main { padding: 1.5rem; }
+  .contents { float: none; max-width: none; margin: 0 0 1.5rem; }
 }
 @media print { nav { display: none; } }
 """
@@ -133,10 +146,13 @@ class Site:
         tokens = self.markdown.parse(path.read_text(encoding="utf-8"))
         seen: dict[str, int] = {}
         title = path.stem
+        contents: list[tuple[str, str]] = []
         for before, token in pairwise(tokens):
             if before.type == "heading_open":
                 words = "".join(child.content for child in token.children or [])
                 before.attrSet("id", slug(words, seen))
+                if before.tag == "h2":
+                    contents.append((escape(words), str(before.attrGet("id"))))
                 title = words if before.tag == "h1" else title
             for child in token.children or []:
                 self.lead(child, path)
@@ -147,7 +163,10 @@ class Site:
         target = self.folder / here
         target.parent.mkdir(parents=True, exist_ok=True)
         up = "../" * here.count("/")
-        page = self.template.render(title=escape(title), up=up, parts=self.parts, here=here, body=body)
+        contents = contents if len(contents) > 2 else []  # a short page needs none
+        page = self.template.render(
+            title=escape(title), up=up, parts=self.parts, here=here, contents=contents, body=body
+        )
         target.write_text(page, encoding="utf-8")
 
     def lead(self, token: Token, path: Path) -> None:

@@ -125,6 +125,22 @@ def test_release_with_a_public_file_and_a_range_of_loads(run: Run, tmp_path: Pat
     assert pv.Release.load(tmp_path / "out").loads.sizes == (1, 2, 3)
 
 
+def test_a_table_as_chairs_have_it(run: Run, tmp_path: Path) -> None:
+    rows = [f"{p};{r};{s}" for p, r, s in zip("aabbcc", ["Ann", "Bo", "Bo", "Cy", "Cy", "Ann"], "675489", strict=True)]
+    (tmp_path / "own.csv").write_text("\n".join(["Submission ID;Reviewer Name;Overall Rating", *rows]) + "\n")
+    found = run("inspect", "own.csv").out
+    assert "private reviews" in found
+    assert "3 reviewers with 2 reviews" in found
+    # An address is the better id, where there is one.
+    both = [f"{row};{row.split(';')[1]}@x.org" for row in rows]
+    (tmp_path / "both.csv").write_text("\n".join(["paper;reviewer name;score;email", *both]) + "\n")
+    assert "3 reviewers with 2 reviews" in run("inspect", "both.csv").out
+    # A column by another name is not passed over in silence.
+    (tmp_path / "other.csv").write_text("\n".join(["paper;Gutachterin;score", *rows]) + "\n")
+    assert "no column of reviewers was found" in " ".join(run("inspect", "other.csv").out.split())
+    assert "private reviews" in run("inspect", "other.csv", "--reviewer", "Gutachterin").out
+
+
 def test_release_with_hidden_scores(run: Run, tmp_path: Path) -> None:
     common = ["release", "reviews.csv", "--epsilon", "1", "--score-scale", "1,10"]
     result = run(*common, "--public", "none", "-o", "none")
@@ -397,7 +413,9 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--score", "grade"], "has no column 'grade' for the score; its columns are 'paper', 'reviewer'"),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
     (changed("-o", "noisy.txt/below"), "cannot be written"),
-    (changed("-o", "."), "holds files already"),
+    (changed("-o", "."), "or replace it (--overwrite)"),
+    (changed("--public", "everything"), "--public must be 'all', 'none', or a file with the public scores"),
+    ([*RELEASE, "--mechanism", "histogram (2 bins)"], "say how many bins with --bins"),
     (["refine", "absent", "--public", "public.csv", "--load", "2", "-o", "out"], "absent: cannot be read"),
     (["refine", "noisy.txt", "--public", "public.csv", "--load", "3", "-o", "out"], "noisy has 3 entries, but"),
     (["refine", "nan.txt", "--public", "public.csv", "--load", "2", "-o", "out"], "noisy must be finite: entry 2"),

@@ -128,3 +128,16 @@ def test_the_document_is_json() -> None:
     document = json.loads(json.dumps(found.to_document(), allow_nan=False))
     assert document["quantiles"][4]["tells"] == found.quantiles[4].tells
     assert document["summaries"][1]["name"] == "standard deviation"
+
+
+def test_what_notebooks_show_and_what_is_no_release() -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    release = pv.refine([1.2, 2.1, 3.0, 4.8], weights, mechanism=pv.Laplace(scale=0.1))
+    shown = pv.compare(release, release)._repr_html_()
+    assert shown.count("<tr>") == 10
+    assert "Ranks are not people" in shown
+    assert "Verified." in pv.verify(release, weights)._repr_html_()
+    with pytest.raises(pv.InputError, match="second must be a release, got str"):
+        pv.compare(release, "out")  # type: ignore[arg-type]
+    with pytest.raises(pv.InputError, match="weights must be public weights, got PublicRecord"):
+        pv.refine([1.0], pv.PublicRecord.from_rows([[1]], load=1))  # type: ignore[arg-type]

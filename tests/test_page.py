@@ -349,7 +349,7 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
             patch.setattr(noise.Prepared, draw, lambda *_: pytest.fail("noise was drawn"))
         kind, result = do("plan", folder, patch)
     assert kind == "done", result
-    assert result["sentences"][1].startswith("At epsilon 1 each reviewer's mean is known to about ±")
+    assert result["sentences"][1].startswith("At epsilon 1 each rank's mean is known to about ±")
     assert result["svg"].startswith("<svg")
     made, released = do("release", folder, monkeypatch, **result["chosen"])
     assert made == "done", released

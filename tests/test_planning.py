@@ -81,8 +81,15 @@ def test_the_best_is_recommended_and_bayes_is_shown_beside_it(made: pv.Plan) -> 
         assert made.best(epsilon, guaranteed=False).rmse == min(choice.rmse for choice in at)
     assert made.recommended[1].rmse < made.recommended[0].rmse
     first = made.sentences[0]
-    assert first.startswith("At epsilon 1 each reviewer's mean is known to about ±")
+    assert first.startswith("At epsilon 1 each rank's mean is known to about ±")
     assert f"±{made.recommended[0].rmse:.2g} ({made.recommended[0].title}, " in first
+
+
+def test_what_public_data_alone_tell_is_what_a_tiny_budget_buys(made: pv.Plan) -> None:
+    tiny = pv.plan(WEIGHTS, epsilons=[1e-6], mechanisms=["laplace"], estimators=["bayes"], draws=3, seed=5, workers=1)
+    assert tiny.alone == made.alone
+    assert tiny.choices[0].rmse == pytest.approx(made.alone, rel=0.1)
+    assert f"public data alone let everyone guess to about ±{made.alone:.2g}" in made.assumption
 
 
 def test_errors_have_standard_errors_and_a_range(made: pv.Plan) -> None:
@@ -207,7 +214,7 @@ def test_the_command_tells_and_writes(run: Run, tmp_path: Path, monkeypatch: pyt
     options = ["plan", "scores.csv", "--load", "3", "--epsilon", "1,3", "--draws", "2", "--workers", "1"]
     told = run(*options, "-o", "plan")
     assert told.code == 0, told.err
-    assert "At epsilon 3 each reviewer's mean is known to about ±" in told.out
+    assert "At epsilon 3 each rank's mean is known to about ±" in told.out
     marked = [line for line in told.out.splitlines() if line.startswith(">") and "recommended" not in line]
     assert len(marked) == 2
     assert all(line.count("±") == 2 and " to " in line for line in marked)

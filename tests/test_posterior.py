@@ -11,7 +11,8 @@ import peerveil as pv
 from peerveil.evidence import EntryNoise
 from peerveil.laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.normals import Normals, Posterior
-from peerveil.posterior import CORRELATIONS, Family, correlation_chances
+from peerveil.posterior import CORRELATIONS, Family, correlation_chances, ensembles
+from peerveil.rehearsal import Rehearsal
 from reference.leniency import lean
 
 LAWS = [LaplaceLaw(scale=0.7), NormalLaw(sigma=1.3), SinhNormalLaw(sigma=1.0, bound=2.0)]
@@ -135,6 +136,38 @@ def test_bands_cover_where_the_assumption_holds() -> None:
             shares.append(float(np.mean((lower <= truth) & (truth <= upper))))
     for shares in covered.values():
         assert 0.85 <= np.mean(shares) <= 0.95
+
+
+@pytest.mark.parametrize("mechanism", [pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0)], ids=lambda m: m.name)
+@pytest.mark.parametrize("centre", [2.5, 5.5, 8.5])
+def test_hidden_scores_may_be_anywhere_on_the_scale(mechanism: pv.Laplace | pv.Histogram, centre: float) -> None:
+    """Nothing says that scores nobody sees lie in the middle: errors and bands must allow for it."""
+    rng = np.random.default_rng(int(10 * centre))
+    weights = pv.weigh(pv.PublicRecord.from_rows([[None] * 4] * 30, load=4, scale=(1, 10)))
+    rehearsal = Rehearsal.of(weights, mechanism, drawn=ensembles(weights, draws=20))
+    covered, expected, actual = [], [], []
+    for _ in range(5):
+        truth = np.sort(np.clip(centre + rng.normal(size=(30, 4)) + 0.7 * rng.normal(size=(30, 1)), 1, 10).mean(axis=1))
+        found = rehearsal.estimates(rehearsal.perturb(truth, rng), ["safe"])["safe"]
+        assert found.outlook is not None
+        assert "anywhere on the scale" in found.outlook.assumption
+        covered.append(np.mean((found.outlook.lower <= truth) & (truth <= found.outlook.upper)))
+        expected.append(found.outlook.expected_rmse**2)
+        actual.append(np.mean((found.values - truth) ** 2))
+    assert np.mean(covered) > 0.75
+    assert np.mean(actual) < 2 * np.mean(expected)
+
+
+def test_hidden_scores_may_be_lower_than_the_visible_ones() -> None:
+    """As those of rejected papers are."""
+    rng = np.random.default_rng(5)
+    scores = np.clip(np.round(rng.normal(5.5, 1.5, (60, 4))), 1, 10)
+    rejected = scores.mean(axis=1) < np.median(scores.mean(axis=1))
+    rows = [[None] * 4 if out else row.tolist() for row, out in zip(scores, rejected, strict=True)]
+    weights = pv.weigh(pv.PublicRecord.from_rows(rows, load=4, scale=(1, 10)))
+    truth = np.sort(scores.ravel()[rng.permutation(240)].reshape(60, 4).mean(axis=1))
+    drawn = np.concatenate([one.vectors for one in ensembles(weights, draws=20)])
+    assert drawn.mean(axis=1).min() < truth.mean() < np.quantile(drawn.mean(axis=1), 0.4)
 
 
 def test_leniency_is_found_where_the_noise_allows() -> None:

@@ -89,3 +89,9 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="holds other files"):
         runpy.run_path(str(ROOT / "docs" / "build.py"))["build"](tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+def test_a_long_page_lists_its_parts(site: dict[Path, Page]) -> None:
+    start = next(page for path, page in site.items() if path.name == "start.html")
+    assert "#5-release" in start.links
+    assert "#pages" in start.links

@@ -110,7 +110,8 @@ def _around(means: Floats) -> Floats:
 def _pooled(drawn: Sequence[Ensemble]) -> tuple[Floats, Floats]:
     """Means that were drawn, ascending, and how likely each is, over all leniencies."""
     values, chances = [], []
-    for ensemble, chance in zip(drawn, correlation_chances(), strict=True):
+    known = correlation_chances()
+    for ensemble, chance in zip(drawn, np.tile(known, len(drawn) // known.size), strict=True):
         vectors = ensemble.vectors
         stride = max(1, vectors.size // _LOOKED_AT)
         # Every so many ranks, another start in each draw: rows are sorted.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from peerveil.bundle import Release
 from peerveil.errors import InputError
 from peerveil.guarantee import compose
+from peerveil.markup import table
 from peerveil.record import Floats
 
 #: The shares of reviewers at which distributions are compared.
@@ -124,6 +126,22 @@ class Comparison:
             "words": list(self.words),
         }
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{q.share:.0%}",
+                f"{q.first:.3f}",
+                f"{q.second:.3f}",
+                f"{q.difference:+.3f}",
+                "" if q.band is None else f"{q.band[0]:+.3f} to {q.band[1]:+.3f}",
+                q.tells,
+            )
+            for q in self.quantiles
+        ]
+        header = ("share", "first", "second", "difference", "likely between", "the second is")
+        title = f"Comparison: {self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
+        return table(title, rows, header=header, below="".join(f"<p>{escape(words)}</p>" for words in self.words))
+
 
 def compare(first: Release, second: Release) -> Comparison:
     """Two releases of the same quantity side by side, such as those of two years or of two tracks.
@@ -143,6 +161,9 @@ def compare(first: Release, second: Release) -> Comparison:
     >>> round(found.summaries[0].difference, 6), found.summaries[0].name
     (4.625, 'mean')
     """
+    for name, release in (("first", first), ("second", second)):
+        if not isinstance(release, Release):
+            raise InputError(f"{name} must be a release, got {type(release).__name__}; Release.load reads one")
     if first.quantity != second.quantity:
         raise InputError(
             f"the first release is of {first.quantity}, the second of {second.quantity}; only releases of one quantity "

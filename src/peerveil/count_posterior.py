@@ -17,7 +17,7 @@ from peerveil.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.evidence import EntryNoise
 from peerveil.laws import LaplaceLaw, Law
 from peerveil.normals import Fit, Normals, Posterior, together
-from peerveil.posterior import CORRELATIONS, DISCREPANCIES, ensembles, shares_of
+from peerveil.posterior import DISCREPANCIES, ensembles, grid_at, shares_of, steps_along
 from peerveil.prior import Ensemble
 from peerveil.record import Floats, Ints
 from peerveil.weights import PublicWeights
@@ -133,6 +133,7 @@ class CountFamily:
         """The family of a public record.
 
         >>> from peerveil.binning import bins_of
+        >>> from peerveil.posterior import CORRELATIONS
         >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
         >>> CountFamily.of(weights, bins_of(weights, 9)).laws.mean.shape == (CORRELATIONS.size * len(DISCREPANCIES), 9)
         True
@@ -145,7 +146,7 @@ class CountFamily:
         n = drawn[0].mean.size
         counted = [Ensemble(one.leniency, bins.counts(one.vectors).astype(np.float64)) for one in drawn]
         means = np.array([one.mean for one in counted])
-        along = np.gradient(means, axis=0) / math.sqrt(12)
+        along = steps_along(means)
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
         laws = [_laws(one, step, anywhere) for one, step in zip(counted, along, strict=True)]
         return cls(bins, n, together(laws), Steps.of(drawn, bins, attainable_means(weights, MOST)))
@@ -176,8 +177,7 @@ class CountFamily:
                 shares,
                 mean,
                 variance,
-                np.repeat(CORRELATIONS, len(DISCREPANCIES))[keep],
-                np.tile(list(DISCREPANCIES), CORRELATIONS.size)[keep],
+                *grid_at(keep),
             ),
             self.steps.width,
             float(self.bins.low[0]),

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from peerveil.count_posterior import CountFamily, CountNoise
 from peerveil.errors import InputError, ProjectionError, RecordError
 from peerveil.evidence import Evidence
-from peerveil.outlook import LEVEL, Outlook
+from peerveil.outlook import ASSUMPTION, ASSUMPTION_HIDDEN, LEVEL, Outlook
 from peerveil.posterior import Family, Model
 from peerveil.projection import Projection, check_vector, project
 from peerveil.record import Floats
@@ -105,7 +105,8 @@ def estimate(
     if estimator != "projection":
         guess = _guess(model, projected, region, evidence, r)
         found = guess if estimator == "bayes" else nearest_safe(guess, projected, region, r)
-    expected = _outlook(found.values, model, region) if outlook else None
+    assumed = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
+    expected = _outlook(found.values, model, region, assumed) if outlook else None
     return Estimate(values=found.values, gap=found.gap, outlook=expected)
 
 
@@ -118,14 +119,15 @@ def _posterior(weights: PublicWeights, evidence: Evidence | CountNoise) -> Model
         return None  # no assignment was found to draw from
 
 
-def _outlook(values: Floats, model: Model, region: Region) -> Outlook:
+def _outlook(values: Floats, model: Model, region: Region, assumed: str = ASSUMPTION) -> Outlook:
     least, most = region.implied()
     furthest = np.maximum(np.maximum(values - least, most - values), 0.0)
     squares = np.minimum(model.variance + (values - model.mean) ** 2, furthest**2)
     one, other = (np.clip(end, least, np.maximum(least, most)) for end in model.band(LEVEL))
     # Where hardly any doubt is left, round-off may put the ends of a band the wrong way round.
     lower, upper = np.minimum(one, other), np.maximum(one, other)
-    return Outlook(expected_rmse=math.sqrt(float(np.mean(squares))), lower=lower, upper=upper)
+    rmse = math.sqrt(float(np.mean(squares)))
+    return Outlook(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumed)
 
 
 def _guess(

@@ -84,7 +84,9 @@ def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: boo
     if not final.is_dir():
         return
     if any(final.iterdir()) and not overwrite:
-        raise OutputError(f"output folder {named} holds files already; choose another name or ask to overwrite it")
+        raise OutputError(
+            f"output folder {named} holds files already; choose another name, or replace it (overwrite=True)"
+        )
     others = _count_others(final, own)
     if others:
         raise OutputError(

@@ -17,6 +17,12 @@ ASSUMPTION = (
     "public data and the noisy vector alone."
 )
 
+#: What is assumed besides where scores are hidden.
+ASSUMPTION_HIDDEN = (
+    " Scores that are not public are taken to be like those that are, on the whole higher or lower by an unknown "
+    "amount; where none is public, they may be anywhere on the scale."
+)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outlook:

@@ -24,6 +24,7 @@ def plan_document(made: Plan) -> dict[str, Any]:
         "leniencies": list(made.leniencies),
         "draws": made.draws,
         "seed": made.seed,
+        "alone": made.alone,
         "assumption": made.assumption,
         "sentences": list(made.sentences),
         "recommended": [choice._asdict() for choice in made.recommended],

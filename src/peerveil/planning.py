@@ -22,9 +22,10 @@ from peerveil.estimation import ESTIMATORS
 from peerveil.guarantee import Unit, check_unit
 from peerveil.markup import table
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
+from peerveil.posterior import CORRELATIONS, correlation_chances, ensembles
 from peerveil.quantities import Quantity
 from peerveil.record import Floats, PublicRecord
-from peerveil.rounds import LENIENCIES, Candidate, Rounds
+from peerveil.rounds import LENIENCIES, Candidate, Rounds, plausible
 from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.weights import PublicWeights, weigh
 
@@ -106,6 +107,7 @@ class Plan:
         leniencies: how strongly reviewers were taken to differ, each as likely as the others.
         draws: how many assignments choices were rehearsed on; clearly worse ones on fewer.
         seed: where these come from.
+        alone: root mean squared error of what public data alone make likely, without any release.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> [choice.epsilon for choice in plan(weights, epsilons=[1, 3], draws=2, workers=1).recommended]
@@ -119,6 +121,7 @@ class Plan:
     leniencies: tuple[float, ...]
     draws: int
     seed: int
+    alone: float
     _delta_stated: bool = field(default=False, repr=False)
 
     @property
@@ -160,9 +163,8 @@ class Plan:
         return tuple(self._sentence(choice) for choice in self.recommended)
 
     def _sentence(self, choice: Choice) -> str:
-        points = " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
         words = (
-            f"At epsilon {choice.epsilon:g} each reviewer's mean is known to about ±{choice.rmse:.2g}{points} "
+            f"At epsilon {choice.epsilon:g} each rank's mean is known to about ±{choice.rmse:.2g}{self._points} "
             f"({choice.title}, {choice.estimator}; from {choice.rmse_least:.2g} to {choice.rmse_most:.2g}, depending "
             "on how much reviewers differ)."
         )
@@ -175,10 +177,16 @@ class Plan:
         )
 
     @property
+    def _points(self) -> str:
+        return " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
+
+    @property
     def assumption(self) -> str:
-        """What the errors assume."""
+        """What to compare errors with, and what they assume."""
         listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
         return (
+            f"Without any release, public data alone let everyone guess to about ±{self.alone:.2g}{self._points}: a "
+            "budget that is not clearly better buys little. "
             f"Errors are simulated on up to {self.draws} plausible assignments of the public record, from reviewers "
             f"who do not differ in leniency to reviewers who differ much ({listed}, each as likely). No private data "
             "was used."
@@ -276,6 +284,7 @@ def plan(
         leniencies=LENIENCIES,
         draws=draws * len(LENIENCIES),
         seed=seed,
+        alone=_alone(weights, draws, seed),
         _delta_stated=delta is not None,
     )
 
@@ -360,3 +369,12 @@ def _stratified(values: Floats) -> tuple[float, float]:
     strata, draws = values.shape
     error = math.sqrt(float(values.var(axis=1, ddof=1).mean()) / draws / strata) if draws > 1 else math.nan
     return float(values.mean()), error
+
+
+def _alone(weights: PublicWeights, draws: int, seed: int) -> float:
+    """The error of the mean of all draws as a guess at the assignments that choices are rehearsed on."""
+    drawn = ensembles(weights)
+    chances = np.tile(correlation_chances(), len(drawn) // CORRELATIONS.size)
+    guess = chances @ np.array([one.mean for one in drawn]) / chances.sum()
+    truths = [plausible(weights, leniency, draw, seed) for leniency in range(len(LENIENCIES)) for draw in range(draws)]
+    return math.sqrt(float(np.mean((np.array(truths) - guess) ** 2)))

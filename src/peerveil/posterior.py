@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -27,6 +28,9 @@ CORRELATIONS = np.array([-0.8, -0.5, -0.25, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0
 #: Before anything is seen, correlations are thought to be half-normal with this deviation; and, with this chance,
 #: negative: means that differ less than by random dealing.
 TYPICAL, NARROWER = 0.65, 0.05
+
+#: Into so many parts the ways in which hidden scores may lean are cut, each as likely, where this share is hidden.
+LEANINGS, MANY_HIDDEN = 6, 0.1
 
 #: How far the truth may be from the draws, as a multiple of the deviation of the means; and how likely that is.
 DISCREPANCIES = {0.0: 0.85, 0.03: 0.08, 0.1: 0.04, 0.3: 0.02, 1.0: 0.01}
@@ -66,14 +70,22 @@ _KEPT = 5_000_000
 def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ensemble, ...]:
     """Vectors drawn from a public record at each of :data:`CORRELATIONS`: what every family of it rests on.
 
+    Where many scores are hidden, that is done for each way in which these may lean, one after the other: normal laws
+    would not hold all of them at once.
+
     >>> drawn = ensembles(PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2), draws=10)
     >>> len(drawn) == CORRELATIONS.size, drawn[0].vectors.shape
     (True, (10, 4))
     """
     if draws is None and weights in _DRAWN:
         return _DRAWN[weights]
-    drawn = prior(weights, draws=draws)
-    found = tuple(drawn.ensemble(float(s)) for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2))
+    many = weights.quantity != "miscalibration" and np.mean(weights.low != weights.high) >= MANY_HIDDEN
+    ends = np.linspace(0.0, 1.0, (LEANINGS if many else 1) + 1).tolist()
+    found = tuple(
+        drawn.ensemble(float(s))
+        for drawn in (prior(weights, draws=draws, leaning=part) for part in pairwise(ends))
+        for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2)
+    )
     for ensemble in found:
         ensemble.vectors.flags.writeable = False  # they are for everybody
     if draws is None and sum(ensemble.vectors.size for ensemble in found) <= _KEPT:
@@ -81,12 +93,22 @@ def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ense
     return found
 
 
+def steps_along(means: Floats) -> Floats:
+    """From the mean of each ensemble, the step to the next leniency, of unit deviation within a cell of the grid.
+
+    Between two values of the grid means are in between: within its cell, leniency is a direction like any other.
+    """
+    by_leaning = means.reshape(-1, CORRELATIONS.size, means.shape[1])
+    return np.asarray(np.gradient(by_leaning, axis=1)).reshape(means.shape) / math.sqrt(12)
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """What the public record makes likely: normal laws of the sorted vector for each leniency.
 
     Attributes:
-        laws: for each correlation of :data:`CORRELATIONS`, one law for each of :data:`DISCREPANCIES`, in this order.
+        laws: for each correlation of :data:`CORRELATIONS`, one law for each of :data:`DISCREPANCIES`, in this order;
+            where many scores are hidden, all of these for each way to lean.
     """
 
     laws: tuple[Normals, ...]
@@ -104,8 +126,7 @@ class Family:
     @classmethod
     def of_ensembles(cls, drawn: Sequence[Ensemble]) -> Family:
         """The family of what was drawn already, by :func:`ensembles`."""
-        # Between two values of the grid means are in between: within its cell, leniency is a direction like any other.
-        along = np.gradient(np.array([ensemble.mean for ensemble in drawn]), axis=0) / math.sqrt(12)
+        along = steps_along(np.array([ensemble.mean for ensemble in drawn]))
         laws = tuple(_laws(ensemble, step) for ensemble, step in zip(drawn, along, strict=True))
         return cls(laws if drawn[0].mean.size > _SMALL else (together(laws),))
 
@@ -125,18 +146,24 @@ class Family:
             shares,
             means[keep],
             variances[keep],
-            np.repeat(CORRELATIONS, len(DISCREPANCIES))[keep],
-            np.tile(list(DISCREPANCIES), CORRELATIONS.size)[keep],
+            *grid_at(keep),
         )
 
 
 def shares_of(bounds: Floats, good: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
     """Which laws of a family matter once likelihoods are known, and how likely these are."""
     chances = np.outer(correlation_chances(), list(DISCREPANCIES.values())).ravel()
+    chances = np.tile(chances, bounds.size // chances.size)  # leanings are as likely as each other
     logs = np.where(good, np.log(chances) + np.where(good, bounds, 0.0), -np.inf)
     shares = np.exp(logs - logs.max())
     keep = np.flatnonzero(shares > 1e-5 * shares.sum())
     return keep, shares[keep] / shares[keep].sum()
+
+
+def grid_at(places: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """The correlation and the discrepancy that the laws at some places of a family stand for."""
+    sizes = np.array(list(DISCREPANCIES))
+    return CORRELATIONS[places // sizes.size % CORRELATIONS.size], sizes[places % sizes.size]
 
 
 def _laws(ensemble: Ensemble, along: Floats) -> Normals:

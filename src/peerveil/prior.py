@@ -11,12 +11,14 @@ Public data only. Draws are seeded, and the same random numbers serve every leni
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betaincinv
 
 from peerveil.assignment import deal
 from peerveil.errors import RecordError
@@ -180,7 +182,13 @@ class Prior:
         return np.asarray(np.bincount(holder[by_key], weights=weight[by_weight], minlength=loads.size) / loads)
 
 
-def prior(weights: PublicWeights, *, draws: int | None = None, seed: np.random.SeedSequence | None = None) -> Prior:
+def prior(
+    weights: PublicWeights,
+    *,
+    draws: int | None = None,
+    seed: np.random.SeedSequence | None = None,
+    leaning: tuple[float, float] = (0.0, 1.0),
+) -> Prior:
     """Prepare draws from a public record.
 
     Args:
@@ -188,6 +196,7 @@ def prior(weights: PublicWeights, *, draws: int | None = None, seed: np.random.S
         draws: number of draws for each leniency; by default as many as a few seconds allow.
         seed: where the draws come from; by default derived from the record, so that the same record gives the same
             draws, everywhere.
+        leaning: which way hidden weights lean: from 0, to the lower end of what they may be, to 1, to the upper one.
 
     >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
     >>> prior(weights).ensemble(0.0).vectors.min(axis=0).tolist()
@@ -197,7 +206,8 @@ def prior(weights: PublicWeights, *, draws: int | None = None, seed: np.random.S
         RecordError: if no valid assignment is found.
     """
     if draws is None:
-        draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, _MOST_DRAWS))
+        most = _MOST_DRAWS if leaning == (0.0, 1.0) else _MOST_DRAWS // 3  # there are other parts
+        draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, most))
     if seed is None:
         seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
     of_weights, of_loads, of_noise, of_places, of_swaps = seed.spawn(5)
@@ -205,7 +215,7 @@ def prior(weights: PublicWeights, *, draws: int | None = None, seed: np.random.S
     noise = np.random.default_rng(of_noise).standard_normal((draws, weights.low.size))
     return Prior(
         paper=weights.paper,
-        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights)),
+        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights), leaning),
         loads=loads,
         noise=noise,
         places=_spread_places(loads, np.random.default_rng(of_places)),
@@ -221,8 +231,12 @@ def _spread_places(loads: Ints, rng: np.random.Generator) -> Ints:
     return np.argsort((nth + rng.random(per_place.shape)) / per_place, axis=1, kind="stable")
 
 
-def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator) -> Floats:
-    """Weights, a row a draw: hidden ones are drawn like the visible ones that lie in their interval."""
+def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, leaning: tuple[float, float]) -> Floats:
+    """Weights, a row a draw: hidden ones are drawn from their intervals, like the visible ones that lie there, if any.
+
+    Nobody knows whether hidden scores are higher or lower than the others, or where on the scale they are if all are
+    hidden. So they lean one way or the other, by an amount that is drawn anew for each row.
+    """
     if weights.exact:
         return weights.low[None]
     low, high = _pair_ends(weights)
@@ -231,12 +245,32 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator) 
     behind = np.searchsorted(visible, high, side="right")
     drawn = np.empty((draws, low.size))
     for row in drawn:
-        share = rng.random(low.size)
+        share = _shares(low.size, rng, leaning, compared=behind > first, even=weights.quantity == "miscalibration")
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
         row[:] = np.where(behind > first, alike, low + share * (high - low))
         row[:] = row[np.lexsort((row, weights.paper))]
     return drawn
+
+
+def _shares(
+    size: int,
+    rng: np.random.Generator,
+    leaning: tuple[float, float],
+    *,
+    compared: npt.NDArray[np.bool_],
+    even: bool,
+) -> Floats:
+    """How far up its interval each hidden weight is, from 0 to 1.
+
+    Compared with visible ones, on average about half-way up their order; without any, anywhere, and more or less close
+    together. Miscalibrations lean neither way (``even``), as those of a paper add up to 0.
+    """
+    lean = float(np.clip(rng.uniform(*leaning), 0.01, 0.99))
+    centres = (0.5, 0.5) if even else (float(betaincinv(3, 3, lean)), lean)
+    closeness = (2.0, math.exp(rng.uniform(math.log(2), math.log(15))))
+    like_others, anywhere = (rng.beta(c * k, (1 - c) * k, size) for c, k in zip(centres, closeness, strict=True))
+    return np.where(compared, like_others, anywhere)
 
 
 def _pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:

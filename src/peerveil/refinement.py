@@ -54,6 +54,8 @@ def refine(
     >>> release.values.round(4).tolist()
     [1.0, 2.75, 2.75, 5.0]
     """
+    if not isinstance(weights, PublicWeights):
+        raise InputError(f"weights must be public weights, got {type(weights).__name__}; peerveil.weigh makes them")
     if isinstance(noisy, Release):
         return _refine_again(noisy, weights, mechanism=mechanism, region=region, estimator=estimator)
     source = (

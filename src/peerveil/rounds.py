@@ -27,6 +27,17 @@ Candidate = Laplace | Gaussian | Histogram
 _DECILES = np.arange(1, 10) / 10
 
 
+def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Floats:
+    """The sorted means of an assignment that fits the record, the same for every candidate.
+
+    >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
+    >>> plausible(weights, leniency=0, draw=3, seed=1).sum()
+    1.0
+    """
+    seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
+    return np.asarray(prior(weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors[0])
+
+
 @dataclass(frozen=True)
 class Rounds:
     """Rehearses candidates on assignments."""
@@ -63,15 +74,9 @@ class _Task:
     estimators: tuple[str, ...]
     seed: int
 
-    def truth(self) -> Floats:
-        """The same assignment for every candidate."""
-        seeds = np.random.SeedSequence(self.seed, spawn_key=(1, self.leniency, self.draw))
-        drawn = prior(self.weights, draws=1, seed=seeds).ensemble(LENIENCIES[self.leniency])
-        return np.asarray(drawn.vectors[0])
-
 
 def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
-    truth = task.truth()
+    truth = plausible(task.weights, task.leniency, task.draw, task.seed)
     rehearsal = _stage(task.weights).rehearsal(task.candidate, task.unit)
     answers = rehearsal.answers(rehearsal.perturb(truth, np.random.default_rng(seeds)), task.estimators)
     return [

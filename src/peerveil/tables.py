@@ -18,8 +18,10 @@ from peerveil.errors import FileError, InputError
 #: The names that columns usually go by, compared without case and punctuation.
 PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
 REVIEWER_NAMES = ("reviewer", "reviewer id", "email", "reviewer email")
+#: Taken only where none of the above is there: people are better told by an id or an address than by a name.
+REVIEWER_NAMES_ELSE = ("reviewer name", "reviewer full name", "referee", "referee name")
 SCORE_NAMES = ("score", "rating", "overall", "overall score", "overall rating", "recommendation")
-RATING_NAMES = ("ratings", "rating", "scores", "score", "overall")
+RATING_NAMES = ("ratings", "rating", "scores", "score", "overall", "overall score", "overall rating")
 NOISY_NAMES = ("noisy", "value", "values", "mean", "theta")
 
 # What other columns of reviews are called. A heading that is neither here nor above may be somebody's name: files come
@@ -238,6 +240,10 @@ class Table:
             others = f"{hidden} others, not shown here as they could be names"
         return f"its columns are {names} and {others}"
 
+    def reviewer_names(self) -> tuple[str, ...]:
+        """The names by which to look for the column of reviewers here."""
+        return REVIEWER_NAMES if self.matches(REVIEWER_NAMES) else REVIEWER_NAMES_ELSE
+
     def matches(self, known: Iterable[str]) -> list[str]:
         """The columns whose names, without case and punctuation, are among the known ones."""
         wanted = {plain(name) for name in known}
@@ -339,5 +345,14 @@ def plain(name: str) -> str:
 
 
 _SHOWABLE = {
-    plain(name) for name in (*PAPER_NAMES, *REVIEWER_NAMES, *SCORE_NAMES, *RATING_NAMES, *NOISY_NAMES, *_OTHER_NAMES)
+    plain(name)
+    for name in (
+        *PAPER_NAMES,
+        *REVIEWER_NAMES,
+        *REVIEWER_NAMES_ELSE,
+        *SCORE_NAMES,
+        *RATING_NAMES,
+        *NOISY_NAMES,
+        *_OTHER_NAMES,
+    )
 }

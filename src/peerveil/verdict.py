@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from peerveil.markup import table
+
 Result = Literal["holds", "fails", "not checked"]
 
 
@@ -44,6 +46,10 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.verified
+
+    def _repr_html_(self) -> str:
+        rows = [(check.name, check.result, check.found) for check in self.checks]
+        return table("Verified." if self.verified else "Not verified.", rows, header=("check", "result", "found"))
 
     @property
     def failed(self) -> tuple[str, ...]:

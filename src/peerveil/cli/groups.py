@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
@@ -275,6 +276,8 @@ class ReleaseOptions(OptionGroup):
                     "scores, not with --public all or none"
                 )
             return self.public
+        if not os.path.exists(self.public):  # noqa: PTH110 - a name may be no path
+            raise InputError(f"--public must be 'all', 'none', or a file with the public scores, got {self.public!r}")
         with opt.spelling(paper="--public-paper", ratings="--public-ratings"):
             return read_public(
                 self.public,

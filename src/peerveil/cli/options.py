@@ -158,6 +158,8 @@ _PHRASES = {
     "bound must be a finite": "--noise-bound must be a finite",
     "accept_float_noise=True": "--accept-float-noise",
     "(shared=False)": "(--no-shared-reviewers)",
+    "(overwrite=True)": "(--overwrite)",
+    "the public record itself (a PublicRecord, or its file on the command line)": "the file that shows the public ones",
     "or scale= with bound=": "or --noise-scale with --noise-bound",
     "or scale=, one of": "or --noise-scale, one of",
     "missing_criteria='leave-out'": "--missing-criteria leave-out",
@@ -263,7 +265,8 @@ def parse_mechanism(
     from peerveil.mechanisms import OWN  # noqa: PLC0415
 
     if name not in OWN:
-        raise InputError(f"--mechanism must be one of {', '.join(OWN)} here, got {name!r}")
+        hint = "; say how many bins with --bins" if name.startswith("histogram") else ""
+        raise InputError(f"--mechanism must be one of {', '.join(OWN)} here, got {name!r}{hint}")
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
     given |= {"scale": scale, "bound": bound, "bins": bins}
     given = {argument: value for argument, value in given.items() if value is not None}

@@ -21,7 +21,7 @@ from peerveil.public_forms import recognise
 from peerveil.public_scores import public_scores
 from peerveil.record import Floats, check_scale
 from peerveil.table_files import FORMATS, Source, is_path, read_table
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, Table
+from peerveil.tables import PAPER_NAMES, SCORE_NAMES, Table
 
 
 def inspect(
@@ -81,6 +81,11 @@ def inspect(
             facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
             scores = scores[~np.isnan(scores)]
         problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
+        if shown.others and shown.format in FORMATS:
+            problems.append(
+                "no column of reviewers was found, so this is taken for public scores; if it holds reviews, say which "
+                "column tells who wrote them (--reviewer)"
+            )
     alone = sum(size == 1 for size in sizes)
     if alone:
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
@@ -106,7 +111,7 @@ def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> 
     comments["format"] = f"the file's format: {why}"
     if kind in FORMATS:
         table = read_table(source, format=choices.format, wanted=lambda _: False)
-        for role, names in (("paper", PAPER_NAMES), ("reviewer", REVIEWER_NAMES), ("score", SCORE_NAMES)):
+        for role, names in (("paper", PAPER_NAMES), ("reviewer", table.reviewer_names()), ("score", SCORE_NAMES)):
             matches = table.matches(names)
             if role not in known and len(matches) == 1:
                 known[role] = matches[0]
@@ -127,7 +132,8 @@ def _is_private(source: Source, choices: Choices) -> bool:
         return True
     if choices.reviewer is not None:
         return True
-    return not recognise(seen)[0] and bool(_heading(source, choices).matches(REVIEWER_NAMES))
+    heading = _heading(source, choices)
+    return not recognise(seen)[0] and bool(heading.matches(heading.reviewer_names()))
 
 
 def _private_facts(reviews: Reviews) -> dict[str, Any]:

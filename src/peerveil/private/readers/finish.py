@@ -15,10 +15,13 @@ from peerveil.tables import Table, shown
 
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "
-    "or leave the whole paper out before loads are counted"
+    "or take the whole paper out, all its rows (and out of the public file, if you bring one)"
 )
-_NO_GRADE = "is not a number; give the criterion as a number, or leave the whole paper out before loads are counted"
-_NO_SYMBOL = "is none of the declared symbols; declare it too (symbols=), or leave the whole paper out"
+_NO_GRADE = (
+    "is not a number; give the criterion as a number, or take the whole paper out, all its rows (and out of the public "
+    "file, if you bring one)"
+)
+_NO_SYMBOL = "is none of the declared symbols; declare it too (symbols=), or take the whole paper out, all its rows"
 
 
 def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Reviews:  # noqa: A002 - the name users know

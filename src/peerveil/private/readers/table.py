@@ -5,7 +5,14 @@ from __future__ import annotations
 from peerveil.looking import Look
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import FORMATS, Source, read_table
-from peerveil.tables import PAPER_NAMES, REVIEWER_NAMES, SCORE_NAMES, criteria_columns, wanted_columns
+from peerveil.tables import (
+    PAPER_NAMES,
+    REVIEWER_NAMES,
+    REVIEWER_NAMES_ELSE,
+    SCORE_NAMES,
+    criteria_columns,
+    wanted_columns,
+)
 
 
 def recognise(look: Look) -> str:
@@ -19,12 +26,12 @@ def extract(source: Source, choices: Choices) -> Extract:
     table = read_table(
         source,
         format=choices.format if choices.format in FORMATS else None,
-        wanted=wanted_columns((*PAPER_NAMES, *REVIEWER_NAMES, *SCORE_NAMES), *asked),
+        wanted=wanted_columns((*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES), *asked),
     )
     return Extract(
         table=table,
         paper=table.find("paper", PAPER_NAMES, choices.paper),
-        reviewer=table.find("reviewer", REVIEWER_NAMES, choices.reviewer),
+        reviewer=table.find("reviewer", table.reviewer_names(), choices.reviewer),
         score=table.find("score", SCORE_NAMES, choices.score),
         criteria=dict(zip(choices.criteria, criteria_columns(table, choices.criteria), strict=True)),
     )
