@@ -789,3 +789,16 @@ def test_no_table_loses_words_in_a_narrow_terminal(width: int) -> None:
     Console(file=told, width=width).print(rows_table(("venue", "why it was not released", "error"), rows))
     assert max(map(len, told.getvalue().splitlines())) <= width
     assert {word for row in rows for cell in row for word in cell.split()} <= set(told.getvalue().split())
+
+
+def test_public_scores_are_written_without_reviewers(run: Run, tmp_path: Path) -> None:
+    before = {path.name for path in tmp_path.iterdir()}
+    told = run("inspect", "reviews.csv", "--write-public", "seen.csv")
+    assert told.code == 0, told.err
+    assert "Written: seen.csv" in told.out
+    assert (tmp_path / "seen.csv").read_text() == PUBLIC.replace("8;6", "6;8")
+    assert {path.name for path in tmp_path.iterdir()} == {*before, "seen.csv"}
+    again = run("inspect", "reviews.csv", "--write-public", "seen.csv")
+    assert again.code == 2
+    assert "seen.csv is there already" in again.err
+    assert "cannot be written" in run("inspect", "reviews.csv", "--write-public", "no/where.csv").err

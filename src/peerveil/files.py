@@ -63,6 +63,32 @@ def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overw
             _remove_empty(made)
 
 
+def write_new(target: str | os.PathLike[str], text: str) -> None:
+    """Write a file that is not there yet, whole or not at all; one that is there is kept.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_new(f"{folder}/new.txt", "whole")
+    ...     os.listdir(folder)
+    ['new.txt']
+    """
+    named, problem = os.fspath(target), ""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".peerveil-", dir=Path(named).parent) as folder:
+            stage = Path(folder) / "new"
+            stage.write_text(text, encoding="utf-8", newline="")
+            try:
+                os.link(stage, named)  # unlike a renaming, it fails where a file is
+            except FileExistsError:
+                problem = "is there already; choose another name"
+            except OSError:  # a file system without links
+                with Path(named).open("x", encoding="utf-8", newline="") as handle:
+                    handle.write(text)
+    except (OSError, ValueError) as error:
+        problem = f"cannot be written: {getattr(error, 'strerror', None) or type(error).__name__}"
+    if problem:
+        raise OutputError(f"{named} {problem}")
+
+
 def _cannot_write(named: str, error: OSError) -> str:
     return f"output folder {named} cannot be written: {error.strerror or type(error).__name__}"
 

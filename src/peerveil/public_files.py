@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from peerveil.criteria import MissingCriteria, note_left_out
+from peerveil.files import write_new
 from peerveil.loads import Loads, LoadsStatement, declare_loads
 from peerveil.looking import located
 from peerveil.public_scores import HIDDEN, PublicScores, public_scores
@@ -93,17 +94,18 @@ def _record(
 
 
 def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
-    """Write a public record as CSV, a row a paper, in the form that :func:`read_public` reads.
+    """Write a public record as CSV, a row a paper, in the form that :func:`read_public` reads; a new file.
 
     What is public about loads, and the scale, are not part of the file: say them when reading it.
     """
     columns = [record.score, *(() if record.criteria is None else record.criteria.T)]
     rows = [split_rows(column, record.sizes()) for column in columns]
-    with Path(path).open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["paper", "ratings", *record.criteria_names])
-        for name, *cells in zip(record.papers, *rows, strict=True):
-            writer.writerow([name, *(";".join(map(_written, cell)) for cell in cells)])
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["paper", "ratings", *record.criteria_names])
+    for name, *cells in zip(record.papers, *rows, strict=True):
+        writer.writerow([name, *(";".join(map(_written, cell)) for cell in cells)])
+    write_new(path, text.getvalue())
 
 
 def _written(number: float) -> str:

@@ -31,7 +31,7 @@ def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Fl
     """The sorted means of an assignment that fits the record, the same for every candidate.
 
     >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
-    >>> plausible(weights, leniency=0, draw=3, seed=1).sum()
+    >>> float(plausible(weights, leniency=0, draw=3, seed=1).sum())
     1.0
     """
     seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))

@@ -8,7 +8,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from peerveil.errors import FileError, OutputError
+from peerveil.errors import FileError
+from peerveil.files import write_new
 from peerveil.table_files import read_text
 
 #: What a mapping may say, and what it is for.
@@ -79,13 +80,4 @@ def write_mapping(
     for key, usual in KEYS.items():
         value, words = known.get(key), (comments or {}).get(key, usual)
         lines.append(f"{key} = {_toml(value)}  # {words}" if value is not None else f"# {key} =   # {words}")
-    problem = ""
-    try:
-        with Path(path).open("x", encoding="utf-8") as handle:
-            handle.write("\n".join(lines) + "\n")
-    except FileExistsError:
-        problem = "is there already; choose another name"
-    except (OSError, ValueError) as error:
-        problem = f"cannot be written: {getattr(error, 'strerror', None) or type(error).__name__}"
-    if problem:
-        raise OutputError(f"mapping {os.fspath(path)} {problem}")
+    write_new(path, "\n".join(lines) + "\n")
