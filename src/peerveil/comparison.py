@@ -15,6 +15,9 @@ from peerveil.guarantee import compose
 from peerveil.markup import table
 from peerveil.record import Floats
 
+#: What a table of quantiles shows.
+QUANTILE_COLUMNS = ("share", "first", "second", "difference", "its band", "found")
+
 #: The shares of reviewers at which distributions are compared.
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -53,6 +56,21 @@ class Quantile:
             if ends is not None and (ends[0] > 0 or ends[1] < 0):
                 return f"{'higher' if ends[0] > 0 else 'lower'}, {how}"
         return "not told apart"
+
+    def cells(self) -> tuple[str, ...]:
+        """A row of a table whose columns are :data:`QUANTILE_COLUMNS`.
+
+        >>> Quantile(share=0.5, first=5.0, second=5.5, band=(0.2, 0.8), proven=(-1.0, 2.0)).cells()[3:]
+        ('+0.500', '+0.200 to +0.800', 'the second is higher, in all likelihood')
+        """
+        return (
+            f"{self.share:.0%}",
+            f"{self.first:.3f}",
+            f"{self.second:.3f}",
+            f"{self.difference:+.3f}",
+            "" if self.band is None else f"{self.band[0]:+.3f} to {self.band[1]:+.3f}",
+            f"the second is {self.tells}" if "," in self.tells else self.tells,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,20 +145,11 @@ class Comparison:
         }
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                f"{q.share:.0%}",
-                f"{q.first:.3f}",
-                f"{q.second:.3f}",
-                f"{q.difference:+.3f}",
-                "" if q.band is None else f"{q.band[0]:+.3f} to {q.band[1]:+.3f}",
-                q.tells,
-            )
-            for q in self.quantiles
-        ]
-        header = ("share", "first", "second", "difference", "likely between", "the second is")
+        rows = [quantile.cells() for quantile in self.quantiles]
         title = f"Comparison: {self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
-        return table(title, rows, header=header, below="".join(f"<p>{escape(words)}</p>" for words in self.words))
+        return table(
+            title, rows, header=QUANTILE_COLUMNS, below="".join(f"<p>{escape(words)}</p>" for words in self.words)
+        )
 
 
 def compare(first: Release, second: Release) -> Comparison:

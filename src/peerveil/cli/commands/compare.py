@@ -34,6 +34,7 @@ def compare(
 
 def _show(found: Comparison) -> None:
     from peerveil.cli.show import out, rows_table
+    from peerveil.comparison import QUANTILE_COLUMNS
 
     one, other = found.reviewers
     out.print(f"{found.quantity}: {one} reviewers in the first release, {other} in the second", style="bold")
@@ -45,18 +46,7 @@ def _show(found: Comparison) -> None:
     rows.append(("distance", "", "", _with(*found.distance)))
     out.print(rows_table(("of the means", "first", "second", "difference"), rows))
     out.print()
-    quantiles = [
-        (
-            f"{q.share:.0%}",
-            f"{q.first:.3f}",
-            f"{q.second:.3f}",
-            f"{q.difference:+.3f}",
-            "" if q.band is None else f"{q.band[0]:+.3f} to {q.band[1]:+.3f}",
-            f"the second is {q.tells}" if "," in q.tells else q.tells,
-        )
-        for q in found.quantiles
-    ]
-    out.print(rows_table(("share", "first", "second", "difference", "its band", "found"), quantiles))
+    out.print(rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in found.quantiles)))
     out.print()
     for sentence in found.words:
         out.print(sentence)
