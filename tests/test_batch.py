@@ -56,6 +56,7 @@ def spent(place: str, dataset: str = "conf") -> float:
     return Ledger(place).accounts(dataset)[0].spent
 
 
+@pytest.mark.slow
 def test_a_thousand_venues_with_some_broken(tmp_path: Path) -> None:
     place = str(tmp_path / "budgets.db")
 
