@@ -38,6 +38,7 @@ from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
 from peerveil.markup import table
 from peerveil.outlook import Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
 from peerveil.terms import Terms
@@ -92,6 +93,7 @@ class Release:
         created: when, in UTC.
         software: what made it.
         group: which group of papers it is of; ``None`` for all of them.
+        part: the whole conference, where the release is of a part of its reviews; ``None`` where it is of all.
         terms: under which licence it is published, and how to cite it.
         intact: whether the file it was read from has the digest of its contents.
 
@@ -124,6 +126,7 @@ class Release:
     software: str
     histogram: NoisyCounts | None = None
     group: Group | None = None
+    part: Part | None = None
     terms: Terms = field(default=Terms())
     intact: bool = True
 
