@@ -19,7 +19,7 @@ LAYERS = [
     ["errors", "version", "columns", "markup", "threads"],
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
-    ["table_files"],
+    ["table_files", "gdp"],
     ["record", "looking"],
     ["public_forms"],
     ["public_scores"],
