@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,7 +216,7 @@ def test_no_chair_overspends_a_budget_that_adds_up_mu_squared() -> None:
     assert worst_delta(lambda loss: loss**2, 1.0, 1e-3, 5) > 1.15e-3
 
 
-def test_a_ledger_takes_a_release_as_large_as_its_budget(tmp_path: Any) -> None:
+def test_a_ledger_takes_a_release_as_large_as_its_budget(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     ledger = Ledger.create(place)
     ledger.open("conf", epsilon=1.0, delta=1e-6)
@@ -228,6 +230,26 @@ def test_a_ledger_takes_a_release_as_large_as_its_budget(tmp_path: Any) -> None:
     for mechanism in (whole, pv.Gaussian(rho=1e-4), pv.Laplace(epsilon=0.01)):
         with pytest.raises(pv.BudgetError, match="0 of 1 is left; nothing was released"):
             pv.release(REVIEWS, public="all", mechanism=mechanism, ledger=place)
+
+
+# Releases.
+
+
+@pytest.mark.parametrize(
+    "mechanism", [pv.Gaussian(epsilon=1.0, delta=1e-6), pv.Gaussian(rho=0.1)], ids=["epsilon", "rho"]
+)
+def test_releases_state_the_kind_of_their_version(mechanism: pv.Gaussian, tmp_path: Path) -> None:
+    made = pv.release(REVIEWS, public="all", mechanism=mechanism)
+    made.save(tmp_path / "made", report=False)
+    weights = pv.weigh(REVIEWS.public("all"))
+    assert pv.Release.load(tmp_path / "made").guarantee == made.guarantee
+    assert pv.verify(tmp_path / "made", weights)
+    weaker = replace(made, guarantee=made.guarantee.as_concentrated())
+    weaker.save(tmp_path / "weaker", report=False)
+    assert pv.verify(tmp_path / "weaker", weights).failed == ("guarantee",)
+    # Version 0.1.0 knew no other kind.
+    replace(weaker, schema=1).save(tmp_path / "earlier", report=False)
+    assert pv.verify(tmp_path / "earlier", weights)
 
 
 # The noise itself.
