@@ -18,6 +18,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "version", "columns", "markup", "staging", "threads"],
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["parts"],
+    ["neighbours"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files", "gdp"],
     ["record", "looking"],
@@ -38,6 +40,7 @@ LAYERS = [
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation", "words_v1"],
     ["mechanisms", "groups", "published", "charts.wording"],
+    ["claims"],
     ["rehearsal", "documents"],
     ["experiments", "rounds"],
     ["planning"],
