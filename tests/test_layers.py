@@ -21,7 +21,7 @@ LAYERS = [
     ["parts"],
     ["neighbours"],
     ["scores", "json_files", "delimited", "accounting"],
-    ["table_files"],
+    ["table_files", "gdp"],
     ["record", "looking"],
     ["public_forms"],
     ["public_scores"],

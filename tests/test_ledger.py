@@ -522,7 +522,7 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert account["limit"] == 3
     assert 0.7 < account["spent"] < 3
     first, second = json.loads(run("ledger", "history", "l.db", "--json").out)
-    assert first["spend"] == {"epsilon": 0.7, "rho": pytest.approx(0.245), "omega": None}
+    assert first["spend"] == {"epsilon": 0.7, "rho": pytest.approx(0.245), "omega": None, "gaussian": False}
     assert second["mechanism"]["name"] == "gaussian"
     history = run("ledger", "history", "l.db").out
     assert "epsilon 0.7" in history

@@ -410,6 +410,18 @@ class TestFiles:
             assert checked.failed == ("schema",)
             assert f"the key '{key}' occurs twice" in checked.checks[0].found
 
+    @pytest.mark.parametrize("place", ["mechanism", "part", "claim", "extension"])
+    @pytest.mark.parametrize("depth", [40, 900])
+    def test_what_is_nested_too_deeply_is_refused(self, place: str, depth: int, tmp_path: Path) -> None:
+        weights = pv.PublicWeights.from_rows([[1, 2]], load=1)
+        document = json.loads(pv.refine([1, 2], weights).to_json())
+        document[place] = (document[place] or {}) | {"deep": "deep"}
+        text = json.dumps(document).replace('"deep": "deep"', f'"deep": {"[" * depth}{"]" * depth}')
+        (tmp_path / "release.json").write_text(text)
+        with pytest.raises(pv.FileError, match=f"{place}/deep is nested too deeply"):
+            pv.Release.load(tmp_path)
+        assert pv.verify(tmp_path, weights).failed == ("schema",)
+
     def test_no_release_at_all(self, tmp_path: Path) -> None:
         with pytest.raises(pv.FileError, match="cannot be read"):
             pv.Release.load(tmp_path / "absent")

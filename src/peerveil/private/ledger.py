@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from peerveil.budget import TOLERANCE, Budget, Spend
 from peerveil.errors import BudgetError, InputError, LedgerError
 from peerveil.guarantee import Guarantee, Unit, check_unit, downward
-from peerveil.mechanisms import Mechanism
+from peerveil.mechanisms import Gaussian, Mechanism
 from peerveil.private.database import engine, ledger_url, lock_all, shown, transaction, translated
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.version import software
@@ -95,7 +95,7 @@ class Account:
     def check(self, spend: Spend) -> None:
         """Refuse a release that the budget does not admit or cannot pay."""
         currency, limit = self.budget.currency, self.budget.limit
-        if reason := self.budget.refuse(spend):
+        if reason := self.budget.refuse(spend, self.spends):
             raise BudgetError(
                 f"the release does not fit the budget of {self.dataset!r} ({self.unit}): {reason}; nothing was released"
             )
@@ -380,7 +380,8 @@ def _accounts(connection: sa.Connection, dataset: str | None, *, lock: bool = Fa
 
 
 def _spend(row: Any) -> Spend:
-    return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega))
+    normal = row.epsilon is None and row.omega is None and json.loads(row.mechanism).get("name") == Gaussian.name
+    return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega), gaussian=normal)
 
 
 def _finite(number: float) -> float | None:
