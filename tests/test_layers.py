@@ -18,7 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "version", "columns", "markup", "threads"],
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
-    ["scores", "json_files", "delimited", "accounting"],
+    ["scores", "json_files", "delimited", "accounting", "statement"],
     ["table_files"],
     ["record", "looking"],
     ["public_forms"],

@@ -16,13 +16,14 @@ from peerveil.estimation import check_estimator
 from peerveil.groups import SMALL, Group, group_sensitivity, papers_by_group, part_of, together
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import OwnMechanism
-from peerveil.private.release import LedgerWarning, Ready, prepare_release
+from peerveil.private.release import LedgerWarning, Ready, prepare_release, stated
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 
 
@@ -135,7 +136,8 @@ def release_groups(
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
     if ledger is not None:
-        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism)
+        about = first.statement if record is None else stated(record, record)
+        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
     made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
     note = _note(len(ready), total, shared=shared)
     return GroupReleases(
@@ -188,6 +190,7 @@ def _charge(
     *,
     ready: Mapping[str, Ready],
     mechanism: OwnMechanism,
+    statement: Statement,
 ) -> None:
     """Charge all groups at once, or none."""
     from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
@@ -203,6 +206,7 @@ def _charge(
         unit=first.noise.guarantee.unit,
         mechanism=mechanism,
         fingerprint=fingerprint(reviews),
+        statement=statement,
     )
     for remark in charge.remarks:
         warnings.warn(remark, LedgerWarning, stacklevel=3)

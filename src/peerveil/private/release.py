@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,6 +25,7 @@ from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
@@ -119,6 +122,7 @@ class Ready:
         estimator: how it will be refined.
         public: what was stated to be public.
         notes: what readers of the release should know.
+        statement: what was stated about the data set, as the ledger keeps it.
     """
 
     weights: PublicWeights
@@ -126,6 +130,7 @@ class Ready:
     estimator: str
     public: str
     notes: tuple[str, ...]
+    statement: Statement
     _reviews: Reviews = field(repr=False)
     _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
     _bound: Bound = field(repr=False)
@@ -155,6 +160,7 @@ class Ready:
             mechanism=self.noise.mechanism,
             fingerprint=fingerprint(self._reviews),
             release=release,
+            statement=self.statement,
         )
         for remark in charge.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
@@ -220,6 +226,7 @@ def prepare_release(
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=notes,
+        statement=stated(public, record),
         _reviews=reviews,
         _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
         _bound=bound,
@@ -243,6 +250,26 @@ def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Fl
         return lambda: noise.draw(vector)
     counts, found = noise.checked_counts(bins.counts(truth)), bins
     return lambda: NoisyCounts(bins=found, counts=noise.draw_counts(counts))
+
+
+def stated(public: str | PublicRecord, record: PublicRecord) -> Statement:
+    """What a release states about its data set.
+
+    Args:
+        public: what was stated to be public.
+        record: the public record that follows from it.
+    """
+    if isinstance(public, str):
+        return Statement(public=public, scale=record.scale)
+    return Statement(public="record", record=scores_digest(public), scale=public.scale or record.scale)
+
+
+def scores_digest(record: PublicRecord) -> str:
+    """A digest of which scores a public record shows, of which papers."""
+    digest = hashlib.sha256(json.dumps(record.papers).encode())
+    for numbers in (record.paper.astype("<i8"), record.score.astype("<f8") + 0.0):
+        digest.update(numbers.tobytes())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
