@@ -67,7 +67,7 @@ def migrate(connection: sa.Connection, name: str) -> str:
 
 def _old_rows(connection: sa.Connection, table: sa.Table) -> Sequence[sa.Row[Any]]:
     """All rows of a table with the columns that it has there."""
-    everything = sa.select(sa.literal_column("*")).select_from(sa.table(table.name))
+    everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(sa.table(table.name))
     return connection.execute(everything.order_by(sa.column("id"))).all()
 
 
