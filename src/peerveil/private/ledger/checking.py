@@ -86,7 +86,7 @@ class LedgerCheck:
             "rows": "every row is one that Peerveil writes",
             "chain": f"{self.entries} entries, none changed, removed or moved",
             "limits": "no budget is overspent",
-            "releases": f"{self.releases} found, {self.charges} charged",
+            "releases": f"{self.releases} found, {self.charges} charged, {len(self.findings)} remarks",
         }
         return Check(name=topic, result="holds", found=found[topic])
 

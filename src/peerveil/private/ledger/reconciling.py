@@ -51,7 +51,7 @@ def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequenc
         if isinstance(release, str):
             yield True, str(path), release
             continue
-        number: str | None = getattr(release, "charge", None)
+        number = release.charge
         if number is None:
             yield False, str(path), _without_number(release)
         elif number not in numbers:
@@ -76,7 +76,7 @@ def _load(path: Path) -> Release | str:
 
 
 def _without_number(release: Release) -> str:
-    if release.software == "peerveil 0.1.0":
+    if release.schema == 1:
         return "no charge number (written by 0.1.0), so it cannot be compared"
     return "no charge number: it was released without a ledger"
 

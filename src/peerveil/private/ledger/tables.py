@@ -6,7 +6,6 @@ hash (see ``chain``). The one row of ``peerveil_ledger`` says how many entries t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,8 +19,8 @@ SCHEMA = 2
 UNKNOWN = "unknown"
 UNKNOWN_BEFORE = "unknown (written by 0.1.0)"
 
-#: The largest number that a row may hold; anything above counts as infinite.
-LARGEST = 1e308
+#: The largest numbers that rows may hold: limits may be without bounds in effect, sums of charges must not overflow.
+_LIMIT, _AMOUNT = 1e308, 1e150
 
 METADATA = sa.MetaData()
 
@@ -30,9 +29,8 @@ def _column(name: str, kind: type[sa.types.TypeEngine[Any]], *, null: bool = Fal
     return sa.Column(name, kind, nullable=null)
 
 
-def _number(name: str, *, above: float | None = None, least: float | None = None, null: bool = False) -> str:
-    low = f'"{name}" > {above}' if above is not None else f'"{name}" >= {least}'
-    return (f'"{name}" IS NULL OR ' if null else "") + f'({low} AND "{name}" <= {LARGEST!r})'
+def _number(name: str, low: str, most: float = _AMOUNT, *, null: bool = False) -> str:
+    return (f'"{name}" IS NULL OR ' if null else "") + f'("{name}" {low} AND "{name}" <= {most!r})'
 
 
 _UNIT = f"unit IN ({', '.join(map(repr, UNITS))})"
@@ -72,11 +70,14 @@ BUDGETS = _table(
     checks=(
         "length(dataset) > 0",
         _UNIT,
-        _number("epsilon", least=0),
+        _number("epsilon", ">= 0", _LIMIT),
         "delta >= 0 AND delta < 1",
-        _number("rho", above=0, null=True),
-        _number("omega", above=1, null=True),
-        _number("order", above=1, null=True),
+        _number("rho", "> 0", _LIMIT, null=True),
+        _number("omega", "> 1", null=True),
+        _number("order", "> 1", null=True),
+        # pure epsilon, epsilon at delta with an order, or rho; omega goes with rho
+        '(delta > 0) = (rho IS NOT NULL OR "order" IS NOT NULL) AND (rho IS NULL OR "order" IS NULL)',
+        "omega IS NULL OR rho IS NOT NULL",
         *_CHAINED,
     ),
 )
@@ -100,9 +101,9 @@ CHARGES = _table(
     sa.UniqueConstraint("budget", "release"),
     checks=(
         "length(release) > 0",
-        _number("epsilon", least=0, null=True),
-        _number("rho", least=0),
-        _number("omega", above=1, null=True),
+        _number("epsilon", ">= 0", null=True),
+        _number("rho", ">= 0"),
+        _number("omega", "> 1", null=True),
         _UNIT,
         "length(statement) > 0",
         *_CHAINED,
@@ -134,16 +135,18 @@ class _Rule:
         return self.null if value is None else bool(self.test(value))
 
 
-def _finite(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and abs(value) <= LARGEST
+def _at_most(value: Any, most: float) -> bool:
+    return isinstance(value, float) and value <= most  # not-a-number is not
 
 
-def _at_least_zero(*, null: bool = False) -> _Rule:
-    return _Rule(lambda value: _finite(value) and value >= 0, "a finite number of at least 0", null=null)
+def _at_least_zero(most: float = _AMOUNT, *, null: bool = False) -> _Rule:
+    words = f"a number from 0 to {most:g}"
+    return _Rule(lambda value: _at_most(value, most) and value >= 0, words, null=null)
 
 
-def _above(least: float) -> _Rule:
-    return _Rule(lambda value: _finite(value) and value > least, f"a finite number above {least:g}", null=True)
+def _above(least: float, most: float = _AMOUNT) -> _Rule:
+    words = f"a number above {least:g}, up to {most:g}"
+    return _Rule(lambda value: _at_most(value, most) and value > least, words, null=True)
 
 
 _IS_UNIT = _Rule(lambda value: value in UNITS, " or ".join(map(repr, UNITS)))
@@ -153,9 +156,9 @@ _RULES: dict[sa.Table, dict[str, _Rule]] = {
     BUDGETS: {
         "dataset": _TEXT,
         "unit": _IS_UNIT,
-        "epsilon": _at_least_zero(),
-        "delta": _Rule(lambda value: _finite(value) and 0 <= value < 1, "a number of at least 0 and below 1"),
-        "rho": _above(0),
+        "epsilon": _at_least_zero(_LIMIT),
+        "delta": _Rule(lambda value: isinstance(value, float) and 0 <= value < 1, "a number from 0 to below 1"),
+        "rho": _above(0, _LIMIT),
         "omega": _above(1),
         "order": _above(1),
     },
@@ -175,11 +178,20 @@ _RULES: dict[sa.Table, dict[str, _Rule]] = {
 
 def faults(table: sa.Table, row: Mapping[str, Any]) -> list[str]:
     """What is wrong with a row, whether or not the database still enforces its constraints; rows of schema 1, too."""
-    return [
+    wrong = [
         f"{column} = {_shown(row[column])}, which must be {rule.words}"
         for column, rule in _RULES[table].items()
         if column in row and not rule.holds(row[column])
     ]
+    if table is BUDGETS and not wrong and not _is_budget(row):
+        wrong.append("a delta, rho, omega and order that fit no kind of budget")
+    return wrong
+
+
+def _is_budget(row: Mapping[str, Any]) -> bool:
+    """Whether it limits pure epsilon, epsilon at a delta by an order, or rho."""
+    rho, order = row["rho"] is not None, row["order"] is not None
+    return (row["delta"] > 0) == (rho or order) and not (rho and order) and (rho or row["omega"] is None)
 
 
 def _shown(value: Any) -> str:
