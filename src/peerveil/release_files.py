@@ -35,7 +35,7 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
         return None, Check(name="schema", result="fails", found=problem)
     if release is None:
         raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
-    found = "as the schema says; the promise is worded as its numbers say"
+    found = "as the schema says; promise and limits are worded as its numbers say"
     return release, Check(name="schema", result="holds", found=found)
 
 
