@@ -20,7 +20,7 @@ LAYERS = [
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["parts"],
     ["neighbours"],
-    ["scores", "json_files", "delimited", "accounting"],
+    ["scores", "json_files", "delimited", "accounting", "statement"],
     ["table_files", "gdp"],
     ["record", "looking"],
     ["public_forms"],

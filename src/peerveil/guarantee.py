@@ -379,16 +379,21 @@ def upward(number: float, digits: int = 6) -> str:
     >>> upward(1.00000049, 4), upward(0.7)
     ('1.001', '0.7')
     """
-    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_CEILING)):g}"
+    return _rounded(number, digits, ROUND_CEILING)
 
 
 def downward(number: float, digits: int = 6) -> str:
     """A number rounded down to some digits: what is said to be left must be there.
 
-    >>> downward(0.33333366), downward(0.0)
-    ('0.333333', '0')
+    >>> downward(0.33333366), downward(30.0), downward(0.0)
+    ('0.333333', '30', '0')
     """
-    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_FLOOR)):g}"
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, rounding: str) -> str:
+    rounded = Decimal(repr(number)).normalize(Context(prec=digits, rounding=rounding))
+    return f"{float(rounded):.{digits}g}"  # a decimal itself would write 30 as 3e+1
 
 
 def _upward(number: float | None) -> str:
