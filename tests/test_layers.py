@@ -17,14 +17,14 @@ MODULES = sorted(ROOT.rglob("*.py"))
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
     ["errors", "version", "columns", "markup", "threads"],
-    ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["loads", "terms", "verdict", "page_text", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
-    ["record", "looking"],
+    ["record", "looking", "signatures", "document_check"],
     ["public_forms"],
     ["public_scores"],
     ["monotone", "assignment", "public_files", "laws", "outlook"],
-    ["quantities", "evidence"],
+    ["quantities", "evidence", "noise_check"],
     ["weights", "normals"],
     ["prior", "bins"],
     ["posterior"],

@@ -17,10 +17,14 @@ from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.groups import Group
 from peerveil.loads import Loads
+from peerveil.mechanisms import OWN, External, mechanism_from
 from peerveil.outlook import Outlook
 from peerveil.record import Floats
 
 SCHEMA_VERSION = 1
+
+#: The widest range of loads that a file may state; a wider one would only fill the memory.
+_WIDEST_RANGE = 1_000_000
 
 
 def document_digest(document: dict[str, Any]) -> str:
@@ -34,12 +38,33 @@ def document_digest(document: dict[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def parse_json(text: str) -> Any:
-    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none."""
+def parse_json(text: str, *, name: str = "release.json") -> Any:
+    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none.
+
+    Raises:
+        FileError: if an object holds a key twice: programs would differ in which of the two they read.
+    """
+    twice = False
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_each_key_once)
+    except DuplicateKeyError:
+        twice = True
     except (ValueError, RecursionError):
-        return None  # the error would hold the text
+        pass  # the error would hold the text
+    if twice:
+        raise FileError("holds a key twice in one object; each may stand there once", file=name)
+    return None
+
+
+class DuplicateKeyError(ValueError):
+    """A key that stands twice in one JSON object."""
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        raise DuplicateKeyError
+    return held
 
 
 def _no_constant(name: str) -> None:
@@ -115,6 +140,13 @@ def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts 
     return found
 
 
+def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
+    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    return stated
+
+
 def group_document(group: Group | None) -> dict[str, Any] | None:
     """The group of papers, as it is written."""
     if group is None:
@@ -146,6 +178,8 @@ def loads_from(record: dict[str, Any]) -> Loads:
         pairs = sorted((int(size), count) for size, count in stated["counts"].items())
         sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
     elif "range" in stated:
+        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+            raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
         sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
     else:
         sizes = tuple(stated["sizes"])
