@@ -1,7 +1,7 @@
-"""Small releases of every kind, and forgeries of them: folders that Peerveil would not write from the noisy data in them.
+"""Small releases of every kind, and forgeries: folders that Peerveil would not write from the noisy data in them.
 
-A forger knows how release.json is made: the digest is always written anew, and so is whatever else follows from a change
-where that is easy to compute.
+A forger knows how release.json is made: the digest is always written anew, and so is whatever else follows from a
+change where that is easy to compute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OwnMechanism, mechanism_from
 from peerveil.refinement import assemble, law_of
 from peerveil.report import FIGURES
-from peerveil.sensitivity import sensitivity
 from peerveil.simulate import synthetic_conference
 
 CRITERIA = ("clarity", "soundness")
@@ -254,8 +253,11 @@ def _claims(base: Base) -> Iterator[tuple[str, Change]]:
         yield "a claim of its own", _restate(kind="pure", unit="reviewer", epsilon=0.1, delta=0.0, statement="")
         return
     yield "another unit", _restate(unit="review" if claim["unit"] == "reviewer" else "reviewer")
-    yield "words for numbers", _restate(
-        kind="stated", statement="As private as can be.", unit=None, epsilon=None, delta=None, rho=None, omega=None
+    yield (
+        "words for numbers",
+        _restate(
+            kind="stated", statement="As private as can be.", unit=None, epsilon=None, delta=None, rho=None, omega=None
+        ),
     )
     for factor in (0.5, 0.999, 1.001, 2.0):
         if claim["kind"] == "pure":
@@ -280,7 +282,10 @@ def _noise(base: Base) -> Iterator[tuple[str, Change]]:
     for factor in (0.0, 0.01, 100.0, 1000.0):
         if release.histogram is not None and factor < 1:
             continue
-        noise = law.draw(np.random.default_rng(int(factor) + 1), (release.noisy if release.histogram is None else release.histogram.counts).size)
+        noise = law.draw(
+            np.random.default_rng(int(factor) + 1),
+            (release.noisy if release.histogram is None else release.histogram.counts).size,
+        )
         if factor < 1 and not _tells_little(base, release):
             continue
         yield f"noise times {factor}", _noised(base, release, factor * noise)

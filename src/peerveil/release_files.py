@@ -194,7 +194,15 @@ def _float(cell: str) -> float | None:
 def _same_statements(release: Release) -> Compare:
     """What a report by other versions states: every part of the claim is there, and no number is another one."""
     claim = release.guarantee
-    words = [claim.summary, claim.promise, release.public, release.record_digest, release.region, *release.notes]
+    words = [
+        claim.summary,
+        release.promise,
+        release.not_protected,
+        release.public,
+        release.record_digest,
+        release.region,
+        *release.notes,
+    ]
     if release.outlook is not None:
         words += [release.outlook.summary, release.outlook.assumption]
 

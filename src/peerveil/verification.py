@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from peerveil import words_v1
 from peerveil.bundle import Release
 from peerveil.document_check import check_document
 from peerveil.errors import InputError, PeerveilError, unexpected
@@ -24,6 +25,7 @@ from peerveil.groups import group_sensitivity
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.noise_check import LEVEL, NoiseCheck, count_noise, vector_noise
+from peerveil.outlook import ASSUMPTION_HIDDEN, Outlook
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.record import Floats
 from peerveil.refinement import law_of, reassemble, stated_words
@@ -33,7 +35,7 @@ from peerveil.release_files import Opened, file_checks, open_release, other_file
 from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.signatures import SIGNATURE, SignatureError, signature_beside, signer, trusted_keys
 from peerveil.verdict import Check, RefusedError, Verification, looked_at, unchecked
-from peerveil.version import software
+from peerveil.version import rendered_with, software
 from peerveil.weights import PublicWeights
 
 #: How far a recomputed value may be off the published one, as a share of the region's spread. The same versions on
@@ -316,7 +318,7 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     if ours is None and theirs is None:
         return "none, as the law of the noise is not known" + _versions(release)
     slack = bounds.slack(_tolerance(release))
-    if ours is not None and theirs is not None and ours.assumption != theirs.assumption:
+    if ours is not None and theirs is not None and _assumption(ours, release) != theirs.assumption:
         raise RefusedError("its assumption is not the one that expected error and bands rest on")
     if (
         ours is None
@@ -327,6 +329,12 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     ):
         raise RefusedError(f"expected error and bands are not those computed anew{_versions(release)}")
     return f"expected error {theirs.expected_rmse:.3g} and bands, as computed anew"
+
+
+def _assumption(ours: Outlook, release: Release) -> str:
+    """The assumption in the words of the schema that the release is written in."""
+    hidden = ours.assumption.endswith(ASSUMPTION_HIDDEN)
+    return words_v1.assumption(hidden=hidden) if release.schema == 1 else ours.assumption
 
 
 def _notes(release: Release, again: Release) -> str:
@@ -358,7 +366,8 @@ def _document(release: Release, document: dict[str, Any], again: Release, weight
         raise RefusedError("record/public is not in words that a release of this record has")
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
-    written = replace(again, mechanism=described, created=release.created, software=release.software)
+    # What no release of this version states is not carried over, so it is refused.
+    written = replace(again, mechanism=described, part=None, extension={})
     return check_document(document, json.loads(written.to_json())) + _versions(release)
 
 
@@ -367,8 +376,8 @@ def _furthest(one: Floats, other: Floats) -> float:
 
 
 def _same_versions(release: Release) -> bool:
-    """Whether the versions that wrote a release are ours, so that everything can be repeated to the last digit."""
-    return release.software == software()
+    """Whether the versions that wrote a release are ours, so that everything can be repeated to the last digits."""
+    return release.rendered == rendered_with()
 
 
 def _tolerance(release: Release) -> float:
@@ -379,4 +388,10 @@ def _versions(release: Release) -> str:
     """A word on versions, where they differ: estimates may differ then, and neither is wrong."""
     if _same_versions(release):
         return ""
-    return f" (made by {release.software}, checked by {software()}, which may differ)"
+    if release.software != software():
+        return f" (made by {release.software}, checked by {software()}, which may differ)"
+    ours = rendered_with()
+    other = sorted(
+        name for name in ours.keys() | release.rendered.keys() if ours.get(name) != release.rendered.get(name)
+    )
+    return f" (made with other versions of {', '.join(other)}, which may differ)"
