@@ -282,10 +282,8 @@ def _noise(base: Base) -> Iterator[tuple[str, Change]]:
     for factor in (0.0, 0.01, 100.0, 1000.0):
         if release.histogram is not None and factor < 1:
             continue
-        noise = law.draw(
-            np.random.default_rng(int(factor) + 1),
-            (release.noisy if release.histogram is None else release.histogram.counts).size,
-        )
+        entries = release.noisy if release.histogram is None else release.histogram.counts
+        noise = law.draw(np.random.default_rng(1), entries.size)
         if factor < 1 and not _tells_little(base, release):
             continue
         yield f"noise times {factor}", _noised(base, release, factor * noise)
@@ -302,8 +300,10 @@ def _tells_little(base: Base, release: pv.Release) -> bool:
 def _noised(base: Base, release: pv.Release, noise: Any) -> Change:
     bounds = pv.region(base.weights, release.region)
     middle = pv.project((bounds.lower + bounds.upper) / 2, bounds).values
-    noisy: Any = middle + noise
-    if release.histogram is not None:
+    noisy: Any = None
+    if release.histogram is None:
+        noisy = middle + noise
+    else:
         bins = release.histogram.bins
         noisy = NoisyCounts(bins=bins, counts=bins.counts(middle) + noise.astype(np.int64))
     known = mechanism_from(release.mechanism)
@@ -369,7 +369,10 @@ def _edit(name: str, *pairs: tuple[str, str]) -> Callable[[Path], None]:
 
 
 def _put(name: str, contents: bytes) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_bytes(contents) and None
+    def forge(folder: Path) -> None:
+        (folder / name).write_bytes(contents)
+
+    return forge
 
 
 def _exchange(one: str, other: str) -> Callable[[Path], None]:

@@ -83,23 +83,22 @@ def vector_noise(noisy: Floats, lower: Floats, upper: Floats, law: Law) -> Noise
     """
     if not noisy.shape == lower.shape == upper.shape or noisy.ndim != 1 or not noisy.size:
         raise InputError(f"noisy, lower and upper must be vectors of one length, got {noisy.size} and {lower.size}")
-    furthest = np.maximum(np.abs(noisy - lower), np.abs(noisy - upper))
-    nearest = np.maximum(np.maximum(lower - noisy, noisy - upper), 0.0)
-    apart = np.abs(np.diff(noisy)[::2])
-    moved = float(upper[-1] - lower[0])  # what the differences of the true vector sum to, at most
-    with np.errstate(over="ignore"):  # an infinite statistic has the right tail, 0 or 1
+    with np.errstate(over="ignore"):  # an infinite statistic has the right tails, 0 and 1
+        furthest = np.maximum(np.abs(noisy - lower), np.abs(noisy - upper))
+        nearest = np.maximum(np.maximum(lower - noisy, noisy - upper), 0.0)
+        apart = np.abs(np.diff(noisy)[::2])
+        moved = upper[-1] - lower[0]  # what the differences of the true vector sum to, at most
         if isinstance(law, LaplaceLaw):
-            of_entries = [_gamma(noisy.size, float(x.sum()) / law.scale) for x in (furthest, nearest)]
-            total = float(apart.sum())
+            of_entries = [_gamma(noisy.size, x.sum() / law.scale) for x in (furthest, nearest)]
+            total = apart.sum()
             of_pairs = [_laplace_pairs(apart.size, max(x, 0.0) / law.scale) for x in (total + moved, total - moved)]
         elif isinstance(law, NormalLaw):
-            of_entries = [_squares(x / law.sigma, 1.0) for x in (furthest, nearest)]
-            norm = float(np.sqrt(np.square(apart).sum()))
+            of_entries = [_squares(x / law.sigma) for x in (furthest, nearest)]
+            norm = np.sqrt(np.square(apart).sum())
             ends = (norm + moved, max(norm - moved, 0.0))
-            of_pairs = [_gamma(apart.size / 2, (x / law.sigma / 2) ** 2) for x in ends]
+            of_pairs = [_gamma(apart.size / 2, np.square(x / law.sigma) / 4) for x in ends]
         elif isinstance(law, SinhNormalLaw):
-            ratio = law.bound / law.sigma
-            of_entries = [_squares(ratio * np.sinh(x / law.bound), 1.0) for x in (furthest, nearest)]
+            of_entries = [_squares(law.bound / law.sigma * np.sinh(x / law.bound)) for x in (furthest, nearest)]
             of_pairs = []
         else:
             raise InputError(f"law must be that of noise on a vector, got {law!r}")
@@ -148,9 +147,9 @@ def _gamma(shape: float, value: float) -> Tails:
     return float(gammainc(shape, value)), float(gammaincc(shape, value))
 
 
-def _squares(sizes: Floats, sigma: float) -> Tails:
-    """Tails of a sum of squares of independent normal numbers."""
-    return _gamma(sizes.size / 2, float(np.square(sizes / sigma).sum()) / 2)
+def _squares(sizes: Floats) -> Tails:
+    """Tails of a sum of squares of independent standard normal numbers."""
+    return _gamma(sizes.size / 2, np.square(sizes).sum() / 2)
 
 
 def _laplace_pairs(pairs: int, value: float) -> Tails:
@@ -187,7 +186,7 @@ def _chernoff(log_mean: Callable[[float], float], times: int, value: float, scal
     """
 
     def exponent(share: float) -> float:
-        rate = share / scale
+        rate = float(share) / scale
         return times * log_mean(rate) - rate * value
 
     found = minimize_scalar(exponent, bounds=(0.0, 1 - 1e-9), method="bounded", options={"xatol": 1e-10})

@@ -108,7 +108,7 @@ def _key(line: str, number: int, name: str) -> PublicKey | None:
 
     problem = "is not an OpenSSH public key, nor a line of an allowed_signers file"
     try:
-        if line.split(maxsplit=1)[0] in ("ssh-ed25519", "ssh-rsa"):
+        if line.startswith(("ssh-", "ecdsa-", "sk-")):
             return PublicKey.from_openssh_str(line)
         allowed = AllowedSigner.parse(line)
         options = {key.lower(): value for key, value in (allowed.options or {}).items()}
