@@ -17,6 +17,7 @@ from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.groups import Group
 from peerveil.loads import Loads
+from peerveil.mechanisms import OWN, External, mechanism_from
 from peerveil.outlook import Outlook
 from peerveil.parts import Part
 from peerveil.record import Floats
@@ -29,6 +30,9 @@ SCHEMA_VERSIONS = (1, 2)
 _SHOWN = 40
 _LARGEST = 2**63 - 1
 _DEEPEST = 32
+
+#: The widest range of loads that a file may state; a wider one would only fill the memory.
+_WIDEST_RANGE = 1_000_000
 
 
 def document_digest(document: dict[str, Any]) -> str:
@@ -179,6 +183,13 @@ def part_from(stated: dict[str, Any] | None) -> Part | None:
     return None if stated is None else Part.from_document(stated)
 
 
+def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
+    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    return stated
+
+
 def group_document(group: Group | None) -> dict[str, Any] | None:
     """The group of papers, as it is written."""
     if group is None:
@@ -210,6 +221,8 @@ def loads_from(record: dict[str, Any]) -> Loads:
         pairs = sorted((int(size), count) for size, count in stated["counts"].items())
         sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
     elif "range" in stated:
+        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+            raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
         sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
     else:
         sizes = tuple(stated["sizes"])
