@@ -93,6 +93,7 @@ class Release:
         software: what made it.
         group: which group of papers it is of; ``None`` for all of them.
         terms: under which licence it is published, and how to cite it.
+        charge: the number under which a ledger was charged; ``None`` where none was.
         intact: whether the file it was read from has the digest of its contents.
 
     >>> import peerveil as pv
@@ -126,6 +127,7 @@ class Release:
     group: Group | None = None
     terms: Terms = field(default=Terms())
     intact: bool = True
+    charge: str | None = None
 
     def __post_init__(self) -> None:
         for vector in (self.values, self.noisy, self.lower, self.upper):
@@ -305,4 +307,5 @@ class Release:
             group=group_from(document["group"]),
             terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == document_digest(document),
+            charge=document.get("charge"),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -89,6 +90,54 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
         raise OutputError(f"{named} {problem}")
 
 
+class Room:
+    """Space on the disk of a folder, held until it is needed.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     room = Room(folder)
+    ...     room.take(1000)
+    ...     held = os.listdir(folder)
+    ...     room.free()
+    ...     held, os.listdir(folder)
+    (['.reserved'], [])
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._file = Path(folder) / ".reserved"
+
+    def take(self, size: int) -> None:
+        """Take so many bytes.
+
+        Raises:
+            WriteError: if there is not so much space.
+        """
+        block = os.urandom(min(size, 2**20))  # random, as zeros may take no space
+        try:
+            with self._file.open("wb") as handle:
+                for done in range(0, size, len(block)):
+                    handle.write(block[: size - done])
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            self.free()
+            raise WriteError(_cannot_write(str(self._file.parent), error)) from error
+
+    def free(self) -> None:
+        """Give the space back."""
+        self._file.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to disk, where the system can."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _cannot_write(named: str, error: OSError) -> str:
     return f"output folder {named} cannot be written: {error.strerror or type(error).__name__}"
 
@@ -161,9 +210,12 @@ def _swap(stage: Path, final: Path) -> None:
     for file in filter(Path.is_file, stage.rglob("*")):
         with file.open("rb+") as handle:
             os.fsync(handle.fileno())
+    for folder in (stage, *filter(Path.is_dir, stage.rglob("*"))):
+        sync_folder(folder)
     stage.chmod(0o777 & ~_umask())  # mkdtemp makes it private; a release is meant to be read
     if not final.exists():
         stage.rename(final)
+        _sync_parent(final)
         return
     aside = Path(tempfile.mkdtemp(prefix=".peerveil-old-", dir=final.parent))
     old = aside / "old"
@@ -173,7 +225,13 @@ def _swap(stage: Path, final: Path) -> None:
     except BaseException:
         _put_back(old, final)
         raise
+    _sync_parent(final)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync_parent(final: Path) -> None:
+    with suppress(OSError):  # the folder stands, so this is no reason to say that it does not
+        sync_folder(final.parent)
 
 
 def _put_back(old: Path, final: Path) -> None:

@@ -45,7 +45,7 @@ def batch(
     from peerveil import engine
     from peerveil.cli.show import out, print_json, rows_table
     from peerveil.cli.venues import common_options, venues_from_toml, venues_in_folder
-    from peerveil.cli.working import after_writing, counting
+    from peerveil.cli.working import after_writing, charging, counting
     from peerveil.private.batch import REPORT, Outcome, Venue, report, run_batch
 
     said = common_options(what, noise, loads, reading)
@@ -60,7 +60,11 @@ def batch(
     outcomes: dict[str, Outcome] = {}
     place = Path(output)
     try:
-        with engine.cluster(cluster) as executor, counting("Releasing venues") as progress:
+        with (
+            charging(ledger) as spending,
+            engine.cluster(cluster) as executor,
+            counting("Releasing venues") as progress,
+        ):
             run_batch(
                 good,
                 place,
@@ -69,6 +73,7 @@ def batch(
                 executor=executor,
                 progress=progress,
                 report=not no_report,
+                spending=spending,
                 told=lambda outcome: outcomes.update({outcome.name: outcome}),
             )
     finally:
