@@ -16,7 +16,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
-    ["errors", "version", "columns", "markup", "threads"],
+    ["errors", "version", "columns", "markup", "staging", "threads"],
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],

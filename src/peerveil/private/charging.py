@@ -73,6 +73,7 @@ class Item:
         dataset: the data set that is charged.
         where: the folder in which the release stands, once it does.
         fresh: whether this run charges it.
+        alone: whether the folder of its file is of use as long as there are files in it.
     """
 
     kept: Kept
@@ -80,6 +81,7 @@ class Item:
     dataset: str
     where: str = ""
     fresh: bool = False
+    alone: bool = False
 
     @property
     def resumed(self) -> bool:
@@ -197,6 +199,7 @@ class Spending:
         if self.room is not None:
             self.room.take(order.room)
         item = self.add(_kept_for(order, _folder(self.ledger), book, dataset), book, dataset)
+        item.alone = True
         drawn = item.drawn(lambda number: order.charge(book, dataset, number), order.draw)
         return item.kept.number, drawn
 
@@ -351,7 +354,7 @@ def _remove_uncharged(folder: Path, book: Ledger) -> None:
         with suppress(PeerveilError):
             kept = take(file)
             if kept is not None:
-                _leave(Item(kept, book, ""))
+                _leave(Item(kept, book, "", alone=True))
 
 
 def _leave(item: Item) -> None:
@@ -360,7 +363,8 @@ def _leave(item: Item) -> None:
     try:
         if not item.where and kept.drawn is None and item.book is not None and not item.book.charged(kept.number):
             kept.remove()
-            kept.file.parent.rmdir()
+            if item.alone:
+                kept.file.parent.rmdir()
     except Exception:  # noqa: BLE001, S110 - whether it was charged is not known, so the file stays
         pass
     finally:
