@@ -9,24 +9,25 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from markupsafe import escape
 
 import peerveil as pv
-import postgres
 from frozen import V1, Frozen, batch_v1, releases_v1
-from peerveil.bundle import FILES
+from peerveil.bundle import DATA_FILES, FILES
 from peerveil.plan_files import plan_document
 from peerveil.planning import Choice
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
 from test_cli import Run, run
+from test_ledger import postgres_server
 
-__all__ = ["run"]  # a fixture
+__all__ = ["postgres_server", "run"]  # fixtures
 
 RELEASES = releases_v1()
 FACTS = json.loads((V1 / "ledger" / "facts.json").read_text(encoding="utf-8"))
@@ -69,14 +70,14 @@ def test_a_release_loads_and_verifies_or_is_refused_with_the_reason(frozen: Froz
     release = frozen.release()
     case = frozen.case
     assert release.intact
-    assert release.software == "peerveil 0.1.0"
+    assert (release.software, release.schema) == ("peerveil 0.1.0", 1)
     assert (release.quantity, release.mechanism["name"]) == (case["quantity"], case["mechanism"])
     assert (release.region, release.estimator) == (case["region"], case["estimator"])
     assert release.guarantee.unit == case["unit"]
     assert (release.group is None) == (case["tracks"] == "whole")
     assert release.group is None or release.group.shared == (case["tracks"] == "shared")
     present = {path.relative_to(frozen.folder).as_posix() for path in frozen.folder.rglob("*") if path.is_file()}
-    assert present == set(FILES if frozen.reading["complete"] else FILES[:2])
+    assert present == set(FILES if frozen.reading["complete"] else DATA_FILES)
     found = pv.verify(frozen.folder, frozen.weights())
     if frozen.name not in REFUSED:
         assert found.verified, [check for check in found.checks if check.result == "fails"]
@@ -88,6 +89,65 @@ def test_a_release_loads_and_verifies_or_is_refused_with_the_reason(frozen: Froz
 
 def test_every_release_that_is_refused_is_there() -> None:
     assert REFUSED.keys() <= {frozen.name for frozen in RELEASES}
+
+
+@pytest.mark.parametrize("frozen", RELEASES, ids=lambda frozen: frozen.name)
+def test_a_release_is_written_again_as_it_was(frozen: Frozen, tmp_path: Path) -> None:
+    frozen.release().save(tmp_path / "again", report=False)
+    for name in DATA_FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (frozen.folder / name).read_bytes()
+
+
+def test_a_report_of_an_earlier_release_keeps_its_words(tmp_path: Path) -> None:
+    for frozen in RELEASES:
+        if frozen.reading["complete"]:
+            release = frozen.release()
+            assert release.promise == json.loads((frozen.folder / "release.json").read_text())["guarantee"]["promise"]
+            release.save(tmp_path / frozen.name)
+            text = (tmp_path / frozen.name / "report.html").read_text(encoding="utf-8")
+            for words in (release.promise, release.not_protected):
+                assert str(escape(words)) in text
+
+
+def test_what_is_refined_from_an_earlier_release_keeps_its_claim_and_schema() -> None:
+    frozen = next(one for one in RELEASES if one.case["mechanism"] == "laplace" and one.papers is None)
+    before = frozen.release()
+    after = pv.refine(before, frozen.weights(), estimator="projection")
+    assert (before.schema, after.schema) == (1, 1)
+    assert after.promise == before.promise
+    assert after.guarantee == before.guarantee
+    assert after.software == f"peerveil {pv.__version__}"
+    assert json.loads(after.to_json())["schema_version"] == 1
+    assert pv.verify(after, frozen.weights()).verified
+
+
+def stored_document() -> dict[str, Any]:
+    frozen = next(one for one in RELEASES if one.case["mechanism"] == "laplace")
+    document: dict[str, Any] = json.loads((frozen.folder / "release.json").read_text(encoding="utf-8"))
+    return document
+
+
+@pytest.mark.parametrize(
+    ("place", "word"),
+    [(("guarantee", "promise"), "promise"), (("guarantee", "not_protected"), "not_protected"),
+     (("outlook", "assumption"), "assumption")],
+)  # fmt: skip
+def test_changed_words_of_an_earlier_release_are_refused(place: tuple[str, str], word: str) -> None:
+    document = stored_document()
+    pv.Release.from_document(document)
+    document[place[0]][place[1]] += " Almost."
+    with pytest.raises(pv.FileError, match=f"{word} is not what"):
+        pv.Release.from_document(document)
+
+
+def test_an_earlier_release_with_fields_of_a_later_schema_is_refused() -> None:
+    for key, value in (("charge", "0" * 16), ("extension", {}), ("rendered", {"peerveil": "0.1.0"})):
+        with pytest.raises(pv.FileError, match="schema of version 1"):
+            pv.Release.from_document(stored_document() | {key: value})
+    with pytest.raises(pv.FileError, match="schema of version 2"):
+        pv.Release.from_document(stored_document() | {"schema_version": 2})
+    with pytest.raises(pv.InputError, match="schema 1 has no charge"):
+        replace(pv.Release.from_document(stored_document()), charge="0" * 16)
 
 
 def check_ledger(place: str) -> None:
@@ -129,19 +189,12 @@ def test_the_sqlite_ledger_loads(tmp_path: Path) -> None:
     check_ledger(str(place))
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    if postgres.programs() is None:
-        pytest.skip("PostgreSQL is not installed (its programs initdb and pg_ctl)")
-    with postgres.server() as (url, _):
-        yield url
-
-
-def test_the_postgresql_ledger_loads(postgres_server: str) -> None:
+def test_the_postgresql_ledger_loads(postgres_server: tuple[str, Path]) -> None:
+    server, _ = postgres_server
     name = f"golden{random.randrange(10**12)}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    url = postgres_server.replace("/postgres?", f"/{name}?")
+    url = server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute((V1 / "ledger" / "postgresql.sql").read_bytes())
     check_ledger(url)

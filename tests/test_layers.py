@@ -36,7 +36,7 @@ LAYERS = [
     ["regions"],
     ["programme", "twopass"],
     ["projection", "guarantee"],
-    ["sensitivity", "budget", "estimation"],
+    ["sensitivity", "budget", "estimation", "words_v1"],
     ["mechanisms", "groups", "published", "charts.wording"],
     ["rehearsal", "documents"],
     ["experiments", "rounds"],

@@ -106,7 +106,8 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
         estimator=estimator,
         notes=release.notes,
     )
-    return replace(made, terms=release.terms, group=release.group)
+    carried = ("terms", "group", "charge", "part", "extension", "schema")  # the claim stays in its version's words
+    return replace(made, **{name: getattr(release, name) for name in carried})
 
 
 def assemble(

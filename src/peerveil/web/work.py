@@ -270,7 +270,7 @@ def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> di
     return {
         "quantity": made.quantity,
         "summary": made.guarantee.summary,
-        "promise": made.guarantee.promise,
+        "promise": made.promise,
         "estimator": made.estimator,
         "region": made.region,
         "record": f"{made.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
