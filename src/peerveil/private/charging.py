@@ -239,6 +239,12 @@ class Pending:
     drawn: bool
     running: bool
 
+    @property
+    def state(self) -> str:
+        """How far it has come, in words."""
+        come = "charged" if self.charged else "not charged"
+        return f"{come}, {'drawn' if self.drawn else 'not drawn'}, {'under way' if self.running else 'interrupted'}"
+
 
 def pending(place: str) -> list[Pending]:
     """The releases of a ledger that were begun on this machine and are not written, the oldest first."""
