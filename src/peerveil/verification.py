@@ -265,8 +265,8 @@ def _true_claim(release: Release, earned: Guarantee) -> str:
     if any(_LEFT_OUT_V1.fullmatch(note) for note in release.notes):
         raise RefusedError(
             "its claim is false: papers were left out, and it holds only for assignments that exchange no review of a "
-            "kept paper for one of these, and keep the number of reviewers with a kept review; version 0.1.0 overlooked "
-            "that. Release it again with this version"
+            "kept paper for one of these, and keep the number of reviewers with a kept review, which version 0.1.0 "
+            "overlooked; release it again with this version"
         )
     same = (claim.float_safe, claim.delta) == (earned.float_safe, earned.delta)
     if claim.kind == "zcdp" and earned.kind == "gdp":
