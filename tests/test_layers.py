@@ -16,8 +16,10 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
-    ["errors", "version", "columns", "markup", "threads"],
+    ["errors", "version", "columns", "markup", "staging", "threads"],
     ["loads", "terms", "verdict", "page_text", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["parts"],
+    ["neighbours"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking", "signatures", "document_check"],
@@ -38,6 +40,7 @@ LAYERS = [
     ["projection", "guarantee"],
     ["sensitivity", "budget", "estimation", "words_v1"],
     ["mechanisms", "groups", "published", "charts.wording"],
+    ["claims"],
     ["rehearsal", "documents"],
     ["experiments", "rounds"],
     ["planning"],

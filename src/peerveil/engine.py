@@ -10,6 +10,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -218,7 +219,8 @@ def _submitted(
     """A call's future; a pool that is broken fails here or later, and the call is not lost either way."""
     _, task, seeds = call
     try:
-        return pool.submit(function, task, seeds)
+        with starting_processes():  # a pool starts them as tasks come
+            return pool.submit(function, task, seeds)
     except BrokenProcessPool as error:
         failed: Future[Result] = Future()
         failed.set_exception(error)
@@ -231,13 +233,19 @@ def _in_processes(
     """Run tasks in processes of our own; a pool whose worker was killed is set up anew, and loses nothing."""
     for _ in range(1 + _RESTARTS):
         # Spawned, not forked: libraries that run threads (polars, BLAS) do not survive a fork.
-        pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
         running: dict[Future[Result], Call[Task]] = {}
         broken = False
         try:
             yield from _handed_out(function, calls, pool, running)
         except BrokenProcessPool:
             broken = True
+        except Exception:
+            raise
+        except BaseException:  # an interrupt, or an end: nobody waits for what runs
+            _end_workers(pool)
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
         if not broken:
@@ -247,6 +255,34 @@ def _in_processes(
         f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer workers= need less)? Does the "
         "script that calls this do so under `if __name__ == '__main__':`, as processes need it?"
     )
+
+
+@contextmanager
+def starting_processes() -> Iterator[None]:
+    """Start processes that no Ctrl-C reaches: it goes to all processes of a terminal, and this one ends the others.
+
+    They are born with the interrupt blocked, as they could do nothing about it before they have loaded their modules.
+    One that comes meanwhile reaches this process when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ignore_interrupts() -> None:
+    """Where signals cannot be blocked before a process starts, ignore them as soon as it has."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_workers(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool, whatever they do."""
+    for process in list((getattr(pool, "_processes", None) or {}).values()):  # public only from Python 3.14 on
+        process.terminate()
 
 
 class _Store:

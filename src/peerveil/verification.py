@@ -24,15 +24,16 @@ from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.groups import group_sensitivity
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
+from peerveil.neighbours import Neighbours
 from peerveil.noise_check import LEVEL, NoiseCheck, count_noise, vector_noise
 from peerveil.outlook import ASSUMPTION_HIDDEN, Outlook
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.record import Floats
-from peerveil.refinement import law_of, reassemble, stated_words
+from peerveil.refinement import law_of, reassemble, stated_words, with_counted
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.release_files import Opened, file_checks, open_release, other_files
-from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.sensitivity import Sensitivity, part_sensitivity, sensitivity
 from peerveil.signatures import SIGNATURE, SignatureError, signature_beside, signer, trusted_keys
 from peerveil.verdict import Check, RefusedError, Verification, looked_at, unchecked
 from peerveil.version import rendered_with, software
@@ -140,15 +141,20 @@ def _signed(opened: Opened, keys: list[Any] | None) -> Check:
     return Check(name="signature", result="holds", found=f"signed by {whose}, which is among the keys given")
 
 
-def _checks(release: Release, document: dict[str, Any], weights: PublicWeights) -> Iterator[Check]:
+def _checks(release: Release, document: dict[str, Any], given: PublicWeights) -> Iterator[Check]:
     yield looked_at("digest", lambda: _digest(release))
-    record = looked_at("record", lambda: _record(release, weights))
+    # Where the number of reviewers is not public, it is estimated from the noisy counts.
+    counted, problem = _attempt(lambda: with_counted(given, release.histogram or release.noisy))
+    weights = given if counted is None else counted
+    if release.schema == 1:  # of which nothing was published but the part itself
+        weights = replace(weights, part=None)
+    record = looked_at("record", lambda: _record(release, weights, problem))
     yield record
     rest = ("guarantee", "bins", "region", "noise", "values", "certificate", "outlook", "notes", "document")
     if record.result == "fails":
         yield from (unchecked(name, "the public record is another one") for name in rest)
         return
-    yield looked_at("guarantee", lambda: _guarantee(release, weights))
+    yield looked_at("guarantee", lambda: _guarantee(release, given if release.schema == 1 else weights))
     yield looked_at("bins", lambda: _bins(release, weights))
     bounds, problem = _attempt(lambda: make_region(weights, release.region))
     if bounds is None:
@@ -185,7 +191,9 @@ def _digest(release: Release) -> str:
     return "the file is as it was written"
 
 
-def _record(release: Release, weights: PublicWeights) -> str:
+def _record(release: Release, weights: PublicWeights, problem: str = "") -> str:
+    if problem:
+        raise RefusedError(problem)
     if weights.quantity != release.quantity:
         raise RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
     if weights.loads != release.loads:
@@ -219,25 +227,61 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         earned = cast(OwnMechanism, mechanism).guarantee(bound, claim.unit)
     except InputError as error:
         raise RefusedError(str(error)) from None
-    return _same_claim(claim, earned)
+    related = Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
+    if release.schema != 1 and claim.neighbours != related:
+        raise RefusedError("it speaks of other neighbouring assignments than those of this record")
+    if _papers_left_out(release):
+        _check_old_claim(claim, earned, known=weights.part is not None)
+    return _same_claim(claim, earned, weaker=release.software != software())
 
 
 def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensitivity:
     """How far neighbours can be apart, for what the release says it is of."""
-    across = release.group is not None and release.group.shared
-    return (group_sensitivity if across else sensitivity)(weights, unit)
+    if release.schema != 1 or weights.part is not None:
+        return sensitivity(weights, unit)
+    # A part of a conference is told by its weights now; version 0.1.0 told it by the group, or by a note.
+    if release.group is not None and release.group.shared:
+        return group_sensitivity(weights, unit)
+    if gone := _papers_left_out(release):  # of each of these a reviewer has one review at most
+        return part_sensitivity(weights, unit, weights.loads.largest + gone)
+    return sensitivity(weights, unit)
 
 
-def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
+_LEFT_OUT = re.compile(r"(\d{1,9}) papers? (?:was|were) left out whole for a missing criterion")
+
+
+def _papers_left_out(release: Release) -> int:
+    """How many papers version 0.1.0 left out; it took neighbours to be assignments of the others alone."""
+    found = (_LEFT_OUT.match(note) for note in release.notes) if release.schema == 1 else ()
+    return sum(int(match[1]) for match in found if match)
+
+
+def _check_old_claim(claim: Guarantee, earned: Guarantee, *, known: bool) -> None:
+    """Refuse a claim of version 0.1.0 about a part of a conference, where more is lost by exchanges with the rest."""
+    for name in ("epsilon", "rho"):
+        stated, due = getattr(claim, name), getattr(earned, name)
+        if stated is not None and due is not None and stated < due * (1 - CLAIM_TOLERANCE):
+            verdict = "was false" if known else "is not proven, as it does not state the loads of the whole conference"
+            raise RefusedError(
+                f"it claims: {claim.summary}. That {verdict}: papers were left out, and version 0.1.0 did not count "
+                f"exchanges with reviews of these. Its noise pays for: {earned.summary}"
+            )
+
+
+def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool) -> str:
+    """Refuse a claim other than the earned one; one of another version may be weaker, as bounds have become better."""
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
         raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+    less = False
     for name in ("epsilon", "delta", "rho", "omega"):
         stated, due = getattr(claim, name), getattr(earned, name)
-        if stated == due:
+        if stated == due or (None not in (stated, due) and math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE)):
             continue
-        if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
+        less = weaker and None not in (stated, due) and (stated < due if name == "omega" else stated > due)
+        if not less:
             raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
-    return f"follows from noise and sensitivity: {claim.summary}"
+    words = f"follows from noise and sensitivity: {claim.summary}"
+    return f"{words}; by today's bounds even {earned.summary}" if less else words
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:
@@ -277,7 +321,10 @@ def _noise(release: Release, bounds: Region) -> Check:
     if release.histogram is None:
         tested = vector_noise(release.noisy, lower - slack, upper + slack, law)
     else:
-        tested = count_noise(release.histogram.counts, release.reviewers, law)
+        counts, total = release.histogram.counts, release.reviewers
+        if release.part is not None and release.histogram.outside is not None:  # those without a kept review, too
+            counts, total = np.append(counts, release.histogram.outside), release.part.whole.reviewers
+        tested = count_noise(counts, total, law)
     return looked_at("noise", lambda: _size(tested))
 
 
@@ -367,7 +414,7 @@ def _document(release: Release, document: dict[str, Any], again: Release, weight
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
     # What no release of this version states is not carried over, so it is refused.
-    written = replace(again, mechanism=described, part=None, extension={})
+    written = replace(again, mechanism=described, part=weights.part, extension={})
     return check_document(document, json.loads(written.to_json())) + _versions(release)
 
 
