@@ -19,7 +19,6 @@ import numpy as np
 import peerveil as pv
 from peerveil.bins import NoisyCounts
 from peerveil.documents import document_digest
-from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OwnMechanism, mechanism_from
 from peerveil.refinement import assemble, law_of
 from peerveil.report import FIGURES
@@ -244,9 +243,9 @@ def _matters(base: Base, place: int) -> bool:
 
 def _restate(**changes: Any) -> Change:
     def change(document: dict[str, Any]) -> None:
-        claim = document["guarantee"]
-        stated = {key: value for key, value in (claim | changes).items() if key not in ("promise", "not_protected")}
-        claim |= changes | {"promise": Guarantee(**stated).promise}
+        release = pv.Release.from_document(document)
+        worded = json.loads(replace(release, guarantee=replace(release.guarantee, **changes)).to_json())
+        document |= {key: worded[key] for key in ("guarantee", "claim")}
 
     return change
 

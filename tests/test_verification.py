@@ -171,10 +171,9 @@ def swap_noisy(document: dict[str, Any]) -> None:
 
 def restate(document: dict[str, Any], **changes: Any) -> None:
     """Forge a claim with the words that belong to it."""
-    claim = document["guarantee"]
-    said = {key: value for key, value in (claim | changes).items() if key not in ("promise", "not_protected")}
-    forged = Guarantee(**said)
-    claim |= changes | {"promise": forged.promise}
+    release = pv.Release.from_document(document)
+    worded = json.loads(replace(release, guarantee=replace(release.guarantee, **changes)).to_json())
+    document |= {key: worded[key] for key in ("guarantee", "claim")}
 
 
 def claim_less(document: dict[str, Any]) -> None:

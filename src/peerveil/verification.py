@@ -214,7 +214,7 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
     if mechanism is None:
         raise RefusedError("its mechanism is not one that this program knows, so its claim cannot be checked")
     if claim.kind == "stated":
-        if claim.statement != stated_words(mechanism):
+        if claim != Guarantee(kind="stated", statement=stated_words(mechanism)):
             raise RefusedError("its words are not those of its mechanism")
         return "words of its source, to which nothing is added"
     if isinstance(mechanism, External) or not isinstance(mechanism, tuple(OWN.values())):
