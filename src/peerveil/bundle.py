@@ -347,6 +347,13 @@ class Release:
     def _from_valid(cls, document: dict[str, Any]) -> Release:
         """A release from a document that follows the schema; what the schema cannot say is checked here."""
         record, claim = document["record"], document["guarantee"]
+        for name in (
+            "mechanism",
+            "part",
+            "claim",
+            "extension",
+        ):  # what the schema leaves open, before it is gone through
+            check_plain(document.get(name), name)
         vectors = {key: vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")

@@ -26,9 +26,10 @@ from peerveil.record import Floats
 SCHEMA_VERSION = 2
 SCHEMA_VERSIONS = (1, 2)
 
-#: How long a shown key may be, and how large a whole number.
+#: How long a shown key may be, how large a whole number, and how deep objects and lists may be nested.
 _SHOWN = 40
 _LARGEST = 2**63 - 1
+_DEEPEST = 32
 
 #: The widest range of loads that a file may state; a wider one would only fill the memory.
 _WIDEST_RANGE = 1_000_000
@@ -94,20 +95,22 @@ def vector_from(numbers: list[float], name: str) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def check_plain(value: object, name: str) -> None:
-    """Refuse what a document cannot hold: numbers that are too large, and anything that JSON does not have.
+def check_plain(value: object, name: str, *, depth: int = 0) -> None:
+    """Refuse what a document cannot hold: too large numbers, too deep nesting, and anything that JSON does not have.
 
     >>> check_plain({"loads": [1, 2.5]}, "extension")
     >>> check_plain({"loads": [float("inf")]}, "extension")
     Traceback (most recent call last):
     peerveil.errors.InputError: extension/loads holds a number that is too large
     """
+    if depth > _DEEPEST:
+        raise InputError(f"{name[:_SHOWN]} is nested too deeply")
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         for key, entry in value.items():
-            check_plain(entry, f"{name}/{key[:_SHOWN]}")
+            check_plain(entry, f"{name}/{key[:_SHOWN]}", depth=depth + 1)
     elif isinstance(value, list):
         for entry in value:
-            check_plain(entry, name)
+            check_plain(entry, name, depth=depth + 1)
     elif isinstance(value, float | int) and not isinstance(value, bool):
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST):
             raise InputError(f"{name} holds a number that is too large")

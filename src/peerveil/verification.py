@@ -227,6 +227,8 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         earned = cast(OwnMechanism, mechanism).guarantee(bound, claim.unit)
     except InputError as error:
         raise RefusedError(str(error)) from None
+    if release.schema == 1 and earned.kind == "gdp":
+        earned = earned.as_concentrated()  # what version 0.1.0 claimed of normal noise: true, though weaker
     related = Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
     if release.schema != 1 and claim.neighbours != related:
         raise RefusedError("it speaks of other neighbouring assignments than those of this record")
