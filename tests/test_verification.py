@@ -17,6 +17,7 @@ import peerveil as pv
 from peerveil.bins import Bins, NoisyCounts
 from peerveil.documents import document_digest
 from peerveil.guarantee import Guarantee
+from peerveil.loads import declare_loads
 from peerveil.mechanisms import OwnMechanism
 from peerveil.regions import REGIONS
 from peerveil.sensitivity import sensitivity
@@ -241,8 +242,11 @@ def larger_gap(document: dict[str, Any]) -> None:
 
 
 def other_loads(document: dict[str, Any]) -> None:
-    reviewers, reviews = document["record"]["reviewers"], document["record"]["reviews"]
-    document["record"]["loads"] = {"range": [1, reviews - reviewers + 1]}
+    release = pv.Release.from_document(document)
+    reviewers, reviews = release.loads.reviewers, release.loads.reviews
+    loads = declare_loads(reviews, loads=(1, reviews - reviewers + 1), reviewers=reviewers)
+    worded = json.loads(replace(release, loads=loads).to_json())
+    document |= {key: worded[key] for key in ("record", "claim")}
 
 
 def more_papers(document: dict[str, Any]) -> None:
