@@ -103,6 +103,77 @@ def release_groups(
     terms = Terms(licence=licence, citation=citation)
     if dataset is not None and ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    prepared = prepare_groups(
+        reviews,
+        groups,
+        public=public,
+        quantity=quantity,
+        mechanism=mechanism,
+        unit=unit,
+        shared=shared,
+        lone=lone,
+        name=name,
+        accept_float_noise=accept_float_noise,
+    )
+    ready, claim_for = prepared.ready, prepared.claim_for
+    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    total = claim_for(first.noise.guarantee.unit)
+    _warn_of_small(ready)
+    if ledger is not None:
+        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism)
+    made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
+    note = _note(len(ready), total, shared=shared)
+    return GroupReleases(
+        releases={
+            its: replace(
+                one,
+                terms=terms,
+                group=Group(name=its, groups=len(ready), shared=shared),
+                notes=(*one.notes, note),
+                public=f"{one.public}, in each group of papers",
+            )
+            for its, one in made.items()
+        },
+        guarantee=total,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyGroups:
+    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: by the groups' names.
+        shared: whether reviewers may have reviews in several groups.
+    """
+
+    ready: dict[str, Ready]
+    shared: bool
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """What all of them promise together, for a unit."""
+        return together([one.claim_for(unit) for one in self.ready.values()], shared=self.shared)
+
+
+def prepare_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    quantity: Quantity,
+    mechanism: OwnMechanism,
+    unit: str,
+    shared: bool = True,
+    lone: Lone = "refuse",
+    name: str | None = None,
+    accept_float_noise: bool = False,
+) -> ReadyGroups:
+    """Check everything and settle the noise of every group, without spending or drawing any.
+
+    Arguments as in :func:`release_groups`.
+    """
     parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
@@ -125,32 +196,7 @@ def release_groups(
             raise RecordError(f"group {its!r}: {error}") from None
         except InputError as error:
             raise InputError(f"group {its!r}: {error}") from None
-    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
-
-    def claim_for(protected: Unit) -> Guarantee:
-        return together([one.claim_for(protected) for one in ready.values()], shared=shared)
-
-    first = next(iter(ready.values()))
-    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-    total = claim_for(first.noise.guarantee.unit)
-    _warn_of_small(ready)
-    if ledger is not None:
-        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism)
-    made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
-    note = _note(len(ready), total, shared=shared)
-    return GroupReleases(
-        releases={
-            its: replace(
-                one,
-                terms=terms,
-                group=Group(name=its, groups=len(ready), shared=shared),
-                notes=(*one.notes, note),
-                public=f"{one.public}, in each group of papers",
-            )
-            for its, one in made.items()
-        },
-        guarantee=total,
-    )
+    return ReadyGroups(ready=ready, shared=shared)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:

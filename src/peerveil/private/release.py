@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peerveil.auto import Auto
 from peerveil.bins import Bins, NoisyCounts
@@ -109,6 +109,37 @@ class LedgerWarning(UserWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Protected:
+    """What is to be protected, checked, with the noise for it. It holds the truth, so it stays on the private side.
+
+    Attributes:
+        noise: what will be drawn.
+        truth: the true vector, or the true counts.
+        bins: the bins of counts; none for a vector.
+    """
+
+    noise: Prepared
+    truth: Any
+    bins: Bins | None
+
+    @classmethod
+    def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None) -> Protected:
+        """Check what is to be protected; noise is drawn later."""
+        checked = noise.checked(truth) if bins is None else noise.checked_counts(bins.counts(truth))
+        return cls(noise=noise, truth=checked, bins=bins)
+
+    def draw(self) -> Floats | NoisyCounts:
+        """The noisy vector, or the noisy counts with their bins."""
+        if self.bins is None:
+            return self.noise.draw(self.truth)
+        return NoisyCounts(bins=self.bins, counts=self.noise.draw_counts(self.truth))
+
+    def draw_often(self, times: int) -> Any:
+        """Independent draws, one per row, from the same source as a release: what an audit needs."""
+        return self.noise.draw_often(self.truth, times)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ready:
     """A release for which all was checked that can be, before budget is spent and noise is drawn.
@@ -127,7 +158,7 @@ class Ready:
     public: str
     notes: tuple[str, ...]
     _reviews: Reviews = field(repr=False)
-    _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
+    _protected: Protected = field(repr=False)
     _bound: Bound = field(repr=False)
 
     def claim_for(self, unit: Unit) -> Guarantee:
@@ -162,13 +193,17 @@ class Ready:
     def draw(self) -> Perturbed:
         """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
         return Perturbed(
-            noisy=self._draw(),
+            noisy=self._protected.draw(),
             weights=self.weights,
             mechanism=self.noise.mechanism,
             guarantee=self.noise.guarantee,
             public=self.public,
             notes=self.notes,
         )
+
+    def protected(self) -> Protected:
+        """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
+        return self._protected
 
 
 def prepare_release(
@@ -221,7 +256,7 @@ def prepare_release(
         public=_public_words(public, record),
         notes=notes,
         _reviews=reviews,
-        _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
+        _protected=Protected.checked(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
         _bound=bound,
     )
 
@@ -234,15 +269,6 @@ def _chosen(
         return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
     choice = auto.choose(weights, unit=unit, estimator=estimator)
     return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
-
-
-def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Floats | NoisyCounts]:
-    """Check what is to be protected; the noise itself is drawn when what is returned is called."""
-    if bins is None:
-        vector = noise.checked(truth)
-        return lambda: noise.draw(vector)
-    counts, found = noise.checked_counts(bins.counts(truth)), bins
-    return lambda: NoisyCounts(bins=found, counts=noise.draw_counts(counts))
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
