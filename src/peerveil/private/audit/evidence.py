@@ -18,7 +18,7 @@ from peerveil.private.audit.loss import Loss, contradicts, loss_of
 from peerveil.record import Floats, Ints
 
 #: Simulated releases on which tests are chosen.
-_SIMULATED = 20_000
+_SIMULATED = 10_000
 
 #: For which shares of the stated noise tests are chosen, with the part of the risk that each may take.
 _SHARES = {1.0: 0.55, 0.5: 0.35, 0.125: 0.05, 0.015625: 0.05}
