@@ -319,9 +319,7 @@ def test_the_demo_replaces_only_what_a_demo_writes(run: Run, tmp_path: Path) -> 
 
 
 def test_the_version_is_told(run: Run) -> None:
-    from importlib.metadata import version
-
-    assert run("--version").out == f"peerveil {version('peerveil')}\n"
+    assert run("--version").out == f"peerveil {pv.__version__}\n"
 
 
 def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
@@ -664,7 +662,7 @@ def test_verify_accepts_and_refuses(run: Run, tmp_path: Path) -> None:
     assert refused.code == 1
     assert "Refused: record." in refused.out
     place = tmp_path / "out" / "release.json"
-    place.write_text(place.read_text().replace('"schema_version": 1', '"schema_version": 7'))
+    place.write_text(place.read_text().replace('"schema_version": 2', '"schema_version": 7'))
     refused = run("verify", "out", "--public", "public.csv", "--json")
     assert refused.code == 1
     assert json.loads(refused.out)["checks"][0]["result"] == "fails"

@@ -18,6 +18,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "version", "columns", "markup", "threads"],
     ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["parts"],
     ["scores", "json_files", "delimited", "accounting"],
     ["table_files"],
     ["record", "looking"],
@@ -36,7 +37,7 @@ LAYERS = [
     ["regions"],
     ["programme", "twopass"],
     ["projection", "guarantee"],
-    ["sensitivity", "budget", "estimation"],
+    ["sensitivity", "budget", "estimation", "words_v1"],
     ["mechanisms", "groups", "published", "charts.wording"],
     ["rehearsal", "documents"],
     ["experiments", "rounds"],

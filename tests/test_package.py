@@ -17,7 +17,8 @@ from pathlib import Path
 import peerveil
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+VERSION = peerveil.__version__
 
 
 def archives(folder: Path) -> tuple[Path, Path]:
@@ -39,8 +40,9 @@ def check_wheel(wheel: Path) -> None:
     modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     assert modules <= names
     assert {"peerveil/py.typed", "peerveil/schemas/release-1.schema.json", f"{info}/licenses/LICENSE"} <= names
+    assert "peerveil/schemas/release-2.schema.json" in names
     assert {name.split("/")[0] for name in names} == {"peerveil", info}  # no tests, no private notes
-    assert about["Version"] == PROJECT["version"]
+    assert about["Version"] == VERSION
     assert about["License-Expression"] == "Apache-2.0"
     assert about["Description-Content-Type"] == "text/markdown"
     assert (ROOT / "README.md").read_text(encoding="utf-8").strip() == str(about.get_payload()).strip()
@@ -76,7 +78,7 @@ def test_archives_are_whole_and_the_wheel_works_in_a_clean_environment(tmp_path:
     where = [str(python), "-c", "import peerveil; print(peerveil.__file__, peerveil.__version__)"]
     said = subprocess.run(where, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path).stdout
     assert said.startswith(str(tmp_path / "env"))
-    assert said.split()[-1] == PROJECT["version"]
+    assert said.split()[-1] == VERSION
     demo = subprocess.run(
         [str(python.with_name("peerveil")), "demo"],
         check=False,
@@ -90,11 +92,12 @@ def test_archives_are_whole_and_the_wheel_works_in_a_clean_environment(tmp_path:
 
 
 def test_the_version_is_stated_in_one_place() -> None:
-    assert peerveil.__version__ == PROJECT["version"]
+    assert "version" in PROJECT["project"]["dynamic"]
+    assert (ROOT / PROJECT["tool"]["hatch"]["version"]["path"]).samefile(ROOT / "src" / "peerveil" / "version.py")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## (\S+)", changes, re.MULTILINE)
     assert newest is not None
-    assert newest[1] == PROJECT["version"]
+    assert newest[1] == VERSION
     assert "version:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("cff-version:", "")
-    stated = [path for path in (ROOT / "src").rglob("*.py") if f'"{PROJECT["version"]}"' in path.read_text("utf-8")]
-    assert not stated
+    stated = [path.name for path in (ROOT / "src").rglob("*.py") if f'"{VERSION}"' in path.read_text("utf-8")]
+    assert stated == ["version.py"]

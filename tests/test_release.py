@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 import peerveil as pv
 from peerveil.bundle import COLUMNS
 from peerveil.documents import release_schema
+from peerveil.noisy_files import read_noisy
 from peerveil.private.noise import Prepared
 from peerveil.record import Floats
 from peerveil.terms import METHOD
@@ -301,7 +304,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"schema_version": 99}, "schema_version must be 1, got 99"),
+            ({"schema_version": 99}, "schema_version must be 1 or 2, got 99"),
             ({"values": [1, "2"]}, "values/1 is not as the schema"),
             ({"values": [1]}, "must have 2 entries"),
             ({"more": 1}, "is not as the schema"),
@@ -312,16 +315,30 @@ class TestFiles:
             ({"noisy": [1, float("nan")]}, "release.json: is not JSON"),
             ({"noisy": [1, float("-inf")]}, "release.json: is not JSON"),
             ({"created": "2026-13-45T99:99:99Z"}, "release.json: created is not a time"),
-            ({"schema_version": "ann@x.org"}, "schema_version must be 1, got none"),
+            ({"schema_version": "ann@x.org"}, "schema_version must be 1 or 2, got none"),
             ({"guarantee": {"promise": "Nobody will ever know."}}, "release.json: guarantee/promise is not what"),
             ({"guarantee": {"kind": "pure", "unit": None, "epsilon": 1}}, "release.json: unit must be"),
             ({"record": {"reviews": 3}}, "release.json: .* but the record has"),
+            ({"guarantee": {"not_protected": "Nothing."}}, "release.json: guarantee/not_protected is not what"),
+            ({"schema_version": True}, "schema_version must be 1 or 2, got True"),
+            ({"schema_version": 1}, "the document is not as the schema of version 1"),
+            ({"charge": "12"}, "charge is not as the schema"),
+            ({"charge": 12}, "charge is not as the schema"),
+            ({"charge": "0123456789abcdef\n"}, "release.json: charge must be a number of 16"),
+            ({"rendered": {"peerveil": 2}}, "rendered/peerveil is not as the schema"),
+            ({"rendered": {"jinja2": "3\n"}}, "release.json: rendered must hold names"),
+            ({"rendered": []}, "rendered is not as the schema"),
+            ({"part": []}, "part is not as the schema"),
+            ({"claim": {"unit": "none"}}, "release.json: claim is not what"),
+            ({"extension": None}, "extension is not as the schema"),
+            ({"extension": {"more": [10**400]}}, "release.json: extension/more holds a number that is too large"),
+            ({"mechanism": {"scale": 10**400}}, "release.json: mechanism/scale holds a number that is too large"),
         ],
     )
     def test_documents_that_are_no_release(self, change: dict[str, object], message: str, tmp_path: Path) -> None:
         document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
         for key, value in change.items():
-            document[key] = document[key] | value if isinstance(value, dict) else value
+            document[key] = (document[key] or {}) | value if isinstance(value, dict) else value
         (tmp_path / "release.json").write_text(json.dumps(document))
         with pytest.raises(pv.FileError, match=message) as caught:
             pv.Release.load(tmp_path)
@@ -333,6 +350,63 @@ class TestFiles:
         (tmp_path / "release.json").write_text(json.dumps(document).replace('"beyond"', "1e999"))
         with pytest.raises(pv.FileError, match=r"release.json: certificate/gap holds a number that is too large"):
             pv.Release.load(tmp_path)
+
+    def test_what_schema_2_adds_is_kept(self, tmp_path: Path) -> None:
+        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        assert (made.charge, made.part, made.extension, made.schema) == (None, None, {}, 2)
+        assert made.rendered == {"peerveil": pv.__version__} | {
+            name: metadata.version(name) for name in ("altair", "vl-convert-python", "jinja2", "numpy", "scipy")
+        }
+        added: dict[str, Any] = {"charge": "0123456789abcdef", "part": {"papers": 7}, "extension": {"a": [1.5, "b"]}}
+        replace(made, **added).save(tmp_path / "one", report=False)
+        document = json.loads((tmp_path / "one" / "release.json").read_text())
+        assert {key: document[key] for key in added} == added
+        jsonschema.validate(document, release_schema())
+        loaded = pv.Release.load(tmp_path / "one")
+        assert loaded.intact
+        assert {key: getattr(loaded, key) for key in added} == added
+        loaded.save(tmp_path / "two", report=False)
+        assert (tmp_path / "two" / "release.json").read_bytes() == (tmp_path / "one" / "release.json").read_bytes()
+
+    def test_the_versions_that_write_are_stated(self, tmp_path: Path) -> None:
+        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        elsewhere = replace(made, rendered={"peerveil": "0.9.1", "numpy": "9.0"})
+        (tmp_path / "release.json").write_text(elsewhere.to_json())
+        loaded = pv.Release.load(tmp_path)
+        assert loaded.rendered == {"peerveil": "0.9.1", "numpy": "9.0"}
+        loaded.save(tmp_path / "again", report=False)
+        assert pv.Release.load(tmp_path / "again").rendered == made.rendered
+
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("schema", 3, "schema must be one of 1, 2, got 3"),
+            ("charge", "A" * 16, "charge must be"),
+            ("extension", {"a": {1, 2}}, "extension/a must hold what JSON has"),
+            ("extension", {"a": {1: 2}}, "extension/a must hold what JSON has"),
+            ("part", {"a": float("inf")}, "part/a holds a number that is too large"),
+            ("rendered", {"peerveil": "0.2 beta"}, "rendered must hold"),
+        ],
+    )
+    def test_what_no_document_can_hold_is_refused(self, field: str, value: object, message: str) -> None:
+        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        with pytest.raises(pv.InputError, match=message):
+            replace(made, **{field: value})  # type: ignore[arg-type]
+
+    def test_a_key_that_occurs_twice_is_refused_by_all_who_read(self, tmp_path: Path) -> None:
+        weights = pv.PublicWeights.from_rows([[1, 2]], load=1)
+        text = pv.refine([1, 2], weights).to_json()
+        for line in ('"region": "tight"', '"gap": 0.0', '"kind": "stated"'):
+            assert line in text
+            key = line.split('"')[1]
+            (tmp_path / "release.json").write_text(text.replace(line, f"{line}, {line}", 1))
+            for read in (pv.Release.load, read_noisy):
+                with pytest.raises(pv.FileError, match=f"release.json: the key '{key}' occurs twice") as caught:
+                    read(tmp_path / "release.json")
+                assert caught.value.__context__ is None
+            checked = pv.verify(tmp_path, weights)
+            assert checked.failed == ("schema",)
+            assert f"the key '{key}' occurs twice" in checked.checks[0].found
 
     def test_no_release_at_all(self, tmp_path: Path) -> None:
         with pytest.raises(pv.FileError, match="cannot be read"):

@@ -253,7 +253,7 @@ def other_quantity(document: dict[str, Any]) -> None:
 
 
 def unknown_version(document: dict[str, Any]) -> None:
-    document["schema_version"] = 2
+    document["schema_version"] = 3
 
 
 def missing_field(document: dict[str, Any]) -> None:

@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from peerveil.regions.convex import Region as Region
     from peerveil.verdict import Verification as Verification
     from peerveil.verification import verify as verify
+    from peerveil.version import __version__ as __version__
     from peerveil.weights import PublicWeights as PublicWeights
     from peerveil.weights import weigh as weigh
-
-    __version__: str
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
@@ -100,7 +99,7 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings, made from the tabl
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("peerveil.version").software().split()[1]
+        return import_module("peerveil.version").__version__
     if name not in _HOME:
         raise AttributeError(f"module 'peerveil' has no attribute {name!r}")
     return getattr(import_module(f"peerveil.{_HOME[name]}"), name)

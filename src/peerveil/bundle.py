@@ -7,16 +7,20 @@ import csv
 import io
 import json
 import os
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from peerveil import words_v1
 from peerveil.bins import NoisyCounts
 from peerveil.documents import (
     SCHEMA_VERSION,
+    SCHEMA_VERSIONS,
+    check_plain,
     document_digest,
     group_document,
     group_from,
@@ -26,6 +30,7 @@ from peerveil.documents import (
     outlook_document,
     outlook_from,
     parse_json,
+    schema_version,
     slack,
     time_from,
     validate,
@@ -37,10 +42,12 @@ from peerveil.groups import Group
 from peerveil.guarantee import NOT_PROTECTED, Guarantee
 from peerveil.loads import Loads
 from peerveil.markup import table
-from peerveil.outlook import Outlook
+from peerveil.outlook import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
 from peerveil.table_files import file_to_read, read_text
 from peerveil.terms import Terms
+from peerveil.version import rendered_with
 
 #: The files a release consists of: the data, and what people read.
 DATA_FILES = ("release.json", "release.csv")
@@ -63,6 +70,10 @@ COLUMNS = {
     "band_lower": "lower end of the band that holds the true mean in all likelihood; empty where it is not known",
     "band_upper": "upper end of that band",
 }
+
+
+_CHARGE = re.compile(r"[0-9a-f]{16}")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,7 +103,13 @@ class Release:
         created: when, in UTC.
         software: what made it.
         group: which group of papers it is of; ``None`` for all of them.
+        part: the whole conference, where the release is of a part of its reviews; ``None`` where it is of all.
         terms: under which licence it is published, and how to cite it.
+        charge: the number under which a ledger was charged for it, 16 hexadecimal digits; ``None`` where none was.
+        extension: what later versions add to release.json.
+        rendered: the versions of Peerveil and of the packages that wrote its files; those here, before it is written.
+        schema: the version of release.json that it is written as: 1 if it was read from such a file, or refined from
+            what was; its claim is then in the words of that version.
         intact: whether the file it was read from has the digest of its contents.
 
     >>> import peerveil as pv
@@ -124,10 +141,25 @@ class Release:
     software: str
     histogram: NoisyCounts | None = None
     group: Group | None = None
+    part: Part | None = None
     terms: Terms = field(default=Terms())
+    charge: str | None = None
+    extension: dict[str, Any] = field(default_factory=dict)
+    rendered: dict[str, str] = field(default_factory=rendered_with)
+    schema: int = SCHEMA_VERSION
     intact: bool = True
 
     def __post_init__(self) -> None:
+        if self.schema not in SCHEMA_VERSIONS:
+            raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
+        if self.schema == 1 and (self.charge is not None or self.part is not None or self.extension):
+            raise InputError("a release of schema 1 has no charge, part or extension; leave them out")
+        if self.charge is not None and not _CHARGE.fullmatch(self.charge):
+            raise InputError("charge must be a number of 16 hexadecimal digits")
+        if not all(_VERSION.fullmatch(word) for pair in self.rendered.items() for word in pair):
+            raise InputError("rendered must hold names of packages and their versions")
+        for name in ("mechanism", "part", "extension"):
+            check_plain(getattr(self, name), name)
         for vector in (self.values, self.noisy, self.lower, self.upper):
             vector.flags.writeable = False
 
@@ -135,6 +167,21 @@ class Release:
     def reviewers(self) -> int:
         """Number of reviewers."""
         return self.values.size
+
+    @property
+    def promise(self) -> str:
+        """The privacy claim in words, as release.json and the report state it."""
+        return words_v1.promise(self.guarantee) if self.schema == 1 else self.guarantee.promise
+
+    @property
+    def not_protected(self) -> str:
+        """What the claim does not cover, in words, as release.json and the report state it."""
+        return words_v1.NOT_PROTECTED if self.schema == 1 else NOT_PROTECTED
+
+    @property
+    def claim(self) -> dict[str, Any] | None:
+        """The privacy claim in standard terms, as release.json states it; ``None`` where it does not."""
+        return None
 
     def to_json(self) -> str:
         """The text of release.json."""
@@ -144,8 +191,15 @@ class Release:
 
     def _document(self) -> dict[str, Any]:
         loads = self.loads
+        added: dict[str, Any] = {
+            "charge": self.charge,
+            "rendered": self.rendered,
+            "part": self.part,
+            "claim": self.claim,
+            "extension": self.extension,
+        }
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": self.schema,
             "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "software": self.software,
             "licence": self.terms.licence,
@@ -170,8 +224,8 @@ class Release:
                 "omega": self.guarantee.omega,
                 "float_safe": self.guarantee.float_safe,
                 "statement": self.guarantee.statement,
-                "promise": self.guarantee.promise,
-                "not_protected": NOT_PROTECTED,
+                "promise": self.promise,
+                "not_protected": self.not_protected,
             },
             "region": self.region,
             "estimator": self.estimator,
@@ -183,10 +237,14 @@ class Release:
             "noisy": self.noisy.tolist(),
             "lower": self.lower.tolist(),
             "upper": self.upper.tolist(),
+            **({} if self.schema == 1 else added),
         }
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
         """Write the release's files into a folder, whole or not at all; returns the folder.
+
+        release.json states the versions that write it here. A release that was read from a file of schema 1 is written
+        as it was: the same release.json, byte for byte.
 
         Args:
             folder: where to; must not hold files already.
@@ -200,7 +258,8 @@ class Release:
     def write_into(self, folder: Path, *, report: bool = True) -> None:
         """Write the release's files into an existing folder."""
         table = self.to_csv()
-        (folder / "release.json").write_text(self.to_json(), encoding="utf-8")
+        document = self if self.schema == 1 else replace(self, rendered=rendered_with())
+        (folder / "release.json").write_text(document.to_json(), encoding="utf-8")
         (folder / "release.csv").write_text(table, encoding="utf-8", newline="")
         if report:
             from peerveil.report import write_report  # noqa: PLC0415 - drawing loads much; only who draws needs it
@@ -242,11 +301,12 @@ class Release:
         """Read a release from its folder or from its release.json.
 
         Raises:
-            FileError: if it is not there, not JSON, of an unknown schema version, or not as the schema says.
+            FileError: if it is not there, not JSON, has a key twice, is of an unknown schema version, or not as the
+                schema says.
         """
         place = file_to_read(path)
         name, text = read_text(place / "release.json" if place.is_dir() else place)
-        document = parse_json(text)
+        document = parse_json(text, name=name)
         if document is None:
             raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
         return cls.from_document(document, name=name)
@@ -254,14 +314,7 @@ class Release:
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Release:
         """A release from the parsed JSON of a release.json."""
-        version = document.get("schema_version") if isinstance(document, dict) else None
-        if version != SCHEMA_VERSION:
-            got = version if isinstance(version, int) and abs(version) < 10**4 else "none"
-            raise FileError(
-                f"schema_version must be {SCHEMA_VERSION}, got {got}; read it with the Peerveil that wrote it",
-                file=name,
-            )
-        validate(document, name)
+        validate(document, name, schema_version(document, name))
         assert isinstance(document, dict)  # noqa: S101 - the schema says so
         problem = ""
         try:
@@ -280,13 +333,16 @@ class Release:
         if (np.diff(vectors["values"]) < -slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
         guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
-        if claim["promise"] != guarantee.promise:
-            raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         histogram = histogram_from(document["histogram"], vectors["noisy"])
         if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
             raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
-        return cls(
+        release = cls(
             **vectors,
+            schema=document["schema_version"],
+            charge=document.get("charge"),  # not in schema 1, nor the three that follow
+            part=document.get("part"),
+            extension=document.get("extension", {}),
+            rendered=document.get("rendered", {}),
             histogram=histogram,
             quantity=document["quantity"],
             guarantee=guarantee,
@@ -306,3 +362,22 @@ class Release:
             terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == document_digest(document),
         )
+        release._check_words(document)
+        return release
+
+    def _check_words(self, document: dict[str, Any]) -> None:
+        """Refuse words that do not follow from the numbers beside them."""
+        claim, outlook = document["guarantee"], document["outlook"]
+        if claim["promise"] != self.promise:
+            raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
+        if claim["not_protected"] != self.not_protected:
+            raise InputError("guarantee/not_protected is not what such a release states; the file was changed")
+        if document.get("claim") != self.claim:
+            raise InputError("claim is not what its guarantee comes to in standard terms; the file was changed")
+        known = (
+            (words_v1.ASSUMPTION, words_v1.ASSUMPTION_HIDDEN)
+            if self.schema == 1
+            else (ASSUMPTION, ASSUMPTION + ASSUMPTION_HIDDEN)
+        )
+        if outlook is not None and outlook["assumption"] not in known:
+            raise InputError("outlook/assumption is not what such a release assumes; the file was changed")

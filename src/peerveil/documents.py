@@ -20,7 +20,13 @@ from peerveil.loads import Loads
 from peerveil.outlook import Outlook
 from peerveil.record import Floats
 
-SCHEMA_VERSION = 1
+#: The version of release.json that is written, and those that are read.
+SCHEMA_VERSION = 2
+SCHEMA_VERSIONS = (1, 2)
+
+#: How long a shown key may be, and how large a whole number.
+_SHOWN = 40
+_LARGEST = 2**63 - 1
 
 
 def document_digest(document: dict[str, Any]) -> str:
@@ -34,12 +40,38 @@ def document_digest(document: dict[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def parse_json(text: str) -> Any:
-    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none."""
+def parse_json(text: str, *, name: str = "release.json") -> Any:
+    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none.
+
+    Raises:
+        FileError: if a key occurs twice in an object. Programs differ in which of the two they take.
+
+    >>> parse_json('{"epsilon": 0.1, "epsilon": 1.0}')
+    Traceback (most recent call last):
+    peerveil.errors.FileError: release.json: the key 'epsilon' occurs twice; it must occur once
+    """
+    repeated = ""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
+    except _RepeatedKeyError as error:
+        repeated = repr(error.args[0][:_SHOWN])
     except (ValueError, RecursionError):
         return None  # the error would hold the text
+    raise FileError(f"the key {repeated} occurs twice; it must occur once", file=name)
+
+
+class _RepeatedKeyError(Exception):
+    """A key that occurs twice in an object."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a document, if its keys differ."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RepeatedKeyError(key)
+        found[key] = value
+    return found
 
 
 def _no_constant(name: str) -> None:
@@ -55,6 +87,27 @@ def vector_from(numbers: list[float], name: str) -> Floats:
     if not all(map(math.isfinite, values)):
         raise InputError(f"{name} holds a number that is too large")
     return np.array(values, dtype=np.float64)
+
+
+def check_plain(value: object, name: str) -> None:
+    """Refuse what a document cannot hold: numbers that are too large, and anything that JSON does not have.
+
+    >>> check_plain({"loads": [1, 2.5]}, "part")
+    >>> check_plain({"loads": [float("inf")]}, "part")
+    Traceback (most recent call last):
+    peerveil.errors.InputError: part/loads holds a number that is too large
+    """
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for key, entry in value.items():
+            check_plain(entry, f"{name}/{key[:_SHOWN]}")
+    elif isinstance(value, list):
+        for entry in value:
+            check_plain(entry, name)
+    elif isinstance(value, float | int) and not isinstance(value, bool):
+        if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST):
+            raise InputError(f"{name} holds a number that is too large")
+    elif value is not None and not isinstance(value, str | bool):
+        raise InputError(f"{name} must hold what JSON has: objects, lists, texts, numbers, true, false and null")
 
 
 def slack(values: Floats) -> float:
@@ -153,20 +206,30 @@ def loads_from(record: dict[str, Any]) -> Loads:
 
 
 @cache
-def release_schema() -> dict[str, Any]:
-    """The published JSON schema of release.json.
+def release_schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
+    """The published JSON schema of release.json, of this version or an earlier one.
 
-    >>> release_schema()["title"]
-    'Peerveil release'
+    >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
+    ('Peerveil release', {'const': 1})
     """
-    text = files("peerveil").joinpath(f"schemas/release-{SCHEMA_VERSION}.schema.json").read_text(encoding="utf-8")
+    text = files("peerveil").joinpath(f"schemas/release-{version}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
-def validate(document: object, name: str) -> None:
+def schema_version(document: object, name: str) -> int:
+    """The schema version that a document states, if this program reads it."""
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if type(version) is int and version in SCHEMA_VERSIONS:
+        return version
+    got = version if isinstance(version, int) and abs(version) < 10**4 else "none"
+    known = " or ".join(map(str, SCHEMA_VERSIONS))
+    raise FileError(f"schema_version must be {known}, got {got}; read it with the Peerveil that wrote it", file=name)
+
+
+def validate(document: object, name: str, version: int = SCHEMA_VERSION) -> None:
     """Refuse a document that is not as the schema says, with the place and never with what stands there."""
-    validator = jsonschema.Draft202012Validator(release_schema())
+    validator = jsonschema.Draft202012Validator(release_schema(version))
     for error in validator.iter_errors(document):
         where = "/".join(map(str, error.absolute_path)) or "the document"
-        raise FileError(f"{where} is not as the schema of version {SCHEMA_VERSION} says: {error.validator}", file=name)
+        raise FileError(f"{where} is not as the schema of version {version} says: {error.validator}", file=name)

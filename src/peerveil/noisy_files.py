@@ -39,7 +39,7 @@ def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
 
 
 def _from_json(text: str, name: str) -> Floats | Release:
-    document = parse_json(text)
+    document = parse_json(text, name=name)
     if document is None:
         raise FileError("is not well-formed JSON", file=name)
     if isinstance(document, dict):

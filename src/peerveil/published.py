@@ -27,6 +27,10 @@ class Published(Protocol):
     @property
     def guarantee(self) -> Guarantee: ...  # noqa: D102
     @property
+    def promise(self) -> str: ...  # noqa: D102
+    @property
+    def not_protected(self) -> str: ...  # noqa: D102
+    @property
     def mechanism(self) -> dict[str, Any]: ...  # noqa: D102
     @property
     def region(self) -> str: ...  # noqa: D102

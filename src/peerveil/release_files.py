@@ -24,17 +24,18 @@ def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
     """
     place = file_to_read(path)
     name, text = read_text(place / "release.json" if place.is_dir() else place)
-    document = parse_json(text)
-    if document is None:
-        raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
-    problem = ""
+    release, problem = None, ""
     try:
-        release = Release.from_document(document, name=Path(name).name)
+        document = parse_json(text, name=Path(name).name)
+        if document is not None:
+            release = Release.from_document(document, name=Path(name).name)
     except FileError as error:
         problem = str(error)
     if problem:
         return None, Check(name="schema", result="fails", found=problem)
-    found = "as the schema says; the promise is worded as its numbers say"
+    if release is None:
+        raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
+    found = "as the schema says; promise and limits are worded as its numbers say"
     return release, Check(name="schema", result="holds", found=found)
 
 

@@ -19,7 +19,7 @@ from peerveil.charts.bounds import proven
 from peerveil.charts.distribution import cumulative, histogram, miscalibration, refinement
 from peerveil.charts.look import Picture, dark_css, to_svg
 from peerveil.charts.wording import DIFFERENCES, axis
-from peerveil.guarantee import NOT_PROTECTED, Guarantee, upward
+from peerveil.guarantee import Guarantee, upward
 from peerveil.published import Published
 
 #: The pictures of a report, by the names of their files.
@@ -115,7 +115,6 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         picture_style=dark_css(),
         deciles=_deciles(release),
         symbols=_symbols(release.guarantee),
-        not_protected=NOT_PROTECTED,
         mechanism=_MECHANISMS.get(release.mechanism["name"], f"The mechanism is {release.mechanism['name']}"),
         parameters=_parameters(release.mechanism),
         estimator=_ESTIMATORS.get(release.estimator, ""),

@@ -121,6 +121,7 @@ class ReadingOptions(OptionGroup):
     score: opt.ScoreColumn = None
     criteria: opt.CriteriaColumns = None
     missing_criteria: opt.MissingCriteria = "refuse"
+    missing_score: opt.MissingScore = None
     symbols: opt.Symbols = None
     person: opt.Person = None
     ids: opt.Ids = None
@@ -130,7 +131,8 @@ class ReadingOptions(OptionGroup):
 
     def said(self) -> dict[str, Any]:
         """What a reader is told, but for what to do about missing criteria and the mapping."""
-        same = ("format", "paper", "reviewer", "score", "symbols", "person", "ids", "people", "review_name")
+        same = ("format", "paper", "reviewer", "score", "missing_score")
+        same = (*same, "symbols", "person", "ids", "people", "review_name")
         parsed = {"scale": opt.parse_scale(self.score_scale), "criteria": opt.parse_criteria(self.criteria)}
         return parsed | {name: getattr(self, name) for name in same}
 
@@ -230,6 +232,7 @@ class ReleaseOptions(OptionGroup):
     region: opt.Region = "tight"
     estimator: opt.Estimator = None
     lone: opt.Lone = "refuse"
+    declare_kept: opt.DeclareKept = False
     accept_float_noise: Annotated[
         bool,
         typer.Option(
@@ -259,6 +262,7 @@ class ReleaseOptions(OptionGroup):
             "estimator": self.estimator,
             "lone": opt.parse_lone(self.lone),
             "accept_float_noise": self.accept_float_noise,
+            "declare_kept": self.declare_kept,
             "licence": self.licence,
             "citation": self.citation,
         }
@@ -287,4 +291,5 @@ class ReleaseOptions(OptionGroup):
                 ratings=self.public_ratings,
                 criteria=opt.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
                 missing_criteria=opt.parse_missing(reading.missing_criteria),
+                absent=reviews.absent,
             )

@@ -18,7 +18,6 @@ from rich.text import Text
 from peerveil.bundle import Release
 from peerveil.cli.options import spell
 from peerveil.cli.working import after_writing
-from peerveil.guarantee import NOT_PROTECTED
 from peerveil.planning import Plan
 from peerveil.record import Floats
 
@@ -101,8 +100,8 @@ def release_panel(release: Release) -> Panel:
     facts.add_row("loads", loads.describe())
     facts.add_row("public", release.public)
     facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
-    facts.add_row("promise", release.guarantee.promise)
-    facts.add_row("limits", NOT_PROTECTED)
+    facts.add_row("promise", release.promise)
+    facts.add_row("limits", release.not_protected)
     if release.outlook is not None:
         facts.add_row("expected error", release.outlook.summary)
         facts.add_row("assuming", release.outlook.assumption)

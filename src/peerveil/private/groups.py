@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,9 +14,10 @@ from peerveil.auto import Auto
 from peerveil.bundle import Release
 from peerveil.errors import InputError, RecordError
 from peerveil.estimation import check_estimator
-from peerveil.groups import SMALL, Group, group_sensitivity, papers_by_group, part_of, together
+from peerveil.groups import SMALL, Group, joint_epsilon, papers_by_group, part_of, together
 from peerveil.guarantee import Guarantee, Unit
-from peerveil.mechanisms import OwnMechanism
+from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.parts import Part
 from peerveil.private.release import LedgerWarning, Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone, Quantity
@@ -154,7 +156,8 @@ class ReadyGroups:
 
     def claim_for(self, unit: Unit) -> Guarantee:
         """What all of them promise together, for a unit."""
-        return together([one.claim_for(unit) for one in self.ready.values()], shared=self.shared)
+        claims = [one.claim_for(unit) for one in self.ready.values()]
+        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
 
 
 def prepare_groups(
@@ -177,6 +180,7 @@ def prepare_groups(
     parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
+        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
     record = reviews.public(public) if isinstance(public, PublicRecord) else None
     ready: dict[str, Ready] = {}
     for its, part in parts.items():
@@ -184,13 +188,13 @@ def prepare_groups(
             ready[its] = prepare_release(
                 part,
                 public=public if record is None else _part_of(record, part),
+                declare_kept=part.whole is not None,
                 quantity=quantity,
                 mechanism=mechanism,
                 unit=unit,
                 lone=lone,
                 name=name,
                 accept_float_noise=accept_float_noise,
-                bound=group_sensitivity if shared else sensitivity,
             )
         except RecordError as error:
             raise RecordError(f"group {its!r}: {error}") from None
@@ -201,10 +205,37 @@ def prepare_groups(
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
     """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
-    return part_of(record, part.papers, reviewers=part.reviewers, loads=(1, record.loads.largest))
+    whole = None
+    if part.whole is not None:
+        stated = record.loads if record.part is None else record.part.whole
+        whole = Part(whole=stated, left_out=part.whole.left_out, number="declared")
+    return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, record.loads.largest))
+
+
+def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:
+    """A bound on what histograms of all groups cost together; infinite where there is none but the sum."""
+    loss = []
+    for one in ready.values():
+        weights, mechanism = one.weights, one.noise.mechanism
+        hidden = weights.hidden_span and weights.quantity == "miscalibration"  # then third parties move as well
+        counts = sensitivity(weights, unit).counts
+        if unit != "reviewer" or not isinstance(mechanism, Histogram) or weights.part is None or hidden:
+            return math.inf
+        if counts:  # else the group's counts are public
+            assert mechanism.scale is not None  # noqa: S101 - settled
+            loss.append((mechanism.scale, counts // 2, weights.part.whole.largest))
+    if not loss:
+        return 0.0
+    scales, moved, largest = zip(*loss, strict=True)
+    return joint_epsilon(scales, moved, max(largest))
 
 
 def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
+    if reviews.whole is not None:
+        raise RecordError(
+            "papers or reviews were left out, and reviewers may have some of these besides those of their group; "
+            "shared=False is for a whole conference"
+        )
     names = sorted(set(groups.values()))
     group = np.array([names.index(groups[paper]) for paper in reviews.papers])[reviews.paper]
     pairs = np.unique(reviews.reviewer * len(names) + group)

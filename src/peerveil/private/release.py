@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from peerveil.auto import Auto
 from peerveil.bins import Bins, NoisyCounts
 from peerveil.bundle import Release
@@ -44,6 +46,7 @@ def release(
     ledger: str | None = None,
     dataset: str | None = None,
     accept_float_noise: bool = False,
+    declare_kept: bool = False,
     licence: str | None = None,
     citation: str | None = None,
 ) -> Release:
@@ -66,6 +69,9 @@ def release(
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
         dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
         accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
+        declare_kept: where papers or reviews were left out, declare for everyone to know how many reviewers have which
+            load among the kept reviews. Noise on the vector needs that, unless it follows from what is public; a
+            histogram does not: it counts the reviewers without a kept review along with the others.
         licence: under which the release may be used, such as ``"CC-BY-4.0"``; none is stated by default.
         citation: how to cite it, where the usual words do not fit.
 
@@ -90,6 +96,7 @@ def release(
         lone=lone,
         name=name,
         accept_float_noise=accept_float_noise,
+        declare_kept=declare_kept,
     )
     if dataset is not None and ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
@@ -117,23 +124,34 @@ class Protected:
         noise: what will be drawn.
         truth: the true vector, or the true counts.
         bins: the bins of counts; none for a vector.
+        open: whether reviewers without a kept review are counted, too, in a last cell.
     """
 
     noise: Prepared
     truth: Any
     bins: Bins | None
+    open: bool
 
     @classmethod
-    def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None) -> Protected:
-        """Check what is to be protected; noise is drawn later."""
-        checked = noise.checked(truth) if bins is None else noise.checked_counts(bins.counts(truth))
-        return cls(noise=noise, truth=checked, bins=bins)
+    def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None) -> Protected:
+        """Check what is to be protected; noise is drawn later.
+
+        With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
+        """
+        if bins is None:
+            return cls(noise=noise, truth=noise.checked(truth), bins=None, open=False)
+        inside = bins.counts(truth)
+        cells = inside if everybody is None else np.append(inside, everybody - truth.size)
+        return cls(noise=noise, truth=noise.checked_counts(cells), bins=bins, open=everybody is not None)
 
     def draw(self) -> Floats | NoisyCounts:
         """The noisy vector, or the noisy counts with their bins."""
         if self.bins is None:
             return self.noise.draw(self.truth)
-        return NoisyCounts(bins=self.bins, counts=self.noise.draw_counts(self.truth))
+        noisy = self.noise.draw_counts(self.truth)
+        if not self.open:
+            return NoisyCounts(bins=self.bins, counts=noisy)
+        return NoisyCounts(bins=self.bins, counts=noisy[:-1], outside=int(noisy[-1]))
 
     def draw_often(self, times: int) -> Any:
         """Independent draws, one per row, from the same source as a release: what an audit needs."""
@@ -217,6 +235,7 @@ def prepare_release(
     lone: Lone = "refuse",
     name: str | None = None,
     accept_float_noise: bool = False,
+    declare_kept: bool = False,
     bound: Bound = sensitivity,
 ) -> Ready:
     """Check everything and settle the noise, without spending or drawing any.
@@ -238,17 +257,25 @@ def prepare_release(
     protected = check_unit(unit)
     if estimator is not None:
         check_estimator(estimator)
-    if reviews.reviewers < 2:
+    everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
+    if everybody < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
-    record = reviews.public(public)
+    record = reviews.public(public, declare_kept=declare_kept)
     weights = weigh(record, quantity, lone=lone, name=name)
+    if weights.open and not isinstance(mechanism, Auto | Histogram):
+        raise InputError(
+            f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
+            f"public, and {mechanism.name} noise on their means would tell; use a histogram (mechanism=Histogram(…)), "
+            "which counts the others as well, or declare the number to be public (declare_kept=True)"
+        )
     apart = bound(weights, protected)
     notes = record.notes
     if isinstance(mechanism, Auto):
         mechanism, estimator, chosen = _chosen(mechanism, weights, protected, apart, estimator)
         notes = (*notes, *chosen)
     bins = histogram_bins(weights, mechanism, apart) if isinstance(mechanism, Histogram) else None
-    noise = prepare(mechanism, apart, protected, weights.reviewers if bins is None else bins.number)
+    cells = weights.reviewers if bins is None else bins.number + weights.open  # one more, without a kept review
+    noise = prepare(mechanism, apart, protected, cells)
     return Ready(
         weights=weights,
         noise=noise,
@@ -256,7 +283,12 @@ def prepare_release(
         public=_public_words(public, record),
         notes=notes,
         _reviews=reviews,
-        _protected=Protected.checked(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
+        _protected=Protected.checked(
+            noise,
+            true_vector(reviews, quantity, record=record, lone=lone),
+            bins,
+            everybody=everybody if weights.open else None,
+        ),
         _bound=bound,
     )
 

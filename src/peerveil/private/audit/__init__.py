@@ -200,7 +200,8 @@ def audit(
     if delta is not None:
         check_delta(delta)
     check_load(load)
-    settled = [settle(one, mechanism, protected, load) for one in chosen_cases(case, public)]
+    counts = isinstance(mechanism, Histogram)
+    settled = [settle(one, mechanism, protected, load) for one in chosen_cases(case, public, counts=counts)]
     audited = [_Audited(one, draws) for one in settled]
     tasks = [task for one in audited for task in one.tasks()]
     blocks = iter(engine.run(_release_often, tasks, workers=workers, executor=executor, progress=progress))

@@ -29,12 +29,14 @@ class Case:
         words: what is special about it, in one line.
         public: which scores are stated to be public.
         make: makes the pair for a unit, a load, and a number of bins (0 for vectors).
+        counts_only: whether only counts can be released in this case.
     """
 
     name: str
     words: str
     public: str
     make: Callable[[Unit, int, int], Pair]
+    counts_only: bool = False
 
 
 #: All cases, by name.
@@ -46,24 +48,30 @@ CASES: dict[str, Case] = {
         Case("hidden-scores", "hidden scores change with the exchange", "none", pairs.hidden_scores),
         Case("hidden-score-alone", "one hidden score changes, nothing is exchanged", "none", pairs.hidden_score_alone),
         Case("hidden-miscalibration", "co-reviewers move as well", "none", pairs.hidden_miscalibration),
+        Case("hidden-left-out", "the same, and reviews of left-out papers", "none", pairs.hidden_left_out),
         Case("left-out", "reviews of papers that are left out are exchanged", "all", pairs.left_out),
+        Case("left-out-open", "the same, who has a kept review is not public", "all", pairs.left_out_open, True),
         Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track),
         Case("tracks", "two tracks released together", "all", pairs.several_tracks),
     )
 }
 
 
-def chosen_cases(case: str, public: str | None) -> list[Case]:
-    """The cases that are asked for: one, or all; with ``public``, those with that statement alone.
+def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
+    """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
 
-    >>> [case.name for case in chosen_cases("all", "none")]
-    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration']
+    >>> [case.name for case in chosen_cases("all", "none", counts=False)]
+    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
     """
     if case != "all" and case not in CASES:
         raise InputError(f"case must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
     if public is not None:
         pairs.check_public(public)
     found = [one for one in CASES.values() if case in ("all", one.name) and public in (None, one.public)]
+    if not counts:
+        found = [one for one in found if not one.counts_only]
+    if not found and public in (None, CASES[case].public):
+        raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
     if not found:
         raise InputError(f"public must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}")
     return found
@@ -110,7 +118,7 @@ def _distance(pair: Pair, mechanism: Histogram, unit: Unit) -> int:
 
 
 def _prepared(pair: Pair, record: Reviews, mechanism: OwnMechanism, unit: Unit) -> tuple[list[Protected], Guarantee]:
-    if pair.part in ("whole", "only"):
+    if pair.part in ("whole", "only", "open"):
         one = prepare_release(
             record if pair.part == "whole" else record.only(pair.kept),
             public=pair.public,
@@ -118,6 +126,7 @@ def _prepared(pair: Pair, record: Reviews, mechanism: OwnMechanism, unit: Unit) 
             mechanism=mechanism,
             unit=unit,
             accept_float_noise=True,
+            declare_kept=pair.part == "only",
         )
         return [one.protected()], one.noise.guarantee
     groups = prepare_groups(

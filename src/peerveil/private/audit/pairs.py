@@ -33,7 +33,8 @@ class Pair:
         quantity: what is released.
         tracks: for each paper its track, where there are several.
         part: ``"whole"``: the whole record is released; ``"only"``: the papers of the track ``KEPT``, the others are
-            left out; ``"track"``: each track, and one of these releases is audited; ``"tracks"``: all of them together.
+            left out and the loads among what is kept are declared; ``"open"``: the same, but nothing is declared;
+            ``"track"``: each track, and one of these releases is audited; ``"tracks"``: all of them together.
         bins: how many bins counts need at most so that everybody who moves changes bins; 0 for as many as there are
             attainable means.
     """
@@ -264,6 +265,61 @@ def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
     else:
         conference = _crosswise(4 * load, load + 1, receives=1.0, gives=0.0)
     return Pair(records=conference.records(), tracks=conference.tracks(), part=part)
+
+
+def left_out_open(unit: Unit, load: int, number: int) -> Pair:
+    """Papers that are left out, where the number of reviewers of the others is not public.
+
+    A reviewer who has reviews of kept papers alone gives them, or one, to others for reviews of papers that are left
+    out. For the unit reviewer this one has no kept review afterwards: all ``1 + L`` means move, with ``L`` the load.
+    """
+    conference = _Conference()
+    for j in range(2 * load if unit == "reviewer" else 1):
+        mine, *_ = conference.give("z", [0.0])
+        conference.give(f"r{j}", [1.0])
+        theirs, *_ = conference.give(f"r{j}", [0.5], track=OTHER)
+        conference.exchange(mine, theirs)
+    conference.give("s", [0.5])
+    return Pair(records=conference.records(), tracks=conference.tracks(), part="open")
+
+
+def hidden_left_out(unit: Unit, load: int, number: int) -> Pair:
+    """Miscalibration with hidden scores and papers that are left out: co-reviewers of all that is exchanged move.
+
+    As where papers are left out, with ``b`` the load. Each kept paper has two reviews; of those that are exchanged both
+    scores are 0 before, and what is exchanged is 1 after. ``1 + 4b`` means move. For the unit review it is an exchange
+    of one kept review for one that is left out, and four means move.
+    """
+    conference = _Conference()
+
+    def kept(holder: str, score: float, other: float, beside: str) -> int:
+        """A kept review, with another one of the same paper by someone who has no other."""
+        (review,) = conference.give(holder, [score])
+        conference.review(beside, conference.paper(review), other)
+        return review
+
+    for i in range(load if unit == "reviewer" else 1):
+        mine = kept("z", 0.0, 0.0, f"u{i}")
+        (theirs,) = conference.give(f"y{i}", [0.5], track=OTHER)
+        kept(f"y{i}", 0.0, 0.6, f"f{i}")
+        conference.exchange(mine, theirs).change(mine, 1.0)
+        if unit == "review":
+            kept("z", 0.9, 0.0, "g")
+            break
+        (mine,) = conference.give("z", [0.5], track=OTHER)
+        theirs = kept(f"w{i}", 0.0, 0.0, f"v{i}")
+        kept(f"w{i}", 0.9, 0.0, f"g{i}")
+        conference.exchange(mine, theirs).change(theirs, 1.0)
+    bins = 12 if number else 0
+    tracks = conference.tracks()
+    return Pair(
+        records=conference.records(),
+        public="none",
+        quantity="miscalibration",
+        tracks=tracks,
+        part="only",
+        bins=bins,
+    )
 
 
 def one_track(unit: Unit, load: int, number: int) -> Pair:
