@@ -108,7 +108,7 @@ Seen = tuple[tuple[Fraction, ...], tuple[int, ...]]  # the kept means, and the k
 def seen_pairs(
     rows: Rows, pairs: Sequence[tuple[Assignment, Assignment]], kept: set[Place]
 ) -> dict[tuple[Seen, Seen], Assignment]:
-    """What of neighbours is seen in a part: each pair of means and loads once, with an assignment that gives the first."""
+    """What of neighbours is seen in a part: each pair of means and loads once, with an assignment of the first."""
     views: dict[Assignment, Seen] = {}
     for assignment in {assignment for pair in pairs for assignment in pair}:
         views[assignment] = tuple(means(rows, assignment, kept)), kept_loads(rows, assignment, kept)

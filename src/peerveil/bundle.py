@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from peerveil import words_v1
 from peerveil.bins import NoisyCounts
+from peerveil.claims import standard_claim
 from peerveil.documents import (
     SCHEMA_VERSION,
     SCHEMA_VERSIONS,
@@ -30,6 +31,7 @@ from peerveil.documents import (
     outlook_document,
     outlook_from,
     parse_json,
+    part_from,
     schema_version,
     slack,
     time_from,
@@ -39,9 +41,10 @@ from peerveil.documents import (
 from peerveil.errors import FileError, InputError
 from peerveil.files import staged_folder
 from peerveil.groups import Group
-from peerveil.guarantee import NOT_PROTECTED, Guarantee
+from peerveil.guarantee import Guarantee
 from peerveil.loads import Loads
 from peerveil.markup import table
+from peerveil.neighbours import Neighbours
 from peerveil.outlook import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
 from peerveil.parts import Part
 from peerveil.record import Floats
@@ -158,7 +161,7 @@ class Release:
             raise InputError("charge must be a number of 16 hexadecimal digits")
         if not all(_VERSION.fullmatch(word) for pair in self.rendered.items() for word in pair):
             raise InputError("rendered must hold names of packages and their versions")
-        for name in ("mechanism", "part", "extension"):
+        for name in ("mechanism", "extension"):
             check_plain(getattr(self, name), name)
         for vector in (self.values, self.noisy, self.lower, self.upper):
             vector.flags.writeable = False
@@ -176,12 +179,21 @@ class Release:
     @property
     def not_protected(self) -> str:
         """What the claim does not cover, in words, as release.json and the report state it."""
-        return words_v1.NOT_PROTECTED if self.schema == 1 else NOT_PROTECTED
+        return words_v1.NOT_PROTECTED if self.schema == 1 else self.guarantee.not_protected
 
     @property
     def claim(self) -> dict[str, Any] | None:
         """The privacy claim in standard terms, as release.json states it; ``None`` where it does not."""
-        return None
+        if self.schema == 1:
+            return None
+        return standard_claim(
+            self.guarantee,
+            papers=self.papers,
+            loads=self.loads,
+            part=self.part,
+            group=self.group,
+            public=self.public,
+        )
 
     def to_json(self) -> str:
         """The text of release.json."""
@@ -190,11 +202,11 @@ class Release:
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
-        loads = self.loads
+        loads, related = self.loads, asdict(self.guarantee.neighbours)
         added: dict[str, Any] = {
             "charge": self.charge,
             "rendered": self.rendered,
-            "part": self.part,
+            "part": None if self.part is None else self.part.to_document(),
             "claim": self.claim,
             "extension": self.extension,
         }
@@ -226,6 +238,7 @@ class Release:
                 "statement": self.guarantee.statement,
                 "promise": self.promise,
                 "not_protected": self.not_protected,
+                **({} if self.schema == 1 else {"human": self.guarantee.human, "neighbours": related}),
             },
             "region": self.region,
             "estimator": self.estimator,
@@ -332,7 +345,11 @@ class Release:
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
         if (np.diff(vectors["values"]) < -slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
-        guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
+        worded = ("promise", "not_protected", "human", "neighbours")
+        guarantee = Guarantee(
+            **{key: claim[key] for key in claim if key not in worded},
+            neighbours=Neighbours(**claim.get("neighbours", {})),
+        )
         histogram = histogram_from(document["histogram"], vectors["noisy"])
         if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
             raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
@@ -340,7 +357,7 @@ class Release:
             **vectors,
             schema=document["schema_version"],
             charge=document.get("charge"),  # not in schema 1, nor the three that follow
-            part=document.get("part"),
+            part=part_from(document.get("part")),
             extension=document.get("extension", {}),
             rendered=document.get("rendered", {}),
             histogram=histogram,
@@ -372,6 +389,8 @@ class Release:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         if claim["not_protected"] != self.not_protected:
             raise InputError("guarantee/not_protected is not what such a release states; the file was changed")
+        if claim.get("human", self.guarantee.human) != self.guarantee.human:
+            raise InputError("guarantee/human is not what its numbers come to; the file was changed")
         if document.get("claim") != self.claim:
             raise InputError("claim is not what its guarantee comes to in standard terms; the file was changed")
         known = (

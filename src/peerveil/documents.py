@@ -18,6 +18,7 @@ from peerveil.errors import FileError, InputError
 from peerveil.groups import Group
 from peerveil.loads import Loads
 from peerveil.outlook import Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
 
 #: The version of release.json that is written, and those that are read.
@@ -92,10 +93,10 @@ def vector_from(numbers: list[float], name: str) -> Floats:
 def check_plain(value: object, name: str) -> None:
     """Refuse what a document cannot hold: numbers that are too large, and anything that JSON does not have.
 
-    >>> check_plain({"loads": [1, 2.5]}, "part")
-    >>> check_plain({"loads": [float("inf")]}, "part")
+    >>> check_plain({"loads": [1, 2.5]}, "extension")
+    >>> check_plain({"loads": [float("inf")]}, "extension")
     Traceback (most recent call last):
-    peerveil.errors.InputError: part/loads holds a number that is too large
+    peerveil.errors.InputError: extension/loads holds a number that is too large
     """
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         for key, entry in value.items():
@@ -162,10 +163,17 @@ def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts 
     if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
         raise InputError("histogram/low, high, inside and counts must have one entry a bin")
     places = np.array([vector_from(row, "histogram/inside") for row in inside])
-    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
+    found = NoisyCounts(
+        bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64), outside=stated.get("outside")
+    )
     if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
         raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
     return found
+
+
+def part_from(stated: dict[str, Any] | None) -> Part | None:
+    """The whole conference of a part, as it was written."""
+    return None if stated is None else Part.from_document(stated)
 
 
 def group_document(group: Group | None) -> dict[str, Any] | None:

@@ -172,9 +172,9 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
         moved: how many means can move in each group at most.
         largest_load: the largest load ``L`` in the whole conference.
 
-    A reviewer's reviews are exchanged in at most ``L`` exchanges, which touch at most ``2L`` groups. In each of these the
-    reviewer's own mean moves, and each exchange has one partner, who moves in two groups at most: over ``T`` groups at
-    most ``min(T, 2L) + 2L`` means move. Each moves two counts by one, and is dearest where the noise is least.
+    A reviewer's reviews are exchanged in at most ``L`` exchanges, which touch at most ``2L`` groups. In each of these
+    the reviewer's own mean moves, and each exchange has one partner, who moves in two groups at most: over ``T`` groups
+    at most ``min(T, 2L) + 2L`` means move. Each moves two counts by one, and is dearest where the noise is least.
 
     >>> round(joint_epsilon([10.0] * 10, [5] * 10, 4), 9)          # each claims epsilon 1
     3.2

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal, get_args
 
 from peerveil.accounting import check_delta, delta_at, epsilon_at
 from peerveil.checks import real
 from peerveil.errors import InputError
+from peerveil.neighbours import Neighbours
 
 #: What one protected thing is: all of a reviewer's reviews, or a single review.
 Unit = Literal["reviewer", "review"]
@@ -23,14 +24,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 #: The delta at which a concentrated claim is put in words, unless another is asked for.
 DELTA = 1e-6
 
-_NEIGHBOURS: dict[Unit, str] = {
-    "reviewer": ("differ only in that one reviewer's reviews were exchanged, one for one, with other reviewers'"),
-    "review": "differ only in that two reviewers exchanged one review each",
-}
-
 NOT_PROTECTED = (
     "Not protected: who has which load, the number of reviews of each paper, and the numbers of papers, reviews and "
     "reviewers. These are declared public, as are the scores stated to be public."
+)
+
+#: What is not protected either, where the loads among kept reviews are declared.
+NOT_PROTECTED_KEPT = (
+    " So are the number of reviewers with a review among those that were kept, and their loads among these."
 )
 
 _NOT_FLOAT_SAFE = (
@@ -54,6 +55,7 @@ class Guarantee:
         omega: of a truncated concentrated claim.
         float_safe: whether the claim covers the last digits of floating-point numbers.
         statement: the words of a stated guarantee.
+        neighbours: which assignments the claim speaks of, beside the unit.
 
     >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).summary
     'epsilon = 1 per reviewer (pure differential privacy)'
@@ -69,6 +71,7 @@ class Guarantee:
     omega: float | None = None
     float_safe: bool = True
     statement: str = ""
+    neighbours: Neighbours = field(default=Neighbours())
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -158,9 +161,41 @@ class Guarantee:
                 f"{_factor(float(shown))}."
             )
         return (
-            f"Take any two assignments that fit the public record and {_NEIGHBOURS[self.unit]}. {gain} Knowledge that "
-            "ties many reviewers' assignments together can gain more." + ("" if self.float_safe else _NOT_FLOAT_SAFE)
+            f"Take any {self.neighbours.words(self.unit)}. {gain} Knowledge that ties many reviewers' assignments "
+            "together can gain more." + ("" if self.float_safe else _NOT_FLOAT_SAFE)
         )
+
+    @property
+    def human(self) -> str:
+        """The claim in one sentence for a reviewer, and no stronger than it is; empty where nothing is claimed.
+
+        >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).human
+        'Someone who hesitates, 50:50, between two assignments that differ only by exchanges of your reviews can become
+        at most 74 % sure of one of them by this release.'
+        """
+        if self.kind == "stated":
+            return ""
+        hidden = " and by scores that are not public" if self.neighbours.hidden else ""
+        yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
+        between = f"Someone who hesitates, 50:50, between two assignments that differ only by {yours}{hidden}"
+        epsilon, delta = _number(self.epsilon), _number(self.delta)
+        if (epsilon if self.kind == "pure" else self.rho) == 0:
+            return "This release says nothing about who wrote which review."
+        sure = 1 / (1 + math.exp(-epsilon))
+        if self.kind == "pure":
+            return f"{between} can become at most {_percent(sure)} sure of one of them by this release."
+        # Of two equally likely worlds the right one is guessed with half of one plus their total variation distance.
+        right = sure + delta / (1 + math.exp(min(epsilon, 700.0)))
+        return f"{between} guesses the right one with this release in at most {_percent(right)} of all cases."
+
+    @property
+    def not_protected(self) -> str:
+        """What the claim does not cover, in words."""
+        return NOT_PROTECTED + (NOT_PROTECTED_KEPT if self.neighbours.declared else "")
+
+    def about(self, neighbours: Neighbours) -> Guarantee:
+        """The same claim about other assignments; words carried from someone else stay as they are."""
+        return self if self.kind == "stated" else replace(self, neighbours=neighbours)
 
     def epsilon_at(self, delta: float) -> float:
         """The epsilon of this claim at a delta.
@@ -199,9 +234,10 @@ class Guarantee:
         if self.kind in ("zcdp", "tcdp"):
             return self
         if self.kind == "pure":
-            return Guarantee(
+            concentrated = Guarantee(
                 kind="zcdp", unit=self.unit, rho=_number(self.epsilon) ** 2 / 2, float_safe=self.float_safe
             )
+            return concentrated.about(self.neighbours)
         raise InputError(f"a guarantee of kind {self.kind!r} cannot be made a concentrated one")
 
     def as_approximate(self, delta: float | None = None) -> Guarantee:
@@ -211,13 +247,16 @@ class Guarantee:
         'epsilon = 1.472 at delta = 1e-06 per review (approximate differential privacy)'
         """
         at = delta if delta is not None else self.delta or DELTA
-        return Guarantee(
+        approximate = Guarantee(
             kind="approximate", unit=self.unit, epsilon=self.epsilon_at(at), delta=at, float_safe=self.float_safe
         )
+        return approximate.about(self.neighbours)
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """What several releases of the same data promise together, each chosen in the light of those before it.
+
+    Together they speak of the assignments that are neighbours for each of them.
 
     Pure claims add up. Where one is concentrated, all are made so, and rho adds up. Where one is approximate, all are,
     and epsilon and delta add up.
@@ -229,6 +268,11 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     0.6
     """
     parts = list(guarantees)
+    return _sum(parts).about(Neighbours.common(part.neighbours for part in parts))
+
+
+def _sum(parts: list[Guarantee]) -> Guarantee:
+    """Claims added up, each about the same assignments."""
     if not parts:
         raise InputError("guarantees must hold at least one; what nothing promises is not known")
     units, kinds = {part.unit for part in parts}, {part.kind for part in parts}
@@ -277,6 +321,18 @@ def _at_least_zero(name: str, value: float | None) -> float:
     if value is None or not (math.isfinite(value) and value >= 0):
         raise InputError(f"{name} must be a finite number of at least 0, got {value}")
     return value
+
+
+def _percent(share: float) -> str:
+    """A share as a percentage, rounded up: with as many digits as tell it from certainty."""
+    if share >= 1:
+        return "100 %"
+    for digits in range(12):
+        step = 10.0 ** -(digits + 2)
+        rounded = math.ceil(share / step * (1 - 1e-15)) * step
+        if rounded < 1:
+            return f"{rounded * 100:.{digits}f} %"
+    return "100 %"
 
 
 def _number(value: float | None) -> float:

@@ -24,7 +24,8 @@ class Neighbours:
             kept reviews, because these are declared public.
 
     >>> Neighbours(hidden=True).words("review")
-    'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in scores that are not public: those of the reviews exchanged, or of one review alone'
+    'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
+    scores that are not public: those of the reviews exchanged, or of one review alone'
     """
 
     hidden: bool = False

@@ -15,8 +15,8 @@ from peerveil.errors import RecordError
 from peerveil.loads import Loads, declare_loads
 
 #: How the number of reviewers with a kept review is known. ``"follows"``: from the public record of the whole
-#: conference. ``"declared"``: it is declared public, with the loads among the kept reviews; neighbouring assignments keep
-#: both. ``"open"``: it is not public; a histogram counts the reviewers without a kept review along with the others.
+#: conference. ``"declared"``: it is declared public, with the loads among the kept reviews; neighbouring assignments
+#: keep both. ``"open"``: it is not public; a histogram counts the reviewers without a kept review as well.
 KeptNumber = Literal["follows", "declared", "open"]
 
 
@@ -85,7 +85,7 @@ class Part:
     def __post_init__(self) -> None:
         if self.number not in get_args(KeptNumber):
             raise RecordError(f"number must be one of {', '.join(get_args(KeptNumber))}, got {self.number!r}")
-        if not self.left_out or not 0 < self.kept:
+        if not self.left_out or self.kept < 1:
             raise RecordError(
                 f"a part of a conference leaves some of its {self.whole.reviews} reviews out and keeps some, got "
                 f"{self.gone} left out"

@@ -117,12 +117,12 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
 def _exchanged_share(smallest: int, largest: int, most: float) -> float:
     """How far others' means move in all, in units of the range: the best mix of two kinds of exchanges.
 
-    In ``p`` of at most ``most`` exchanges a kept review is given for a kept one, which moves a mean by ``1/a`` at most;
-    in ``q`` of them for one that was left out, or the other way round, which moves it by ``1/(a+1)``. At most ``b`` kept
-    reviews are given and ``b`` received: ``2p + q <= 2b``.
+    In ``p`` of at most ``most`` exchanges a kept review is given for a kept one, which moves a mean by ``1/a`` at
+    most; in ``q`` of them for one that was left out, or the other way round, which moves it by ``1/(a+1)``. At most
+    ``b`` kept reviews are given and ``b`` received: ``2p + q <= 2b``.
     """
     a, b = smallest, largest
-    corners = [(b, 0.0), (0, min(2 * b, most))]
+    corners: list[tuple[float, float]] = [(b, 0), (0, min(2 * b, most))]
     if b <= most < 2 * b:
         corners.append((2 * b - most, 2 * most - 2 * b))
     return max(p / a + q / (a + 1) for p, q in corners)
@@ -139,7 +139,7 @@ def _moved_by_hidden(weights: PublicWeights, unit: Unit, largest_load: float) ->
 
 
 def _widened(norms: tuple[float, float, float], weights: PublicWeights, moved: int) -> tuple[float, float, float]:
-    """Norms with room for round-off: a mean is one correctly rounded sum and one division, within 2**-52 of its size."""
+    """Norms with room for round-off: a mean is one rounded sum and one division, within 2**-52 of its size."""
     round_off = 2 * moved * 2.0**-52 * max(map(abs, weights.span))
     l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in norms)
     return l1, l2, linf

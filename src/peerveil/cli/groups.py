@@ -131,8 +131,8 @@ class ReadingOptions(OptionGroup):
 
     def said(self) -> dict[str, Any]:
         """What a reader is told, but for what to do about missing criteria and the mapping."""
-        same = ("format", "paper", "reviewer", "score", "missing_score")
-        same = (*same, "symbols", "person", "ids", "people", "review_name")
+        columns = ("format", "paper", "reviewer", "score", "missing_score")
+        same = (*columns, "symbols", "person", "ids", "people", "review_name")
         parsed = {"scale": opt.parse_scale(self.score_scale), "criteria": opt.parse_criteria(self.criteria)}
         return parsed | {name: getattr(self, name) for name in same}
 

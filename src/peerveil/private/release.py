@@ -16,6 +16,7 @@ from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
 from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
+from peerveil.neighbours import Neighbours
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.truth import true_vector
@@ -183,7 +184,8 @@ class Ready:
         """The claim for a unit: its own, or computed from its noise."""
         if unit == self.noise.guarantee.unit:
             return self.noise.guarantee
-        return self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
+        claim = self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
+        return claim.about(self.noise.guarantee.neighbours)
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
@@ -275,7 +277,9 @@ def prepare_release(
         notes = (*notes, *chosen)
     bins = histogram_bins(weights, mechanism, apart) if isinstance(mechanism, Histogram) else None
     cells = weights.reviewers if bins is None else bins.number + weights.open  # one more, without a kept review
-    noise = prepare(mechanism, apart, protected, cells)
+    noise = prepare(mechanism, apart, protected, cells).about(
+        Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
+    )
     return Ready(
         weights=weights,
         noise=noise,

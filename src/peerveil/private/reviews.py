@@ -146,10 +146,10 @@ class Reviews:
         """Reviews from parallel columns in any order.
 
         A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out;
-        criteria must then be public, for which ones are missing shows. A score of NaN is missing: it is refused, or the
-        review is ``"absent"`` (everyone can see that it has no score: it enters no mean), or its whole paper is left out
-        (``"leave-out"``). ``None`` takes reviews without a score for absent where all scores are stated to be public,
-        and refuses them elsewhere.
+        criteria must then be public, for which ones are missing shows. A score of NaN is missing: it is refused, or
+        the review is ``"absent"`` (everyone can see that it has no score: it enters no mean), or its whole paper is
+        left out (``"leave-out"``). ``None`` takes reviews without a score for absent where all scores are stated to be
+        public, and refuses them elsewhere.
 
         >>> reviews = Reviews.from_columns(list("ppqq"), ["ann", "bob"] * 2, [3, 5, 4, np.nan], missing_score="absent")
         >>> reviews.public("all").loads.describe()
@@ -283,8 +283,8 @@ class Reviews:
         without = self.whole.concerned(ABSENT)
         if without and visible != "all" and not self.whole.stated:
             raise RecordError(
-                f"reviews of {without} papers have no score, and it is not stated that everyone can see which; state it "
-                "(missing_score='absent'), or leave their papers out whole (missing_score='leave-out')"
+                f"reviews of {without} papers have no score, and it is not stated that everyone can see which; state "
+                "that (missing_score='absent'), or leave their papers out whole (missing_score='leave-out')"
             )
         if self.whole.concerned(NO_SCORE) and visible == "none":
             raise RecordError(

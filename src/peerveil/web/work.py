@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
 from peerveil.cli.telling import told
-from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
@@ -114,7 +113,6 @@ def _inspect(task: Task, step: Step) -> dict[str, Any]:
 
 def _promise(task: Task, step: Step) -> dict[str, Any]:
     """What a release would promise, and with which noise: everything is checked, nothing is drawn or spent."""
-    from peerveil.guarantee import NOT_PROTECTED
     from peerveil.private.release import prepare_release
     from peerveil.regions import check_region
 
@@ -140,7 +138,7 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
     return {
         "summary": claim.summary,
         "promise": claim.promise,
-        "not_protected": NOT_PROTECTED,
+        "not_protected": claim.not_protected,
         "reviewers": ready.weights.reviewers,
         "noise": None if law is None else f"{law.deviation:.3g}",
         "counted": mechanism.name == "histogram",
