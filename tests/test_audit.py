@@ -98,21 +98,23 @@ def test_every_case_is_a_pair_of_neighbours_with_the_same_public_record(
         assert is_neighbour(before, after, unit)
         assert set(changed) <= (set(moved) if pair.public == "none" else set())
     assert np.bincount(one.reviewer).tolist() == np.bincount(other.reviewer).tolist()
-    parts = [pair.kept] if pair.part in ("only", "track") else []
+    parts = [pair.kept] if pair.tracks else []
     if pair.part == "tracks":
         parts = [[paper for paper in one.papers if pair.tracks[paper] == track] for track in set(pair.tracks.values())]
-    for public, other_public in [(one.public(pair.public), other.public(pair.public))] + [
-        (one.only(papers).public(pair.public), other.only(papers).public(pair.public)) for papers in parts
-    ]:
-        assert public.loads == other_public.loads
-        assert pv.weigh(public, pair.quantity).digest() == pv.weigh(other_public, pair.quantity).digest()
+    assert pv.weigh(one.public(pair.public)).digest() == pv.weigh(other.public(pair.public)).digest()
+    for papers in parts:
+        seen, other_seen = (
+            reviews.only(papers).public(pair.public, declare_kept=pair.part != "open") for reviews in pair.records
+        )
+        assert pv.weigh(seen, pair.quantity).digest() == pv.weigh(other_seen, pair.quantity).digest()
 
 
-#: Which share of the claimed loss the pairs have at the stated noise: for vectors with Laplace noise, and for counts.
+#: Which share of the claimed loss the pairs have at the stated noise: for vectors with Laplace noise, and for counts;
+#: 0 where there is no vector. Every claim about counts is attained.
 ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("one-load", "reviewer"): (1, 1),
     ("one-load", "review"): (1, 1),
-    ("mixed-loads", "reviewer"): (4 / 6, 1),
+    ("mixed-loads", "reviewer"): (4 / 5, 1),
     ("mixed-loads", "review"): (1, 1),
     ("hidden-scores", "reviewer"): (1, 1),
     ("hidden-scores", "review"): (1, 1),
@@ -120,8 +122,12 @@ ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("hidden-score-alone", "review"): (1 / 2, 1 / 2),
     ("hidden-miscalibration", "reviewer"): (0.7, 1),
     ("hidden-miscalibration", "review"): (2 / 3, 1),
+    ("hidden-left-out", "reviewer"): (0.51, 1),
+    ("hidden-left-out", "review"): (0.175, 3 / 4),
     ("left-out", "reviewer"): (4 / 5, 1),
     ("left-out", "review"): (1 / 2, 1),
+    ("left-out-open", "reviewer"): (0, 1),
+    ("left-out-open", "review"): (0, 1),
     ("track", "reviewer"): (4 / 5, 1),
     ("track", "review"): (1 / 2, 1),
     ("tracks", "reviewer"): (1, 1),
@@ -145,11 +151,13 @@ def loss_share(case: str, mechanism: OwnMechanism, unit: Unit) -> tuple[float, b
 def test_the_pairs_lose_what_is_claimed_or_nearly_and_never_more(case: str, unit: Unit) -> None:
     tight: tuple[OwnMechanism, ...] = (pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0))
     for mechanism, attained in zip(tight, ATTAINED[case, unit], strict=True):
+        if not attained:
+            continue  # this case is for counts alone
         share, covered = loss_share(case, mechanism, unit)
         assert share == pytest.approx(attained)
         assert covered
     others: tuple[OwnMechanism, ...] = (pv.Gaussian(rho=0.5), pv.SinhNormal(rho=0.5, omega=20.0))
-    for other in others:
+    for other in others if ATTAINED[case, unit][0] else ():
         assert loss_share(case, other, unit)[1]
 
 
@@ -238,7 +246,8 @@ def test_laplace_keeps_its_claim_and_nearly_reaches_it(unit: str) -> None:
 @pytest.mark.parametrize("name", mechanisms(1.0))
 def test_every_mechanism_keeps_its_claim_in_every_case(name: str, unit: str) -> None:
     found = audit(mechanisms(1.0)[name], unit=unit, draws=300, workers=1)
-    assert [finding.case for finding in found.findings] == list(CASES)
+    applies = [case for case in CASES if name == "histogram" or not CASES[case].counts_only]
+    assert [finding.case for finding in found.findings] == applies
     assert found.passed, [finding for finding in found.findings if not finding.passed]
     assert found.confidence == 0.99999
 
@@ -329,7 +338,7 @@ def test_releases_alone_show_that_noise_is_too_small(name: str, epsilon: float, 
 def test_releases_alone_show_a_bound_without_the_left_out_term() -> None:
     sabotage = next(one for one in TERMS if one.case == "left-out" and "histogram" in one.mechanisms)
     with sabotage.applied():
-        found = audit(pv.Histogram(epsilon=1.0), case="left-out")
+        found = audit(pv.Histogram(epsilon=1.0), case="left-out", workers=1)
     assert found.epsilon > found.claimed
     assert found.worst.loss == pytest.approx(9 / 5)
 
@@ -345,6 +354,7 @@ def test_releases_alone_show_a_bound_without_the_left_out_term() -> None:
         ({"delta": 0.0}, "delta must be"),
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
         ({"case": "worst"}, "case must be 'all' or one of 'one-load', .*, got 'worst'"),
+        ({"case": "left-out-open"}, "case 'left-out-open' is for histograms alone"),
         ({"case": "one-load", "public": "none"}, "public must fit the case 'one-load', which states 'all'"),
     ],
 )
@@ -359,10 +369,11 @@ def test_the_command_line(run: Run) -> None:
     assert shown.code == 0, shown.err
     assert "the claim stands" in shown.out
     assert len(shown.out.splitlines()) <= 24  # one screenful
-    assert all(case in shown.out for case in CASES)
+    applies = [name for name, case in CASES.items() if not case.counts_only]
+    assert all(case in shown.out for case in applies)
     document = json.loads(run(*arguments, "--json").out)
     assert document["passed"] is True
-    assert [one["case"] for one in document["cases"]] == list(CASES)
+    assert [one["case"] for one in document["cases"]] == applies
     assert run("audit", "--epsilon", "1", "--rho", "1").code == 2
     with smaller_noise(1 / 16):
         caught = run(*arguments, "--case", "one-load")

@@ -84,12 +84,15 @@ class Sabotage:
 VECTORS = ("laplace", "gaussian", "gaussian 1e-3", "sinh-normal")
 
 #: Bounds of the reviewer unit without one of their terms. In the cases' records, with R = 1: mixed loads of 1 and 5
-#: (vectors), 2 and 4 (counts); kept loads of 3, 4 and 8 (vectors), 3 and 4 (counts).
+#: (vectors), 2 and 4 (counts); kept loads of 3, 4 and 8 (vectors), 3 and 4 (counts); hidden, papers of two reviews, and
+#: kept loads of 1 and 2.
 TERMS = (
     Sabotage("mixed loads as one load", "mixed-loads", VECTORS, {"l1": 1.6, "l2": math.sqrt(0.8), "linf": 1.0}),
     Sabotage("mixed loads, the smallest one counts", "mixed-loads", ("histogram",), {"counts": 2 * (1 + 2)}),
     Sabotage("no left-out term", "left-out", ("laplace",), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "left-out", ("histogram",), {"counts": 2 * (1 + 4)}),
+    Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),
+    Sabotage("no one without a kept review", "left-out-open", ("histogram",), {"counts": 2 * 4}),
     Sabotage("no group term", "track", ("laplace",), {"l1": 1 + 7 / 3}),
     Sabotage("no group term", "track", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("tracks do not add up", "tracks", (*VECTORS, "histogram"), {}),
