@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench figures docs release format clean
+.PHONY: help demo test test-slow check bench figures docs release format clean
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Peerveil needs Python 3.11 or newer; set PYTHON=python3.x")'
@@ -19,10 +19,13 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
-test: $(STAMP) ## every test, doctests included
-	$(BIN)/python -m pytest -n auto -q
+test: $(STAMP) ## the tests, doctests included, in a few minutes
+	$(BIN)/python -m pytest -n auto -q -m "not slow"
 
-check: $(STAMP) ## format, lint, types, then every test
+test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
+	$(BIN)/python -m pytest -n auto -q -m slow
+
+check: $(STAMP) ## format, lint, types, then the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -2,8 +2,8 @@
 
 Every row of the first table is one audit of all cases with real noise, so there are no seeds. "shown by" says what
 contradicted the claim, in any case: the loss of the worst pair at the stated noise, the noise against its stated law,
-or the releases alone. The second table audits honest mechanisms again and again, at epsilon 1: none may fail. "found" is
-the lower bound that the releases give in the case of one load, as a share of the claim, with its standard error.
+or the releases alone. The second table audits honest mechanisms again and again, at epsilon 1: none may fail. "found"
+is the lower bound that the releases give in the case of one load, as a share of the claim, with its standard error.
 
 The full run takes about four hours on two cores, nearly all of it for the honest runs; ``--quick`` takes five minutes:
 every sabotage with 500 releases of each record, in the case that it concerns, and 5 honest runs of 500 releases.

@@ -56,6 +56,7 @@ def spent(place: str, dataset: str = "conf") -> float:
     return Ledger(place).accounts(dataset)[0].spent
 
 
+@pytest.mark.slow
 def test_a_thousand_venues_with_some_broken(tmp_path: Path) -> None:
     place = str(tmp_path / "budgets.db")
 
@@ -111,7 +112,7 @@ def test_noise_that_was_drawn_is_refined_without_another_charge(
     monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
     (failed,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
     assert failed.reason == "the power failed; its noisy vector is kept, and a later run goes on with it"
-    kept = json.loads((tmp_path / "out" / ".batch" / "conf.json").read_text())
+    kept = json.loads((tmp_path / "out.private" / "states" / "conf.json").read_text())
     monkeypatch.setattr(batches, "finish", finish)
     for draw in ("draw", "draw_counts"):
         monkeypatch.setattr(Prepared, draw, lambda *_: pytest.fail("noise was drawn again"))
@@ -176,7 +177,7 @@ def test_other_settings_are_another_venue(tmp_path: Path, ledger: str) -> None:
     (moved,) = run_batch([venue(settings={"epsilon": 0.5, "file": "secret/path.csv"})], tmp_path / "out")
     assert "other settings (ledger)" in moved.reason
     assert spent(ledger) == 0.5
-    assert "secret" not in (tmp_path / "out" / ".batch" / "conf.json").read_text()
+    assert "secret" not in (tmp_path / "out.private" / "states" / "conf.json").read_text()
 
 
 def test_another_public_record_is_not_given_the_old_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +317,9 @@ def test_a_bad_venue_is_named_and_stops_no_other(run: Run, tmp_path: Path, table
     assert result.code == 1
     report = json.loads((tmp_path / "out" / "batch.json").read_text())
     assert (report["released"], report["failed"]) == (2, 1)
-    assert reason in report["outcomes"][2]["reason"]
+    assert report["outcomes"][2]["reason"] == "failed: see the private log"
+    private = json.loads((tmp_path / "out.private" / "batch.json").read_text())
+    assert reason in private["outcomes"][2]["reason"]
     assert report["outcomes"][2]["name"] in result.out
 
 
@@ -378,3 +381,166 @@ def test_a_batch_that_was_killed_goes_on(run: Run, tmp_path: Path, how: signal.S
     assert all("it is not charged again" in outcome.reason for outcome in lost)
     assert all(account.spent <= 0.5 for account in Ledger("budgets.db").accounts() if account.dataset != "first")
     assert sum(outcome.status != "failed" for outcome in outcomes) == 62 - len(lost)
+
+
+BAD_CELL = GOOD.replace(",7", ",66").replace(",8", ",66")
+
+
+def everything_in(folder: Path) -> str:
+    """The names and the texts of all files in a folder, hidden ones too."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return "\n".join(f"{path.relative_to(folder)}\n{path.read_bytes().decode(errors='replace')}" for path in files)
+
+
+def test_nothing_beside_the_releases_holds_a_private_value(run: Run, tmp_path: Path) -> None:
+    assert ",66" in BAD_CELL
+    write(tmp_path, '[[venue]]\nname = "bad"\nfile = "bad.csv"\n[[venue]]\nname = "copy"\nfile = "reviews.csv"')
+    (tmp_path / "bad.csv").write_text(BAD_CELL)
+    result = run("batch", "venues.toml", "-o", "out", "--no-report")
+    assert "66 lies outside" in result.out, "the chair is told"
+    remark = "same reviews"
+    private = json.loads((tmp_path / "out.private" / "batch.json").read_text())
+    by_name = {outcome["name"]: outcome for outcome in private["outcomes"]}
+    assert "66 lies outside" in by_name["bad"]["reason"]
+    assert any(outcome["warnings"] for outcome in private["outcomes"]), "two venues have the same reviews"
+    shown = everything_in(tmp_path / "out")
+    for words in (
+        "66 lies",
+        "lies outside",
+        "bad.csv",
+        remark,
+        *by_name["copy"]["warnings"],
+        *by_name["first"]["warnings"],
+    ):
+        assert words not in shown
+    report = json.loads((tmp_path / "out" / "batch.json").read_text())
+    assert {frozenset(outcome) for outcome in report["outcomes"]} == {
+        frozenset({"name", "status", "reason", "claim", "expected_error", "folder"})
+    }
+    published = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*")}
+    releases = {f"{name}/{file}" for name in ("first", "second", "copy") for file in ("release.json", "release.csv")}
+    assert published == {"batch.json", ".batch", "first", "second", "copy"} | releases
+    again = run("batch", "venues.toml", "-o", "out", "--no-report")
+    assert again.code == 1
+    assert "lies outside" not in everything_in(tmp_path / "out")
+
+
+def test_the_report_says_the_expected_error_and_the_folder(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, '[[venue]]\nname = "absent"\nfile = "absent.csv"')
+    for status in ("released", "stands"):
+        run("batch", "venues.toml", "-o", "out", "--no-report")
+        first, _, absent = json.loads((tmp_path / "out" / "batch.json").read_text())["outcomes"]
+        made = pv.Release.load(tmp_path / "out" / first["folder"])
+        assert first["status"] == status
+        assert made.outlook is not None
+        assert first["expected_error"] == made.outlook.expected_rmse
+        assert (absent["status"], absent["expected_error"], absent["folder"]) == ("failed", None, "")
+
+
+def test_only_the_chair_can_read_the_private_folder(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, '[[venue]]\nname = "absent"\nfile = "absent.csv"')
+    mask = os.umask(0)
+    try:
+        run("batch", "venues.toml", "-o", "out", "--no-report")
+    finally:
+        os.umask(mask)
+    private = tmp_path / "out.private"
+    modes = {path.relative_to(private).as_posix(): path.stat().st_mode & 0o777 for path in private.rglob("*")}
+    assert private.stat().st_mode & 0o777 == 0o700
+    states = {f"states/{name}.json": 0o600 for name in ("first", "second")}
+    assert modes == {"batch.json": 0o600, "batch-id": 0o600, "states": 0o700} | states
+
+
+def test_the_private_folder_may_be_anywhere_but_in_the_published_one(run: Run, tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    for place, words in {
+        "out": "lies in the output folder",
+        "out/secret": "lies in the output folder",
+        "link/secret": "lies in the output folder",
+        "full": "holds other files",
+    }.items():
+        refused = run("batch", "venues.toml", "-o", "out", "--private", place)
+        assert refused.code == 2
+        assert words in refused.err
+        assert "--private" in refused.err
+    assert not (tmp_path / "budgets.db").exists()
+    assert run("batch", "venues.toml", "-o", "out", "--private", "chair/secret", "--no-report").code == 0
+    assert (tmp_path / "chair" / "secret" / "batch.json").exists()
+    assert not (tmp_path / "out.private").exists()
+
+
+def test_a_batch_is_not_taken_up_with_another_private_folder(tmp_path: Path, ledger: str) -> None:
+    run_batch([venue()], tmp_path / "out", ledger=ledger, private=tmp_path / "mine")
+    shutil.rmtree(tmp_path / "out" / "conf")
+    for other in (None, tmp_path / "other"):
+        with pytest.raises(pv.InputError, match="begun with another private folder"):
+            run_batch([venue()], tmp_path / "out", ledger=ledger, private=other)
+    assert spent(ledger) == 0.5
+    (done,) = run_batch([venue()], tmp_path / "out", ledger=ledger, private=tmp_path / "mine")
+    assert done.status == "released"
+    assert spent(ledger) == 0.5
+
+
+def test_a_folder_that_was_removed_is_made_again_from_the_same_noise(tmp_path: Path, ledger: str) -> None:
+    run_batch([venue()], tmp_path / "out", ledger=ledger)
+    before = pv.Release.load(tmp_path / "out" / "conf").noisy.tolist()
+    shutil.rmtree(tmp_path / "out")
+    run_batch([venue()], tmp_path / "out", ledger=ledger)
+    assert pv.Release.load(tmp_path / "out" / "conf").noisy.tolist() == before
+    assert spent(ledger) == 0.5
+
+
+def as_version_1(folder: Path) -> None:
+    """Put what a batch keeps where version 0.1.0 kept it."""
+    (folder / ".batch").unlink()
+    Path(f"{folder}.private", "states").rename(folder / ".batch")
+    shutil.rmtree(f"{folder}.private")
+
+
+@pytest.mark.parametrize("moved", [0, 1, 2], ids=["not begun", "ended amid", "ended before the old one was gone"])
+def test_a_batch_of_version_1_is_moved_over(tmp_path: Path, ledger: str, moved: int) -> None:
+    Ledger(ledger).open("more", epsilon=1.0)
+    venues = [venue(), venue("more")]
+    run_batch(venues, tmp_path / "out", ledger=ledger)
+    as_version_1(tmp_path / "out")
+    old, states = tmp_path / "out" / ".batch", tmp_path / "out.private" / "states"
+    (old / "conf.123.part").write_text("half")
+    if moved:
+        states.mkdir(parents=True)
+        (states.parent / "batch-id").write_text("0123456789abcdef\n")
+        shutil.copy(old / "conf.json", states / "conf.json")
+    if moved == 1:
+        (old / "conf.json").unlink()
+    shutil.rmtree(tmp_path / "out" / "conf")
+    outcomes = run_batch(venues, tmp_path / "out", ledger=ledger)
+    assert [outcome.status for outcome in outcomes] == ["released", "stands"]
+    assert spent(ledger) == spent(ledger, "more") == 0.5
+    assert old.is_file()
+    assert sorted(path.name for path in states.iterdir()) == ["conf.json", "more.json"]
+
+
+def test_two_states_of_a_venue_are_not_mixed_up(tmp_path: Path, ledger: str) -> None:
+    run_batch([venue()], tmp_path / "out", ledger=ledger)
+    as_version_1(tmp_path / "out")
+    run_batch([venue()], tmp_path / "out", ledger=ledger)
+    (tmp_path / "out" / ".batch").unlink()
+    (tmp_path / "out" / ".batch").mkdir()
+    (tmp_path / "out" / ".batch" / "conf.json").write_text("{}")
+    with pytest.raises(pv.InputError, match="differ, so it is not known what was drawn"):
+        run_batch([venue()], tmp_path / "out", ledger=ledger)
+
+
+@pytest.mark.parametrize("where", ["defaults", "venue"])
+def test_reports_can_be_left_out_in_the_toml_file(run: Run, tmp_path: Path, where: str) -> None:
+    write(tmp_path, "no-report = true")
+    if where == "defaults":
+        text = (tmp_path / "venues.toml").read_text().replace("no-report = true", "no-report = false")
+        (tmp_path / "venues.toml").write_text(text.replace("[defaults]", "[defaults]\nno-report = true"))
+    assert run("batch", "venues.toml", "-o", "out").code == 0
+    written = {name: (tmp_path / "out" / name / "report.html").exists() for name in ("first", "second")}
+    assert written == {"first": where == "venue", "second": where == "defaults"}
+    write(tmp_path, 'no-report = "yes"')
+    assert "no-report must be true or false" in run("batch", "venues.toml", "-o", "other").out

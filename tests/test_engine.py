@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
-from peerveil.engine import cluster, run
+from peerveil.engine import cluster, run, starting_processes
 from peerveil.experiments import simulate
 from peerveil.sweep_files import write_sweep
 
@@ -247,3 +249,72 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
         pass
     with cluster(None) as none:
         assert none is None
+
+
+WAITING = """
+import sys, time
+from pathlib import Path
+from peerveil.engine import run
+
+def wait(task, _):
+    Path(sys.argv[1], str(task)).write_text("")
+    time.sleep(600)
+
+if __name__ == "__main__":
+    try:
+        run(wait, list(range(4)), workers=2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+def workers_of(process: int) -> list[int]:
+    """The worker processes of a process."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            with suppress(OSError, ValueError):
+                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == process and b"spawn_main" in (place / "cmdline").read_bytes():
+                    found.append(int(place.name))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("moment", ["starting", "working"])
+def test_an_interrupt_ends_the_workers_without_a_word(tmp_path: Path, moment: str) -> None:
+    """Ctrl-C goes to every process of the terminal: here, to all of a group."""
+    (tmp_path / "script.py").write_text(WAITING)
+    (tmp_path / "marks").mkdir()
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "marks")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while not (workers := workers_of(process.pid)) or (
+            moment == "working" and len(list((tmp_path / "marks").iterdir())) < 2
+        ):
+            assert process.poll() is None
+            time.sleep(0.005)
+        os.killpg(process.pid, signal.SIGINT)
+        _, complaints = process.communicate(timeout=300)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert process.returncode == 130
+    assert complaints == ""
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def test_an_interrupt_waits_until_processes_are_started() -> None:
+    reached = []
+
+    def start() -> None:
+        with starting_processes():
+            os.kill(os.getpid(), signal.SIGINT)
+            reached.append("end of the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert reached == ["end of the block"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

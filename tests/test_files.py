@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import peerveil as pv
-from peerveil.files import WriteError, staged_folder
+from peerveil import staging
+from peerveil.files import WriteError, staged_folder, write_new
+from peerveil.staging import new_stage, remove_left_over
 
 OWN = ("a.txt", "inner/b.txt")
 
@@ -137,7 +143,7 @@ def test_the_old_folder_is_kept_until_the_new_one_stands(
     rename = Path.rename
 
     def fails(self: Path, target: Path) -> Path:
-        if Path(target).name == "out" and not (back and self.name == "old"):
+        if Path(target) == tmp_path / "out" and not (back and self.parent.name == "old"):
             raise OSError(5, "Input/output error")
         return rename(self, target)
 
@@ -159,3 +165,174 @@ def test_what_is_written_can_be_read_by_others(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+
+
+#: Writes half a folder, says so, and waits to be killed; `rename` fails to return at the given call.
+KILLED = """
+import sys, time
+from pathlib import Path
+from peerveil.files import staged_folder
+
+def stop():
+    print("here", flush=True)
+    time.sleep(600)
+
+rename, calls = Path.rename, []
+def counted(self, target):
+    calls.append(target)
+    made = rename(self, target)
+    if len(calls) == int(sys.argv[2]):
+        stop()
+    return made
+
+Path.rename = counted
+with staged_folder(sys.argv[1], own=["a.txt"], overwrite=True) as stage:
+    (stage / "a.txt").write_text("new")
+    if sys.argv[2] == "0":
+        stop()
+"""
+
+
+def begun(target: Path, renames: int = 0) -> subprocess.Popen[str]:
+    """A process that stops while it writes a folder: before, or after so many renamings."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target), str(renames)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    return process
+
+
+def killed(process: subprocess.Popen[str]) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def hidden(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".peerveil-*"))
+
+
+def test_folders_of_killed_processes_are_removed_by_a_later_run(tmp_path: Path) -> None:
+    runs: list[Callable[[], None]] = [
+        lambda: write(tmp_path / "other"),
+        lambda: write_new(tmp_path / "file.txt", "text"),
+    ]
+    for later in runs:
+        process = begun(tmp_path / "out")
+        assert [path.stat().st_mode & 0o777 for path in hidden(tmp_path)] == [0o700]
+        later()
+        assert len(hidden(tmp_path)) == 1, "removed while its process lives"
+        killed(process)
+        shutil.rmtree(tmp_path / "other", ignore_errors=True)
+        (tmp_path / "file.txt").unlink(missing_ok=True)
+        later()
+        assert hidden(tmp_path) == []
+
+
+def test_living_folders_are_known_by_their_lock_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = begun(tmp_path / "out")
+    monkeypatch.setattr(staging, "lives", lambda _: False)  # as in another container, where numbers differ
+    remove_left_over(tmp_path)
+    assert len(hidden(tmp_path)) == 1
+    killed(process)
+    remove_left_over(tmp_path)
+    assert hidden(tmp_path) == []
+
+
+def test_living_folders_are_known_by_their_process_where_locks_do_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = begun(tmp_path / "out")
+    monkeypatch.setattr("fcntl.flock", lambda *_: None)
+    remove_left_over(tmp_path)
+    assert len(hidden(tmp_path)) == 1
+    with staged_folder(tmp_path / "mine", own=OWN) as stage:
+        remove_left_over(tmp_path)
+        assert stage.is_dir()
+    killed(process)
+    remove_left_over(tmp_path)
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("renames", [1, 2, 3], ids=["moved aside", "new stands", "old is going"])
+def test_a_kill_amid_a_replacement_loses_no_folder(tmp_path: Path, renames: int) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.txt").write_text("old")
+    killed(begun(tmp_path / "out", renames))
+    assert (tmp_path / "out").exists() == (renames > 1)
+    remove_left_over(tmp_path)
+    assert (tmp_path / "out" / "a.txt").read_text() == ("old" if renames == 1 else "new")
+    texts = [path.read_text() for folder in hidden(tmp_path) for path in folder.rglob("a.txt")]
+    assert texts == (["old"] if renames == 2 else [])  # in doubt it stays
+
+
+def test_folders_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    here, there = f"{staging._boot()}-{staging._host()}", "00000000-00000000"
+    kept = [
+        f".peerveil-{there}-{dead.pid}-abc",  # another machine
+        f".peerveil-{here}-{os.getppid()}-abc",  # a process that lives
+        f".peerveil-{here}-{dead.pid}",
+        f".peerveil-{here}-x-abc",
+        ".peerveil-abcdefgh",  # as version 0.1.0 named them
+        ".peerveil-notes",
+        f"peerveil-{here}-{dead.pid}-abc",
+    ]
+    for name in kept:
+        (tmp_path / name).mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / f".peerveil-{here}-{dead.pid}-link").symlink_to(tmp_path / "mine")
+    (tmp_path / f".peerveil-{here}-{dead.pid}-file").write_text("mine")
+    (tmp_path / f".peerveil-{here}-{dead.pid}-left").mkdir()
+    before = under(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: os.geteuid() + 1)
+        remove_left_over(tmp_path)
+        assert under(tmp_path) == before
+    remove_left_over(tmp_path)
+    assert sorted(set(before) - set(under(tmp_path))) == [f".peerveil-{here}-{dead.pid}-left"]
+
+
+def test_a_machine_knows_its_folders_after_a_new_start_and_from_its_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for changed in ("_boot", "_host"):
+        killed(begun(tmp_path / "out"))
+        with monkeypatch.context() as patch:
+            patch.setattr(staging, changed, lambda: "00000000")
+            remove_left_over(tmp_path)
+        assert hidden(tmp_path) == []
+
+
+def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, seen = staging._lock, []
+
+    def late(folder: Path, **options: bool) -> int | None:
+        seen.append(folder)
+        held = lock(folder, **options)
+        if len(seen) == 1:
+            folder.rmdir()
+        return held
+
+    monkeypatch.setattr(staging, "_lock", late)
+    stage = new_stage(tmp_path)
+    assert hidden(tmp_path) == [stage.folder]
+    assert stage.folder != seen[0]
+    stage.release()
+
+
+def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(begun(tmp_path / "out"))
+    before = under(tmp_path)
+    monkeypatch.setattr(staging, "fcntl", None)
+    write(tmp_path / "new")
+    assert [name for name in under(tmp_path) if not name.startswith("new")] == before
+    stage = new_stage(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(staging, "lives", lambda _: False)
+    stage.release()
+    remove_left_over(tmp_path)
+    assert hidden(tmp_path) == [stage.folder], "it has no lock, so nobody can know whether it is in use"

@@ -9,7 +9,6 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ import pytest
 from markupsafe import escape
 
 import peerveil as pv
-import postgres
 from frozen import V1, Frozen, batch_v1, releases_v1
 from peerveil.bundle import DATA_FILES, FILES
 from peerveil.plan_files import plan_document
@@ -27,8 +25,9 @@ from peerveil.planning import Choice
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
 from test_cli import Run, run
+from test_ledger import postgres_server
 
-__all__ = ["run"]  # a fixture
+__all__ = ["postgres_server", "run"]  # fixtures
 
 RELEASES = releases_v1()
 FACTS = json.loads((V1 / "ledger" / "facts.json").read_text(encoding="utf-8"))
@@ -190,19 +189,12 @@ def test_the_sqlite_ledger_loads(tmp_path: Path) -> None:
     check_ledger(str(place))
 
 
-@pytest.fixture(scope="module")
-def postgres_server() -> Iterator[str]:
-    if postgres.programs() is None:
-        pytest.skip("PostgreSQL is not installed (its programs initdb and pg_ctl)")
-    with postgres.server() as (url, _):
-        yield url
-
-
-def test_the_postgresql_ledger_loads(postgres_server: str) -> None:
+def test_the_postgresql_ledger_loads(postgres_server: tuple[str, Path]) -> None:
+    server, _ = postgres_server
     name = f"golden{random.randrange(10**12)}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
+    with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    url = postgres_server.replace("/postgres?", f"/{name}?")
+    url = server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute((V1 / "ledger" / "postgresql.sql").read_bytes())
     check_ledger(url)

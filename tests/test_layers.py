@@ -16,17 +16,17 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Top to bottom: a module imports only from layers above its own. `private` stands beside them.
 LAYERS = [
-    ["errors", "version", "columns", "markup", "threads"],
-    ["loads", "terms", "verdict", "files", "tables", "unpacking", "checks", "engine", "criteria"],
+    ["errors", "version", "columns", "markup", "staging", "threads"],
+    ["loads", "terms", "verdict", "page_text", "files", "tables", "unpacking", "checks", "engine", "criteria"],
     ["parts"],
     ["neighbours"],
-    ["scores", "json_files", "delimited", "accounting"],
-    ["table_files"],
-    ["record", "looking"],
+    ["scores", "json_files", "delimited", "accounting", "statement"],
+    ["table_files", "gdp"],
+    ["record", "looking", "signatures", "document_check"],
     ["public_forms"],
     ["public_scores"],
     ["monotone", "assignment", "public_files", "laws", "outlook"],
-    ["quantities", "evidence"],
+    ["quantities", "evidence", "noise_check"],
     ["weights", "normals"],
     ["prior", "bins"],
     ["posterior"],

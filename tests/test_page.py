@@ -14,12 +14,13 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,7 @@ from peerveil.bundle import FILES
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.private import noise
-from peerveil.web import guard, jobs, serving, work, workspace
+from peerveil.web import connections, guard, jobs, serving, work, workspace
 from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
@@ -595,6 +596,139 @@ def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: P
     assert not list(tmp_path.glob("peerveil-page-*"))
     assert not complaints, "nothing of what is asked is logged"
     assert "HTTP" not in said
+
+
+class Serving:
+    """The page's own server in a thread, with a small application behind it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        servers: list[uvicorn.Server] = []
+
+        class Watched(uvicorn.Server):
+            def __init__(self, config: uvicorn.Config) -> None:
+                super().__init__(config)
+                servers.append(self)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "lifespan":
+                for _ in range(2):
+                    await send({"type": f"{(await receive())['type']}.complete"})
+                return
+            if scope["path"] == "/slow":
+                await self.go.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+            await send({"type": "http.response.body", "body": b"in"})
+
+        self.go = asyncio.Event()
+        monkeypatch.setattr("uvicorn.Server", Watched)
+        monkeypatch.setattr(serving, "create_app", lambda _: None)
+        monkeypatch.setattr(serving, "Guard", lambda *_, **__: app)
+        self._door = listening(0)
+        self.address = self._door.getsockname()
+        page: Any = None
+        self._thread = threading.Thread(
+            target=lambda: serving._serve(page, KEYS, self._door, browser=False), daemon=True
+        )
+        self._thread.start()
+        while not (servers and servers[0].started):
+            time.sleep(0.01)
+        self.server = servers[0]
+
+    def connect(self, text: str = "") -> socket.socket:
+        line = socket.create_connection(self.address, timeout=120)
+        line.sendall(text.encode())
+        return line
+
+    def answers(self) -> bool:
+        with self.connect("GET / HTTP/1.1\r\nHost: here\r\n\r\n") as line:
+            return line.recv(2**16).startswith(b"HTTP/1.1 200")
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self._thread.join()
+        self._door.close()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
+    server = Serving(monkeypatch)
+    yield server
+    server.close()
+
+
+def closed(line: socket.socket) -> bool:
+    """Wait until the other side closes a connection; what it says before is passed over."""
+    try:
+        while line.recv(2**16):
+            pass
+    except ConnectionResetError:
+        pass
+    line.close()
+    return True
+
+
+START = "GET / HTTP/1.1\r\nHost: here\r\n"
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "",
+        "GET",
+        START,
+        f"{START}\r\n{START}",
+        "PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nx",
+        "PUT /slow HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nx",
+    ],
+    ids=["nothing", "a word", "half a head", "half a second head", "half a body, answered", "half a body"],
+)
+def test_connections_whose_request_does_not_come_are_closed(served: Serving, beginning: str) -> None:
+    assert closed(served.connect(beginning))
+    assert served.answers()
+
+
+def test_a_head_has_its_time_once(served: Serving) -> None:
+    ended = False
+    with served.connect("GET / HTTP/1.1\r\n") as line:
+        for _ in range(1000):  # were each byte to give new time, it would never be closed
+            try:
+                line.sendall(b"X")
+            except OSError:
+                ended = True
+                break
+            time.sleep(0.05)
+    assert ended
+
+
+def test_half_open_connections_hinder_nobody(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 3600.0)
+    lines = []
+    for place in range(200):
+        lines.append(served.connect("GET / HTTP/1.1\r\n"))
+        if place % 50 == 0:
+            assert served.answers()
+    assert served.answers()
+    assert all(closed(line) for line in lines[:100]), "the oldest ones make room"
+    assert len(served.server.server_state.connections) <= connections.MOST_OPEN
+    for line in lines[100:]:
+        line.close()
+
+
+def test_requests_that_are_answered_are_not_ended_for_new_ones(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_OPEN", 2)
+    lines = [served.connect("GET /slow HTTP/1.1\r\nHost: here\r\n\r\n") for _ in range(2)]
+    while len(served.server.server_state.tasks) < 2:
+        time.sleep(0.01)
+    time.sleep(3 * connections.HEAD_SECONDS)  # an answer may take its time
+    assert closed(served.connect("GET / HTTP/1.1\r\n"))
+    served.server.servers[0].get_loop().call_soon_threadsafe(served.go.set)
+    assert all(line.recv(2**16).startswith(b"HTTP/1.1 200") for line in lines)
+    for line in lines:
+        line.close()
 
 
 def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

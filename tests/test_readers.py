@@ -24,17 +24,18 @@ from peerveil.private.readers.protocol import Choices
 from peerveil.simulate import Conference, synthetic_conference
 
 EASYCHAIR = tuple(kind for kind in PRIVATE if kind.startswith("easychair"))
+ABSENT_ONE = "1 review of 1 paper was left out of all means, having no score, as everyone can see"
 LEFT_OUT = {
     "table": (),
     "openreview": ("1 metareviews", "1 reviews that were deleted"),
     "openreview-v1": ("1 metareviews", "1 reviews that were deleted"),
-    "hotcrp": ("1 reviews without a score",),
+    "hotcrp": (ABSENT_ONE,),
     "hotcrp-scores": (),
     "hotcrp-batch": ("1 reviews that were not submitted",),
-    "hotcrp-json": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
-    "hotcrp-rqc": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
+    "hotcrp-json": ("1 metareviews", "1 reviews that were not submitted", ABSENT_ONE),
+    "hotcrp-rqc": ("1 metareviews", "1 reviews that were not submitted", ABSENT_ONE),
     **dict.fromkeys(EASYCHAIR, ("1 older versions of reviews",)),
-    "cmt": ("1 reviews without a score",),
+    "cmt": (ABSENT_ONE,),
 }
 
 # Anything a name may hold, but for what no XML can: control characters, half characters.
@@ -171,7 +172,7 @@ def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> N
     assert (kept.papers, kept.ungraded, kept.report.left_out) == (
         ("2", "3"),
         1,
-        ("1 whole papers, for a missing criterion",),
+        ("2 reviews of 1 paper were left out with their papers, for a missing criterion",),
     )
     with pytest.raises(pv.RecordError, match="no public ground"):
         kept.public("none")
@@ -300,7 +301,7 @@ def test_letters_need_a_declared_order(tmp_path: Path) -> None:
     for symbols in ("D<C<B<A", ["D", "C", "B", "A"], {"A": 4, "B": 3, "C": 2, "D": 1}, "A=4, B=3, C=2, D=1"):
         reviews = read(path, symbols=symbols)
         assert (reviews.score.tolist(), reviews.scale) == ([2, 4, 3], (1, 4))
-        assert reviews.report.left_out == ("1 reviews without a score",)
+        assert reviews.report.left_out == (ABSENT_ONE,)
     for wrong in ("A", "A<A", "A=1,A=2", "A=x,B=1", {"A": 1, "B": 1}, 5, [1, 2]):
         with pytest.raises(pv.InputError, match="symbols must be"):
             read(path, symbols=wrong)  # type: ignore[arg-type]
@@ -628,7 +629,7 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
     reviews = read(written(tmp_path, conference, "hotcrp-json"), scale=(1, 10))
     assert reviews.report.left_out
     made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
-    assert not made.notes
+    assert made.notes == (ABSENT_ONE,)
     assert "metareview" not in made.to_json()
 
 
@@ -675,3 +676,93 @@ def test_hostile_texts_are_refused(text: str, message: str, tmp_path: Path) -> N
         read(path)
     assert str(caught.value).startswith(str(path))
     assert caught.value.__context__ is None
+
+
+def with_members_twice(text: str) -> dict[str, str]:
+    """For each name of members in a JSON text the same text, with the first such member there twice."""
+    found = {match[1]: match.start() for match in reversed(list(re.finditer(r'"([^"\\]+)":', text)))}
+    return {name: f'{text[:place]}"{name}": null, {text[place:]}' for name, place in found.items()}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (name, _) in KINDS.items() if name.endswith("json")])
+def test_members_that_stand_twice_are_refused(kind: str, tmp_path: Path, conference: Conference) -> None:
+    path = written(tmp_path, conference, kind)
+    reading = read if kind in PRIVATE else lambda path: pv.read_public(path, load=1)
+    texts = with_members_twice(path.read_text())
+    assert len(texts) > 3
+    for name, text in texts.items():
+        assert json.loads(text) == json.loads(path.read_text()), "without a check, nobody would see it"
+        spoilt = tmp_path / "spoilt.json"
+        spoilt.write_text(text)
+        with pytest.raises(pv.FileError, match=f"two members ('{name}'|of the same name)") as caught:
+            reading(spoilt)
+        assert caught.value.line is not None
+        assert caught.value.__context__ is None
+
+
+PLAIN_LINE = '{"paper": "p", "reviewer": "ann", "score": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f'{PLAIN_LINE}\n{{"paper": "q", "reviewer": "ann", "score": 8, "score": 3}}',
+            "line 2: .* two members 'score'",
+        ),
+        (f'[{PLAIN_LINE},\n{{"paper": "q", "paper": "r", "reviewer": "ann"}}]', "line 2: .* two members 'paper'"),
+        (
+            f'[{PLAIN_LINE},\n{{"paper": {{"Ann Secret": 1, "Ann Secret": 2}}}}]',
+            "line 2: .* two members of the same na",
+        ),
+        (f'{{"notes": [],\n"groups": [], "signatures": 1,\n"notes": [{PLAIN_LINE}]}}', "line 3: .* members 'notes'"),
+        ('{"paper": "p", "reviewer": "Ann Secret", "reviewer": "bob"}', "line 1: .* two members 'reviewer'"),
+    ],
+    ids=["lines", "array", "within", "outermost", "value"],
+)
+def test_members_that_stand_twice_are_named_without_their_values(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text)
+    with pytest.raises(pv.FileError, match=message) as caught:
+        read(path, format="openreview" if "notes" in text else None)
+    assert "Secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["table", "openreview", "hotcrp", "hotcrp-batch", "hotcrp-json", "hotcrp-rqc"])
+def test_a_nul_in_an_id_is_refused(kind: str, tmp_path: Path, conference: Conference) -> None:
+    cast = Cast.invent(conference)
+    cast = replace(cast, emails=[f"secret\0{email}" for email in cast.emails])
+    with pytest.raises(pv.FileError, match=r"line \d+, column '\w+': the cell holds a NUL character") as caught:
+        read(written(tmp_path, conference, kind, cast=cast))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["paper", "reviewer"])
+def test_a_nul_is_found_in_every_column_of_ids(column: str, tmp_path: Path) -> None:
+    cells: dict[str, list[Any]] = {"paper": ["p", "p", "q"], "reviewer": ["ann", "bob", "ann"], "score": [1, 2, 3]}
+    cells[column][2] = "secret\0"
+    frame = pl.DataFrame(cells)
+    frame.write_csv(tmp_path / "f.csv")
+    frame.write_parquet(tmp_path / "f.parquet")
+    frame.write_ndjson(tmp_path / "f.jsonl")
+    sources: dict[str, Any] = {name: tmp_path / name for name in ("f.csv", "f.parquet", "f.jsonl")} | {"": frame}
+    for name, source in sources.items():
+        with pytest.raises(pv.FileError, match=f"column '{column}': the cell holds a NUL character") as caught:
+            read(source)
+        assert caught.value.line == (4 if name == "f.csv" else 3)
+        assert "secret" not in str(caught.value)
+    if column == "paper":
+        public = frame.select("paper", pl.col("score").alias("rating"))
+        public.write_csv(tmp_path / "public.csv")
+        for source in (public, tmp_path / "public.csv"):
+            with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
+                pv.read_public(source, load=1)
+        papers = [{"id": paper, "title": "", "rating": "5"} for paper in cells["paper"]]
+        (tmp_path / "paperlists.json").write_text(json.dumps(papers))
+        reviews = [{"id": paper, "reviews": [{"RECOMMENDATION": "5"}]} for paper in cells["paper"]]
+        (tmp_path / "peerread.json").write_text("\n".join(map(json.dumps, reviews)))
+        for name in ("paperlists.json", "peerread.json"):
+            with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
+                pv.read_public(tmp_path / name, load=1)
+        with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
+            pv.read_groups(frame.with_columns(track=pl.lit("a")))

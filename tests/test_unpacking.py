@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
+import os
+import sys
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -94,3 +98,56 @@ def test_locked_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(bytes(data))
     with pytest.raises(pv.FileError, match="locked with a password"):
         pv.read(tmp_path / "packed")
+
+
+def is_open(path: Path) -> bool:
+    """Whether this process has a file open."""
+    descriptors = Path("/proc/self/fd").iterdir()
+    return any(os.path.realpath(descriptor) == str(path.resolve()) for descriptor in descriptors)
+
+
+SPOILT_HEADER = bytearray(zipped({"review.csv": TEXT}))
+SPOILT_HEADER[26] = 5  # the name's length, which the directory states otherwise
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are listed by /proc")
+@pytest.mark.parametrize("read", [pv.read, pv.read_public])
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(b"0" * (MOST_GROWTH + 50) * 2**17),
+        zipped({"review.csv": b"0" * (MOST_GROWTH + 50) * 2**17}),
+        gzip.compress(TEXT)[:-9],
+        zipped({"review.csv": TEXT}, zipfile.ZIP_LZMA),
+        zipped({"a.csv": TEXT, "b.csv": TEXT}),
+        zipped({"[Content_Types].xml": b"<x/>"}),
+        bytes(SPOILT_HEADER),
+        b"paper,reviewer,score\n\xe4,b,3\n",
+        b"[{]",
+        b"PAR1 and no more",
+        b"<?xml version='1.0'?><Workbook><a></Workbook>",
+    ],
+    ids=[
+        "gzip bomb",
+        "zip bomb",
+        "short gzip",
+        "lzma",
+        "two files",
+        "Excel",
+        "spoilt zip",
+        "not UTF-8",
+        "JSON",
+        "Parquet",
+        "XML",
+    ],
+)
+def test_no_refusal_leaves_a_file_open(data: bytes, read: Callable[[Path], object], tmp_path: Path) -> None:
+    path = tmp_path / "refused"
+    path.write_bytes(data)
+    gc.disable()  # it would close what nobody uses, at times that depend on everything else
+    try:
+        with pytest.raises(pv.FileError) as caught:
+            read(path)
+        assert not is_open(path), caught.value
+    finally:
+        gc.enable()

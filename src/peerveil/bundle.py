@@ -28,6 +28,7 @@ from peerveil.documents import (
     histogram_from,
     loads_document,
     loads_from,
+    mechanism_from_document,
     outlook_document,
     outlook_from,
     parse_json,
@@ -38,7 +39,7 @@ from peerveil.documents import (
     validate,
     vector_from,
 )
-from peerveil.errors import FileError, InputError
+from peerveil.errors import FileError, InputError, unexpected
 from peerveil.files import staged_folder
 from peerveil.groups import Group
 from peerveil.guarantee import Guarantee
@@ -48,6 +49,7 @@ from peerveil.neighbours import Neighbours
 from peerveil.outlook import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
 from peerveil.parts import Part
 from peerveil.record import Floats
+from peerveil.signatures import SIGNATURE
 from peerveil.table_files import file_to_read, read_text
 from peerveil.terms import Terms
 from peerveil.version import rendered_with
@@ -62,6 +64,9 @@ REPORT_FILES = (
     "figures/bounds.svg",
 )
 FILES = (*DATA_FILES, *REPORT_FILES)
+
+#: What a release's folder may hold: its files, and the signature of release.json, which its chair may add.
+OWN_FILES = (*FILES, SIGNATURE)
 
 #: The columns of release.csv, in order, and what they hold.
 COLUMNS = {
@@ -264,7 +269,7 @@ class Release:
             overwrite: replace a folder that holds a release.
             report: write report.html and its figures, too; without them many small releases are written faster.
         """
-        with staged_folder(folder, own=FILES, overwrite=overwrite) as stage:
+        with staged_folder(folder, own=OWN_FILES, overwrite=overwrite) as stage:
             self.write_into(stage, report=report)
         return Path(folder)
 
@@ -334,12 +339,21 @@ class Release:
             return cls._from_valid(document)
         except InputError as error:
             problem = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a file holds, it is refused with the file's name
+            problem = f"cannot be understood: {unexpected(error)}"
         raise FileError(problem, file=name)
 
     @classmethod
     def _from_valid(cls, document: dict[str, Any]) -> Release:
         """A release from a document that follows the schema; what the schema cannot say is checked here."""
         record, claim = document["record"], document["guarantee"]
+        for name in (
+            "mechanism",
+            "part",
+            "claim",
+            "extension",
+        ):  # what the schema leaves open, before it is gone through
+            check_plain(document.get(name), name)
         vectors = {key: vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
@@ -363,7 +377,7 @@ class Release:
             histogram=histogram,
             quantity=document["quantity"],
             guarantee=guarantee,
-            mechanism=document["mechanism"],
+            mechanism=mechanism_from_document(document["mechanism"]),
             region=document["region"],
             estimator=document["estimator"],
             outlook=outlook_from(document["outlook"], record["reviewers"]),

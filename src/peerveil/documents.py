@@ -17,6 +17,7 @@ from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.groups import Group
 from peerveil.loads import Loads
+from peerveil.mechanisms import OWN, External, mechanism_from
 from peerveil.outlook import Outlook
 from peerveil.parts import Part
 from peerveil.record import Floats
@@ -25,9 +26,13 @@ from peerveil.record import Floats
 SCHEMA_VERSION = 2
 SCHEMA_VERSIONS = (1, 2)
 
-#: How long a shown key may be, and how large a whole number.
+#: How long a shown key may be, how large a whole number, and how deep objects and lists may be nested.
 _SHOWN = 40
 _LARGEST = 2**63 - 1
+_DEEPEST = 32
+
+#: The widest range of loads that a file may state; a wider one would only fill the memory.
+_WIDEST_RANGE = 1_000_000
 
 
 def document_digest(document: dict[str, Any]) -> str:
@@ -90,20 +95,22 @@ def vector_from(numbers: list[float], name: str) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def check_plain(value: object, name: str) -> None:
-    """Refuse what a document cannot hold: numbers that are too large, and anything that JSON does not have.
+def check_plain(value: object, name: str, *, depth: int = 0) -> None:
+    """Refuse what a document cannot hold: too large numbers, too deep nesting, and anything that JSON does not have.
 
     >>> check_plain({"loads": [1, 2.5]}, "extension")
     >>> check_plain({"loads": [float("inf")]}, "extension")
     Traceback (most recent call last):
     peerveil.errors.InputError: extension/loads holds a number that is too large
     """
+    if depth > _DEEPEST:
+        raise InputError(f"{name[:_SHOWN]} is nested too deeply")
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         for key, entry in value.items():
-            check_plain(entry, f"{name}/{key[:_SHOWN]}")
+            check_plain(entry, f"{name}/{key[:_SHOWN]}", depth=depth + 1)
     elif isinstance(value, list):
         for entry in value:
-            check_plain(entry, name)
+            check_plain(entry, name, depth=depth + 1)
     elif isinstance(value, float | int) and not isinstance(value, bool):
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST):
             raise InputError(f"{name} holds a number that is too large")
@@ -176,6 +183,13 @@ def part_from(stated: dict[str, Any] | None) -> Part | None:
     return None if stated is None else Part.from_document(stated)
 
 
+def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
+    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    return stated
+
+
 def group_document(group: Group | None) -> dict[str, Any] | None:
     """The group of papers, as it is written."""
     if group is None:
@@ -207,6 +221,8 @@ def loads_from(record: dict[str, Any]) -> Loads:
         pairs = sorted((int(size), count) for size, count in stated["counts"].items())
         sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
     elif "range" in stated:
+        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+            raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
         sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
     else:
         sizes = tuple(stated["sizes"])

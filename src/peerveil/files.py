@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from peerveil.errors import OutputError
+from peerveil.staging import OLD, new_stage, remove_left_over
 
 # Failures that another name would not mend.
 _STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -44,12 +44,13 @@ def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overw
         final = _place(named)
         _check_free(final, named, own, overwrite=overwrite)
         made = _make_parents(final)
-        stage = Path(tempfile.mkdtemp(prefix=".peerveil-", dir=final.parent))
+        remove_left_over(final.parent)
+        hidden = new_stage(final.parent)
     except OSError as error:
         _remove_empty(made)
         kind = WriteError if error.errno in _STORAGE else OutputError
         raise kind(_cannot_write(named, error)) from error
-    stands = False
+    stage, stands = hidden.folder, False
     try:
         yield stage
         _check_free(final, named, own, overwrite=overwrite)  # somebody may have put files there meanwhile
@@ -61,11 +62,13 @@ def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overw
         if not stands:
             shutil.rmtree(stage, ignore_errors=True)
             _remove_empty(made)
+        hidden.release()
 
 
 def write_new(target: str | os.PathLike[str], text: str) -> None:
     """Write a file that is not there yet, whole or not at all; one that is there is kept.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_new(f"{folder}/new.txt", "whole")
     ...     os.listdir(folder)
@@ -73,8 +76,8 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
     """
     named, problem = os.fspath(target), ""
     try:
-        with tempfile.TemporaryDirectory(prefix=".peerveil-", dir=Path(named).parent) as folder:
-            stage = Path(folder) / "new"
+        with _hidden_folder(Path(named).parent) as folder:
+            stage = folder / "new"
             stage.write_text(text, encoding="utf-8", newline="")
             try:
                 os.link(stage, named)  # unlike a renaming, it fails where a file is
@@ -87,6 +90,18 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
         problem = f"cannot be written: {getattr(error, 'strerror', None) or type(error).__name__}"
     if problem:
         raise OutputError(f"{named} {problem}")
+
+
+@contextmanager
+def _hidden_folder(parent: Path) -> Iterator[Path]:
+    """A hidden folder that is gone when the block ends."""
+    remove_left_over(parent)
+    stage = new_stage(parent)
+    try:
+        yield stage.folder
+    finally:
+        shutil.rmtree(stage.folder, ignore_errors=True)
+        stage.release()
 
 
 def _cannot_write(named: str, error: OSError) -> str:
@@ -165,15 +180,20 @@ def _swap(stage: Path, final: Path) -> None:
     if not final.exists():
         stage.rename(final)
         return
-    aside = Path(tempfile.mkdtemp(prefix=".peerveil-old-", dir=final.parent))
-    old = aside / "old"
+    aside = new_stage(final.parent)
+    old = aside.folder / OLD / final.name  # whoever finds it there knows where it belongs
     try:
+        old.parent.mkdir()
         final.rename(old)
         stage.rename(final)
     except BaseException:
         _put_back(old, final)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    else:
+        old.parent.rename(aside.folder / "replaced")
+        shutil.rmtree(aside.folder, ignore_errors=True)
+    finally:
+        aside.release()
 
 
 def _put_back(old: Path, final: Path) -> None:
@@ -183,7 +203,7 @@ def _put_back(old: Path, final: Path) -> None:
             old.rename(final)
         except OSError as error:
             raise WriteError(f"{_cannot_write(str(final), error)}; what was in it is now in {old}") from error
-    _remove_empty([old.parent])
+    _remove_empty([old.parent, old.parent.parent])
 
 
 def _umask() -> int:

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from peerveil.accounting import check_delta, delta_at, epsilon_at
 from peerveil.checks import real
 from peerveil.errors import InputError
+from peerveil.gdp import gaussian_delta, gaussian_epsilon
 from peerveil.neighbours import Neighbours
 
 #: What one protected thing is: all of a reviewer's reviews, or a single review.
@@ -18,7 +19,7 @@ Unit = Literal["reviewer", "review"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
 #: From the strongest claim to the weakest; then words that are not ours.
-Kind = Literal["pure", "zcdp", "tcdp", "approximate", "stated"]
+Kind = Literal["pure", "gdp", "zcdp", "tcdp", "approximate", "stated"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: The delta at which a concentrated claim is put in words, unless another is asked for.
@@ -45,13 +46,15 @@ class Guarantee:
     """What a release promises.
 
     Attributes:
-        kind: ``"pure"``: epsilon-differential privacy. ``"zcdp"``, ``"tcdp"``: zero-concentrated and truncated
-            concentrated differential privacy, with rho and omega. ``"approximate"``: (epsilon, delta). ``"stated"``:
-            words carried from someone else, to which Peerveil adds nothing.
+        kind: ``"pure"``: epsilon-differential privacy. ``"gdp"``: Gaussian differential privacy, with
+            ``rho = mu**2 / 2``. ``"zcdp"``, ``"tcdp"``: zero-concentrated and truncated concentrated differential
+            privacy, with rho and omega. ``"approximate"``: (epsilon, delta). ``"stated"``: words carried from someone
+            else, to which Peerveil adds nothing.
         unit: what one protected thing is; ``None`` for a stated guarantee.
         epsilon: the bound; of a concentrated claim, what it comes to at ``delta``.
         delta: 0 for a pure claim.
-        rho: of a concentrated claim.
+        rho: of a Gaussian or concentrated claim. A Gaussian claim is also zero-concentrated with this rho, and comes
+            to a smaller epsilon.
         omega: of a truncated concentrated claim.
         float_safe: whether the claim covers the last digits of floating-point numbers.
         statement: the words of a stated guarantee.
@@ -61,6 +64,8 @@ class Guarantee:
     'epsilon = 1 per reviewer (pure differential privacy)'
     >>> Guarantee(kind="zcdp", unit="reviewer", rho=0.05).summary
     'rho = 0.05 per reviewer (zero-concentrated differential privacy): epsilon = 1.472 at delta = 1e-06'
+    >>> Guarantee(kind="gdp", unit="reviewer", rho=0.05).summary
+    'rho = 0.05 per reviewer (Gaussian differential privacy, mu = 0.3163): epsilon = 1.368 at delta = 1e-06'
     """
 
     kind: Kind
@@ -106,13 +111,13 @@ class Guarantee:
 
     def _check_concentrated(self) -> None:
         rho = _at_least_zero("rho", self.rho)
-        if self.kind == "zcdp" and self.omega is not None:
-            raise InputError("a zcdp guarantee has no omega: it holds for every order")
+        if self.kind in ("gdp", "zcdp") and self.omega is not None:
+            raise InputError(f"a {self.kind} guarantee has no omega: it holds for every order")
         if self.kind == "tcdp" and not (self.omega is not None and math.isfinite(self.omega) and self.omega > 1):
             raise InputError(f"omega must be a finite number > 1, got {self.omega}")
         if self.delta is None:
             object.__setattr__(self, "delta", DELTA)
-        least = epsilon_at(self.delta or 0.0, rho, self.omega or math.inf)
+        least = self.epsilon_at(self.delta or 0.0)
         if self.epsilon is None:
             object.__setattr__(self, "epsilon", least)
         elif not self.epsilon >= least * (1 - 1e-9):
@@ -129,8 +134,18 @@ class Guarantee:
         if self.kind == "approximate":
             return f"{plain} per {self.unit} (approximate differential privacy)"
         order = "" if self.omega is None else f", omega = {_exact(self.omega)}"
-        name = "zero-concentrated" if self.omega is None else "truncated concentrated"
-        return f"rho = {_exact(self.rho)}{order} per {self.unit} ({name} differential privacy): {plain}"
+        name = {"gdp": "Gaussian", "zcdp": "zero-concentrated"}.get(self.kind, "truncated concentrated")
+        shift = "" if self.mu is None else f", mu = {_upward(self.mu)}"
+        return f"rho = {_exact(self.rho)}{order} per {self.unit} ({name} differential privacy{shift}): {plain}"
+
+    @property
+    def mu(self) -> float | None:
+        """Of a Gaussian claim: the shift of a standard normal number that is as hard to notice as a neighbour.
+
+        >>> Guarantee(kind="gdp", unit="review", rho=0.5).mu
+        1.0
+        """
+        return math.sqrt(2 * _number(self.rho)) if self.kind == "gdp" else None
 
     @property
     def promise(self) -> str:
@@ -207,6 +222,8 @@ class Guarantee:
         if self.kind == "pure":
             # As a concentrated claim it may come to less, where epsilon is small and delta is not.
             return min(_number(self.epsilon), epsilon_at(delta, _number(self.epsilon) ** 2 / 2))
+        if self.kind == "gdp":
+            return gaussian_epsilon(delta, _number(self.mu))
         if self.kind in ("zcdp", "tcdp"):
             return epsilon_at(delta, _number(self.rho), self.omega or math.inf)
         if self.kind == "approximate" and delta >= _number(self.delta):
@@ -223,16 +240,20 @@ class Guarantee:
             raise InputError("a stated guarantee has no numbers of its own")
         if self.kind in ("pure", "approximate"):
             return _number(self.delta) if epsilon >= _number(self.epsilon) else 1.0
+        if self.kind == "gdp":
+            return gaussian_delta(epsilon, _number(self.mu))
         return delta_at(epsilon, _number(self.rho), self.omega or math.inf)
 
     def as_concentrated(self) -> Guarantee:
-        """This claim as a concentrated one: epsilon is a rho of ``epsilon**2 / 2``.
+        """This claim as a concentrated one: epsilon is a rho of ``epsilon**2 / 2``, and so is mu.
 
         >>> Guarantee(kind="pure", unit="review", epsilon=1.0).as_concentrated().rho
         0.5
         """
         if self.kind in ("zcdp", "tcdp"):
             return self
+        if self.kind == "gdp":
+            return replace(self, kind="zcdp", epsilon=None)
         if self.kind == "pure":
             concentrated = Guarantee(
                 kind="zcdp", unit=self.unit, rho=_number(self.epsilon) ** 2 / 2, float_safe=self.float_safe
@@ -258,8 +279,8 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
 
     Together they speak of the assignments that are neighbours for each of them.
 
-    Pure claims add up. Where one is concentrated, all are made so, and rho adds up. Where one is approximate, all are,
-    and epsilon and delta add up.
+    Epsilons of pure claims add up, and so do rhos of Gaussian ones. Claims of different kinds are made concentrated,
+    and rho adds up. Where one is approximate, all are, and epsilon and delta add up.
 
     >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
     >>> compose([pure, pure]).epsilon
@@ -296,12 +317,15 @@ def _sum(parts: list[Guarantee]) -> Guarantee:
         return Guarantee(kind="approximate", unit=unit, epsilon=epsilon, delta=delta, float_safe=safe)
     concentrated = [part.as_concentrated() for part in parts]
     rho = _total(part.rho for part in concentrated)
+    # What costs nothing is of every kind.
+    costly = {part.kind for part, its in zip(parts, concentrated, strict=True) if its.rho} or kinds
     orders = [part.omega for part in concentrated if part.omega is not None]
     stated = {part.delta for part in parts if part.kind != "pure"}
     at = stated.pop() if len(stated) == 1 else None  # the one at which all of them are put in words
     if orders:
         return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), delta=at, float_safe=safe)
-    return Guarantee(kind="zcdp", unit=unit, rho=rho, delta=at, float_safe=safe)
+    kind: Kind = "gdp" if costly <= {"gdp"} else "zcdp"
+    return Guarantee(kind=kind, unit=unit, rho=rho, delta=at, float_safe=safe)
 
 
 def check_unit(unit: str | None) -> Unit:
@@ -355,16 +379,21 @@ def upward(number: float, digits: int = 6) -> str:
     >>> upward(1.00000049, 4), upward(0.7)
     ('1.001', '0.7')
     """
-    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_CEILING)):g}"
+    return _rounded(number, digits, ROUND_CEILING)
 
 
 def downward(number: float, digits: int = 6) -> str:
     """A number rounded down to some digits: what is said to be left must be there.
 
-    >>> downward(0.33333366), downward(0.0)
-    ('0.333333', '0')
+    >>> downward(0.33333366), downward(30.0), downward(0.0)
+    ('0.333333', '30', '0')
     """
-    return f"{Decimal(repr(number)).normalize(Context(prec=digits, rounding=ROUND_FLOOR)):g}"
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, rounding: str) -> str:
+    rounded = Decimal(repr(number)).normalize(Context(prec=digits, rounding=rounding))
+    return f"{float(rounded):.{digits}g}"  # a decimal itself would write 30 as 3e+1
 
 
 def _upward(number: float | None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from peerveil.errors import FileError
+from peerveil.tables import SHOWABLE, plain
 from peerveil.unpacking import open_text
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -79,9 +80,13 @@ class _Text:
 
     def members(self, under: Collection[str]) -> Iterator[Element]:
         start, rest, found = self.at(), {}, False
+        seen: set[str] = set()
         self.take("{")
         while self.peek() == '"':
-            key = self.value()
+            line, key = self.at(), self.value()
+            if key in seen:
+                self.refuse_twice(key, line)
+            seen.add(key)
             self.take(":")
             if key in under and self.peek() == "[":
                 found = True
@@ -109,17 +114,21 @@ class _Text:
         self.place += 1
 
     def value(self) -> Any:
-        self.peek()
+        line = self.at()
         value = None
-        failed = False
+        failed, twice = False, None
         try:
             value, self.place = _DECODER.raw_decode(self.text, self.place)
         except json.JSONDecodeError as error:
             self.place, failed = error.pos, True
+        except _Twice as error:
+            twice = error.key
         except (ValueError, RecursionError):  # a number of thousands of digits, brackets within brackets
             failed = True
         if failed:
             self.fail()
+        if twice is not None:
+            self.refuse_twice(twice, line)
         return value
 
     def at(self) -> int:
@@ -133,6 +142,52 @@ class _Text:
         line = 1 + self.text.count("\n", 0, self.place)
         raise FileError("is not well-formed JSON", file=self.name, line=line)
 
+    def refuse_twice(self, key: str, line: int) -> None:
+        """Refuse an object with two members of one name: programs differ in which of them they take."""
+        called = repr(key) if plain(key) in _SHOWN else "of the same name (not shown here, as it could be somebody's)"
+        raise FileError(
+            f"what begins here has an object with two members {called}; keep one of them", file=self.name, line=line
+        )
+
+
+class _Twice(Exception):  # noqa: N818 - what it says
+    """An object has two members of one name."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self.key = key
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object from its members, if each has a name of its own."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        raise _Twice(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return made
+
+
+# Names that platforms give to members, which stand for nobody.
+_SHOWN = SHOWABLE | {
+    plain(name)
+    for name in (
+        *("notes", "groups", "profiles", "papers", "members", "content", "details", "replies", "direct replies"),
+        *(
+            "signatures",
+            "invitation",
+            "invitations",
+            "forum",
+            "replyto",
+            "readers",
+            "ddate",
+            "value",
+            "names",
+            "emails",
+        ),
+        *("pid", "rid", "rtype", "draft", "fields", "reviewer_email", "hotcrp_version", "overall merit", "ovemer"),
+        *("abstract", "authors", "IS_META_REVIEW", "accepted", "conference"),
+    )
+}
 
 # Not-a-number and infinity stay text, which is refused where a number is needed.
-_DECODER = json.JSONDecoder(parse_constant=str)
+_DECODER = json.JSONDecoder(parse_constant=str, object_pairs_hook=_unique)

@@ -27,7 +27,7 @@ MissingScore = Literal["refuse", "absent", "leave-out"]
 #: Why reviews were left out, as releases say it.
 NO_CRITERION = "with their papers, for a missing criterion"
 NO_SCORE = "with their papers, for a missing score"
-ABSENT = "of all means, as they have no score, which everyone can see"
+ABSENT = "of all means, having no score, as everyone can see"
 OTHER_PAPERS = "with the papers that are not part of this release"
 
 

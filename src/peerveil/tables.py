@@ -53,6 +53,9 @@ LARGEST = 1e100
 _LONGEST_NUMBER = 1000
 _LONGEST_NAME = 200
 
+# Other programs take it for the end of a text, and databases refuse it.
+_NUL = "\0"
+
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
 
@@ -119,7 +122,11 @@ class Table:
     def _no_name(self, column: str) -> Callable[[object, int], FileError]:
         def refuse(cell: object, row: int) -> FileError:
             problem = "the cell is empty; every review needs one"
-            if not is_missing(cell):
+            if isinstance(cell, str) and _NUL in cell:
+                problem = (
+                    "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
+                )
+            elif not is_missing(cell):
                 problem = "the cell holds half a character; save the file as UTF-8"
             return self.error(problem, row=row, column=column)
 
@@ -226,7 +233,7 @@ class Table:
 
     def header(self, asked: Collection[str | None] = ()) -> list[str]:
         """The columns that may be shown: those with usual names, and those the user asked for by name."""
-        return [name for name in self.columns if name in asked or plain(name) in _SHOWABLE]
+        return [name for name in self.columns if name in asked or plain(name) in SHOWABLE]
 
     def _columns_in_words(self) -> str:
         names = ", ".join(map(repr, self.header()))
@@ -251,8 +258,10 @@ class Table:
 
 
 def _name(cell: object) -> str | None:
-    """A cell as a name; ``None`` if it is empty, or has half a character in it, which no file can be written with."""
+    """A cell as a name; ``None`` if it is empty, or holds half a character or NUL, which other programs stumble on."""
     text = cell.strip() if isinstance(cell, str) else "" if is_missing(cell) else str(cell).strip()
+    if _NUL in text:
+        return None
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         return None
     return text or None
@@ -344,7 +353,8 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-_SHOWABLE = {
+#: Names of columns, as `plain` gives them, that stand for nobody and may be shown.
+SHOWABLE = {
     plain(name)
     for name in (
         *PAPER_NAMES,

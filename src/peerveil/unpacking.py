@@ -111,10 +111,11 @@ def _member(path: Path, name: str) -> IO[bytes]:
     """The file of a zip that holds the reviews: the one called review.csv or reviews.csv, or else the only one."""
     member, problem = None, ""
     try:
-        archive = zipfile.ZipFile(path)
-        member, problem = _choose(archive.infolist())
-        if member is not None:
-            return archive.open(member)
+        # A member that was opened keeps the file open until it is closed itself; nothing else does.
+        with zipfile.ZipFile(path) as archive:
+            member, problem = _choose(archive.infolist())
+            if member is not None:
+                return archive.open(member)
     except (OSError, EOFError, ValueError, RuntimeError, LookupError, zipfile.BadZipFile, zlib.error):
         problem = _DAMAGED
     raise FileError(problem, file=name)

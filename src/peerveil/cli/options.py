@@ -188,7 +188,7 @@ _PHRASES = {
     "state it with the mechanism": "state it with --noise-scale",
 }
 _NAMES = (
-    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public"),
+    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "private"),
     *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
     *("symbols", "person", "ids", "people", "review_name"),
 )

@@ -36,6 +36,7 @@ class VenueOptions:
     noise: NoiseOptions
     loads: LoadsOptions
     reading: ReadingOptions
+    report: bool = True
 
     def venue(self, name: str, *, budget: Mapping[str, float] | None = None) -> Venue:
         """The venue."""
@@ -47,6 +48,7 @@ class VenueOptions:
             mechanism=self.noise.chosen_or_auto(),
             dataset=self.what.dataset,
             budget=budget or {},
+            report=self.report,
             settings=_absolute(said | {"file": self.file}) | ({"budget": dict(budget)} if budget else {}),
             **self.what.chosen(),
         )
@@ -141,14 +143,16 @@ def _venue(name: str, said: Mapping[str, Any] | str, others: set[str]) -> Venue:
     if check_venue_name(name).casefold() in others:
         raise InputError("another venue has this name; each needs one of its own")
     left = dict(said)
-    file, budget = left.pop("file", None), left.pop("budget", None)
+    file, budget, no_report = left.pop("file", None), left.pop("budget", None), left.pop("no_report", False)
     if not isinstance(file, str):
         raise InputError("it needs a file of reviews (file)")
     if budget is not None and not (isinstance(budget, dict) and budget.keys() <= set(_BUDGET)):
         raise InputError("budget must be a table such as { epsilon = 3 }, with epsilon, delta, rho or omega")
+    if not isinstance(no_report, bool):
+        raise InputError(f"no-report must be true or false, got {no_report!r}")
     for key in left:
         if key not in _KEYS:
-            close = difflib.get_close_matches(key, _KEYS, n=1)
+            close = difflib.get_close_matches(key, [*_KEYS, "no_report"], n=1)
             hint = f"; do you mean {close[0].replace('_', '-')}?" if close else ""
             raise InputError(f"{key.replace('_', '-')!r} is no option of a release{hint}")
     options = VenueOptions(
@@ -157,6 +161,7 @@ def _venue(name: str, said: Mapping[str, Any] | str, others: set[str]) -> Venue:
         noise=_group(NoiseOptions, left),
         loads=_group(LoadsOptions, left),
         reading=_group(ReadingOptions, left),
+        report=not no_report,
     )
     return options.venue(name, budget=budget)
 

@@ -3,7 +3,7 @@
 Reading, charging and drawing happen here, a venue after the other. Only what is public goes to the engine: regions and
 estimates of noisy vectors.
 
-What was done is kept beside the releases, a file a venue: first the number under which the venue will be charged, then,
+What was done is kept in a private folder, a file a venue: first the number under which the venue will be charged, then,
 as soon as it is drawn, the noisy vector with its claim. So a batch that is started again never charges a venue twice:
 where the vector is kept, it is refined without another charge; where the number is charged and the vector is not there,
 because the batch was killed between the two, the venue is reported and left alone.
@@ -32,6 +32,7 @@ from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError,
 from peerveil.estimation import check_estimator
 from peerveil.files import staged_folder
 from peerveil.mechanisms import OwnMechanism
+from peerveil.private.batch_folders import REPORT, BatchFolders, open_folders
 from peerveil.private.kept import Kept
 from peerveil.private.release import Ready, prepare_release
 from peerveil.private.reviews import Reviews
@@ -46,11 +47,8 @@ from peerveil.weights import weigh
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
 
-#: Where the batch keeps what it did, in the folder of the releases.
-KEPT = ".batch"
-
-#: What became of each venue, in the same folder.
-REPORT = "batch.json"
+#: What is published of the reason why a venue was not released: the reason itself may hold private values.
+SEE_PRIVATE = "failed: see the private log"
 
 #: So few venues are faster done in this process than processes are started.
 _FEW = 4
@@ -72,6 +70,7 @@ class Venue:
         licence, citation: on which terms the release is published.
         dataset: the data set whose budget is charged; the venue's name by default.
         budget: opens a budget where the data set has none: arguments of the ledger's ``open``.
+        report: write report.html and its figures, too.
         settings: all that was said about it. If that changes, the venue is another one.
     """
 
@@ -89,6 +88,7 @@ class Venue:
     citation: str | None = None
     dataset: str | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
+    report: bool = True
     settings: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,9 +132,11 @@ class Outcome:
     Attributes:
         name: the venue's name.
         status: ``"released"``; ``"stands"``: it was released by an earlier run; ``"failed"``.
-        reason: why it failed.
+        reason: why it failed. It may hold private values.
         claim: the privacy claim of its release.
-        warnings: what whoever released it should know.
+        warnings: what whoever released it should know; nobody else.
+        expected_error: how far the release is expected to be from the truth, where it says so.
+        folder: the folder of its release, in that of the batch.
     """
 
     name: str
@@ -142,10 +144,40 @@ class Outcome:
     reason: str = ""
     claim: str = ""
     warnings: tuple[str, ...] = ()
+    expected_error: float | None = None
+    folder: str = ""
+
+    @classmethod
+    def of(cls, name: str, status: Status, release: Release, warnings: tuple[str, ...] = ()) -> Outcome:
+        """The outcome of a venue that has a release."""
+        return cls(
+            name=name,
+            status=status,
+            claim=release.guarantee.summary,
+            warnings=warnings,
+            expected_error=release.outlook.expected_rmse if release.outlook else None,
+            folder=name,
+        )
+
+    def published(self) -> dict[str, Any]:
+        """What may be published of it."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "reason": SEE_PRIVATE if self.status == "failed" else "",
+            "claim": self.claim,
+            "expected_error": self.expected_error,
+            "folder": self.folder,
+        }
+
+
+def public_report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What became of the venues, without what only the chair may see."""
+    return report(outcomes) | {"outcomes": [outcome.published() for outcome in outcomes]}
 
 
 def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What became of the venues, for a file."""
+    """What became of the venues, with reasons and warnings, which may hold private values."""
     count = Counter(outcome.status for outcome in outcomes)
     return {
         "software": software(),
@@ -171,6 +203,7 @@ def run_batch(
     venues: Sequence[Venue],
     folder: str | os.PathLike[str],
     *,
+    private: str | os.PathLike[str] | None = None,
     ledger: str | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -183,6 +216,7 @@ def run_batch(
     Args:
         venues: what to release. Names that differ by case only are one folder on some systems: they are refused.
         folder: where the folders go. Started again with the same one, a batch goes on where it was.
+        private: the folder of what is not published, outside of the other; ``<folder>.private`` by default.
         ledger: the ledger to charge.
         workers: how many processes for the public work; all cores by default.
         executor: where to do the public work instead, e.g. a cluster's.
@@ -191,7 +225,7 @@ def run_batch(
         report: write report.html and its figures, too; they take most of a small venue's time.
     """
     _check_names(venues)
-    batch = _Batch(Path(folder), _ledger_for(venues, ledger), report)
+    batch = _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report)
     tell, show = told or (lambda _: None), progress or (lambda _done, _total: None)
     outcomes: dict[str, Outcome] = {}
 
@@ -219,8 +253,9 @@ def run_batch(
             else:
                 yield begun
 
+    whole = {venue.name: venue.report for venue in venues}
     for work, found in engine.stream(finish, works(), **where):
-        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name])))  # noqa: B023
+        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name], whole[work.name])))  # noqa: B023
     return [outcomes[venue.name] for venue in venues]
 
 
@@ -246,15 +281,9 @@ def _check_names(venues: Sequence[Venue]) -> None:
 class _Batch:
     """The steps of a batch that happen here."""
 
-    folder: Path
+    folders: BatchFolders
     ledger: Ledger | None
     report: bool
-
-    def __post_init__(self) -> None:
-        try:
-            (self.folder / KEPT).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"output folder {self.folder} cannot be written: {error.strerror}") from None
 
     def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
         """The public weights of venues whose mechanism a plan is to choose, and whose noise is not drawn yet."""
@@ -265,16 +294,16 @@ class _Batch:
                         yield venue.undecided()
 
     def _kept(self, venue: Venue) -> Kept:
-        return Kept(self.folder / KEPT / f"{venue.name}.json")
+        return Kept(self.folders.state_of(venue.name))
 
     def begin(self, venue: Venue) -> Unfinished | Outcome:
         """Read, charge and draw; or find what was drawn before."""
         kept = self._kept(venue)
         settings = self._fingerprints(venue)
         noise = kept.noise(settings)
-        target = self.folder / venue.name
+        target = self.folders.output / venue.name
         if noise is not None and (target / FILES[0]).is_file():
-            return Outcome(name=venue.name, status="stands", claim=Release.load(target).guarantee.summary)
+            return Outcome.of(venue.name, "stands", Release.load(target))
         if target.exists():
             raise OutputError(f"output folder {target} is there already, and not from this batch; choose another name")
         ready = venue.ready()
@@ -294,13 +323,13 @@ class _Batch:
             terms=venue.terms(),
         )
 
-    def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...]) -> Outcome:
+    def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...], report: bool) -> Outcome:
         """Write what the engine made."""
         if isinstance(found, str):
             raise PeerveilError(f"{found}; its noisy vector is kept, and a later run goes on with it")
-        with staged_folder(self.folder / work.name, own=FILES) as stage:
-            found.write_into(stage, report=self.report)
-        return Outcome(name=work.name, status="released", claim=found.guarantee.summary, warnings=remarks)
+        with staged_folder(self.folders.output / work.name, own=FILES) as stage:
+            found.write_into(stage, report=self.report and report)
+        return Outcome.of(work.name, "released", found, remarks)
 
     def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
         book = self.ledger

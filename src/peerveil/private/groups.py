@@ -20,11 +20,13 @@ from peerveil.mechanisms import Histogram, OwnMechanism
 from peerveil.parts import Part
 from peerveil.private.release import LedgerWarning, Ready, prepare_release
 from peerveil.private.reviews import Reviews
+from peerveil.private.stating import stated_together
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 
 
@@ -124,7 +126,8 @@ def release_groups(
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
     if ledger is not None:
-        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism)
+        about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
+        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
     made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
     note = _note(len(ready), total, shared=shared)
     return GroupReleases(
@@ -149,10 +152,12 @@ class ReadyGroups:
     Attributes:
         ready: by the groups' names.
         shared: whether reviewers may have reviews in several groups.
+        record: the public record of all groups, where one was given.
     """
 
     ready: dict[str, Ready]
     shared: bool
+    record: PublicRecord | None
 
     def claim_for(self, unit: Unit) -> Guarantee:
         """What all of them promise together, for a unit."""
@@ -200,7 +205,7 @@ def prepare_groups(
             raise RecordError(f"group {its!r}: {error}") from None
         except InputError as error:
             raise InputError(f"group {its!r}: {error}") from None
-    return ReadyGroups(ready=ready, shared=shared)
+    return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
@@ -265,6 +270,7 @@ def _charge(
     *,
     ready: Mapping[str, Ready],
     mechanism: OwnMechanism,
+    statement: Statement,
 ) -> None:
     """Charge all groups at once, or none."""
     from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
@@ -280,6 +286,7 @@ def _charge(
         unit=first.noise.guarantee.unit,
         mechanism=mechanism,
         fingerprint=fingerprint(reviews),
+        statement=statement,
     )
     for remark in charge.remarks:
         warnings.warn(remark, LedgerWarning, stacklevel=3)

@@ -54,7 +54,7 @@ class Kept:
 
     def _part(self, state: dict[str, Any]) -> Path:
         part = self.file.with_suffix(f".{os.getpid()}.part")
-        with part.open("w", encoding="utf-8") as handle:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as handle:
             json.dump(state, handle)
             handle.flush()
             os.fsync(handle.fileno())

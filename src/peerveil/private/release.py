@@ -19,6 +19,7 @@ from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNorma
 from peerveil.neighbours import Neighbours
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
+from peerveil.private.stating import stated
 from peerveil.private.truth import true_vector
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import Floats, PublicRecord
@@ -26,6 +27,7 @@ from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
@@ -169,6 +171,7 @@ class Ready:
         estimator: how it will be refined.
         public: what was stated to be public.
         notes: what readers of the release should know.
+        statement: what was stated about the data set, as the ledger keeps it.
     """
 
     weights: PublicWeights
@@ -176,6 +179,7 @@ class Ready:
     estimator: str
     public: str
     notes: tuple[str, ...]
+    statement: Statement
     _reviews: Reviews = field(repr=False)
     _protected: Protected = field(repr=False)
     _bound: Bound = field(repr=False)
@@ -206,6 +210,7 @@ class Ready:
             mechanism=self.noise.mechanism,
             fingerprint=fingerprint(self._reviews),
             release=release,
+            statement=self.statement,
         )
         for remark in charge.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
@@ -286,6 +291,7 @@ def prepare_release(
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=notes,
+        statement=stated(public, record),
         _reviews=reviews,
         _protected=Protected.checked(
             noise,

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
+from peerveil.engine import starting_processes
 from peerveil.errors import PeerveilError
 from peerveil.web.work import Task, main
 
@@ -63,7 +64,8 @@ class Worker:
         self.pipe: Connection
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=main, args=(theirs,), daemon=True)
-        self.process.start()
+        with starting_processes():
+            self.process.start()
         theirs.close()
 
     def end(self) -> None:

@@ -12,6 +12,7 @@ import uvicorn
 
 from peerveil.errors import OutputError
 from peerveil.web.app import create_app
+from peerveil.web.connections import Connection
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.page import Page
 
@@ -50,6 +51,7 @@ def _serve(page: Page, keys: Secrets, door: socket.socket, *, browser: bool) -> 
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=Connection,
         ws="none",
         lifespan="on",
         timeout_graceful_shutdown=_GRACE,

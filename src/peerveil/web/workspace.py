@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from peerveil.errors import InputError
+from peerveil.staging import lives
 
 _PREFIX = "peerveil-page-"
 
@@ -83,15 +84,5 @@ def remove_left_over() -> None:
         process = folder.name.removeprefix(_PREFIX).split("-")[0]
         with suppress(OSError, ValueError):
             mine = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
-            if mine and not _lives(int(process)):
+            if mine and not lives(int(process)):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -24,6 +24,13 @@ def batch(
     output: Annotated[
         str, typer.Option("--output", "-o", help="Folder of the releases; a batch that was ended goes on there.")
     ],
+    private: Annotated[
+        str | None,
+        typer.Option(
+            help="Private folder of the chair, outside of the output folder: how far each venue has come, and why "
+            "venues failed. By default <output>.private, beside it."
+        ),
+    ] = None,
     ledger: opt.LedgerPlace = None,
     workers: opt.Workers = None,
     cluster: opt.Cluster = None,
@@ -40,13 +47,15 @@ def batch(
     With a folder, the options here hold for every file. Started again, a batch goes on where it was and charges no
     venue twice. Reviews never leave this machine: a cluster is given noisy vectors and public records only.
 
-    Exit code 1 if a venue failed; batch.json in the output folder says which, and why.
+    Exit code 1 if a venue failed. batch.json in the output folder says which, and can be published. Reasons and
+    warnings may hold private values: they are shown here, and written to batch.json in the private folder.
     """
     from peerveil import engine
     from peerveil.cli.show import out, print_json, rows_table
     from peerveil.cli.venues import common_options, venues_from_toml, venues_in_folder
     from peerveil.cli.working import after_writing, counting
-    from peerveil.private.batch import REPORT, Outcome, Venue, report, run_batch
+    from peerveil.private.batch import Outcome, Venue, public_report, report, run_batch
+    from peerveil.private.batch_folders import REPORT, open_folders
 
     said = common_options(what, noise, loads, reading)
     if Path(venues).is_dir():
@@ -58,12 +67,13 @@ def batch(
         ledger = ledger or named
     good = [venue for venue in found if isinstance(venue, Venue)]
     outcomes: dict[str, Outcome] = {}
-    place = Path(output)
+    place = open_folders(output, private)
     try:
         with engine.cluster(cluster) as executor, counting("Releasing venues") as progress:
             run_batch(
                 good,
-                place,
+                place.output,
+                private=place.private,
                 ledger=ledger,
                 workers=workers,
                 executor=executor,
@@ -75,9 +85,8 @@ def batch(
         done = [venue if isinstance(venue, Outcome) else outcomes.get(venue.name) for venue in found]
         told = [_spelled(outcome) for outcome in done if outcome is not None]
         facts = report(told)
-        if place.is_dir():
-            _write(place / REPORT, facts)
-    with after_writing(place):
+        place.write_reports(public_report(told), facts)
+    with after_writing(place.output):
         if as_json:
             print_json(facts)
         else:
@@ -88,7 +97,9 @@ def batch(
                 for words in outcome.warnings:
                     out.print(f"{outcome.name}: warning: {words}", soft_wrap=True)
             counts = f"{facts['released']} released, {facts['stands']} released before, {facts['failed']} failed"
-            out.print(f"{len(told)} venues: {counts}. Written: {place / REPORT}", soft_wrap=True)
+            out.print(f"{len(told)} venues: {counts}. Written: {place.output / REPORT}", soft_wrap=True)
+            if any(outcome.reason or outcome.warnings for outcome in told):
+                out.print(f"Private, not to be published: {place.private / REPORT}", soft_wrap=True)
     if facts["failed"]:
         raise typer.Exit(1)
 
@@ -101,11 +112,3 @@ def _spelled(outcome: Outcome) -> Outcome:
     from dataclasses import replace
 
     return replace(outcome, reason=opt.spell(outcome.reason), warnings=tuple(map(opt.spell, outcome.warnings)))
-
-
-def _write(file: Path, facts: dict[str, object]) -> None:
-    import json
-
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    part.replace(file)

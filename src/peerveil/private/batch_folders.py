@@ -1,0 +1,180 @@
+"""The two folders of a batch: one to publish, and a private one beside it for what only the chair may see.
+
+The private folder keeps how far each venue has come, and the full report. Both folders carry the same mark, so that a
+batch is not taken up again with another private folder: venues that were charged would be charged again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from peerveil.errors import InputError, OutputError
+
+#: In the folder to publish: the batch's mark. In version 0.1.0 it was a folder of what is now in the private one.
+MARK = ".batch"
+
+#: What became of each venue: in the folder to publish without reasons, in the private one with them.
+REPORT = "batch.json"
+
+_PRIVATE_MARK = "batch-id"
+_STATES = "states"
+
+
+@dataclass(frozen=True)
+class BatchFolders:
+    """Where a batch writes.
+
+    Attributes:
+        output: the folder of the releases.
+        private: the folder of what is not published.
+    """
+
+    output: Path
+    private: Path
+
+    def state_of(self, venue: str) -> Path:
+        """The file of how far a venue has come."""
+        return self.private / _STATES / f"{venue}.json"
+
+    def write_reports(self, public: Mapping[str, object], private: Mapping[str, object]) -> None:
+        """Write what became of the venues: what may be published, and all of it."""
+        _write(self.private / REPORT, _text(private), 0o600)
+        _write(self.output / REPORT, _text(public), 0o666)
+
+
+def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str] | None = None) -> BatchFolders:
+    """Make the folders of a batch, or find those of one that was begun; a batch of version 0.1.0 is moved over.
+
+    Args:
+        output: the folder of the releases.
+        private: the private folder; ``<output>.private`` beside the other one by default.
+    """
+    folders = BatchFolders(Path(output), default_private(output) if private is None else Path(private))
+    try:
+        _open(folders)
+    except OSError as error:
+        raise OutputError(f"{error.filename or output} cannot be written: {error.strerror}") from None
+    return folders
+
+
+def default_private(output: str | os.PathLike[str]) -> Path:
+    """The private folder of a batch where none is named.
+
+    >>> default_private("/srv/releases").as_posix()
+    '/srv/releases.private'
+    """
+    whole = Path(os.path.abspath(output))  # noqa: PTH100 - links are left as they are
+    if not whole.name:
+        raise InputError(f"the output folder {whole} can have no folder beside it; name one with private=")
+    return whole.with_name(f"{whole.name}.private")
+
+
+def _open(folders: BatchFolders) -> None:
+    _check_apart(folders)
+    folders.output.mkdir(parents=True, exist_ok=True)
+    folders.private.mkdir(parents=True, exist_ok=True, mode=0o700)
+    begun = _read(folders.private / _PRIVATE_MARK)
+    if begun is None and any(folders.private.iterdir()):
+        raise InputError(f"the private folder {folders.private} holds other files; name a new folder with private=")
+    stated = None if (folders.output / MARK).is_dir() else _read(folders.output / MARK)
+    if stated is not None and stated != begun:
+        raise InputError(
+            f"the batch in {folders.output} was begun with another private folder than {folders.private}; name that "
+            "one (private=), or venues could be charged twice"
+        )
+    folders.private.chmod(0o700)
+    (folders.private / _STATES).mkdir(mode=0o700, exist_ok=True)
+    mark = begun or _write_once(folders.private / _PRIVATE_MARK, secrets.token_hex(8))
+    if (folders.output / MARK).is_dir():
+        _take_over(folders)
+    _write_once(folders.output / MARK, mark)
+
+
+def _check_apart(folders: BatchFolders) -> None:
+    """Refuse a private folder within the one that is published."""
+    output, private = (Path(os.path.realpath(folder)) for folder in (folders.output, folders.private))
+    if private == output or output in private.parents:
+        raise InputError(
+            f"the private folder {folders.private} lies in the output folder, which is published; name one outside of "
+            "it with private="
+        )
+
+
+def _take_over(folders: BatchFolders) -> None:
+    """Move what a batch of version 0.1.0 kept into the private folder, file by file; what is there stays."""
+    old = folders.output / MARK
+    for file in sorted(old.iterdir()):
+        place = folders.state_of(file.stem)
+        if file.suffix == ".part":  # of a process that was killed
+            file.unlink(missing_ok=True)
+        elif file.suffix == ".json" and not place.exists():
+            _move(file, place)
+        elif file.suffix == ".json" and place.read_bytes() == file.read_bytes():
+            file.unlink()
+        else:
+            raise InputError(f"{file} and {place} differ, so it is not known what was drawn; remove the older one")
+    old.rmdir()
+
+
+def _move(file: Path, place: Path) -> None:
+    """Move a file; the new one is whole before the old one is gone."""
+    _write(place, file.read_text(encoding="utf-8"), 0o600)
+    file.unlink()
+
+
+def _read(file: Path) -> str | None:
+    """The text of a small file, if it is there."""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeError):
+        return ""
+
+
+def _write_once(file: Path, text: str) -> str:
+    """Write a file that only its owner can change, unless another run did; returns what it holds."""
+    part = _part(file, text + "\n", 0o600 if file.name == _PRIVATE_MARK else 0o666)
+    try:
+        os.link(part, file)  # unlike a renaming, it fails where a file is
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without links
+        if not file.exists():
+            shutil.copyfile(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+    return _read(file) or ""
+
+
+def _write(file: Path, text: str, mode: int) -> None:
+    """Write a file whole or not at all, in the place of one that may be there."""
+    part = _part(file, text, mode)
+    try:
+        part.replace(file)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _part(file: Path, text: str, mode: int) -> Path:
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    return part
+
+
+def _text(facts: Mapping[str, object]) -> str:
+    return json.dumps(facts, indent=1) + "\n"

@@ -1,0 +1,171 @@
+"""Hidden folders to write into, and the removal of those whose process was killed.
+
+Each folder is locked by the process that made it, and the system drops the lock when that process ends, however it
+ends. So a later run that writes to the same place can tell left-over folders from those in use. The name says on which
+machine the folder was made: elsewhere, locks may not be seen, and the folder is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import socket
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # a system without these locks: left-over folders stay there
+    fcntl = None
+
+#: In a hidden folder, holds a folder that is being replaced, under its own name.
+OLD = "old"
+
+_PREFIX = ".peerveil-"
+_NAME = re.compile(r"\.peerveil-(?P<boot>[0-9a-f]{8})-(?P<host>[0-9a-f]{8})-(?P<process>[0-9]+)-\w+")
+
+#: Folders that this process uses.
+_OWN: set[Path] = set()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A hidden folder of this process.
+
+    Attributes:
+        folder: its path, as long as it is not renamed.
+        lock: the descriptor that holds its lock, if it has one.
+    """
+
+    folder: Path
+    lock: int | None
+
+    def release(self) -> None:
+        """Give up the lock. The folder stays: whoever made it removes or renames it."""
+        _OWN.discard(self.folder)
+        if self.lock is not None:
+            os.close(self.lock)
+
+
+def new_stage(parent: Path) -> Stage:
+    """Make a hidden folder that only its owner can read."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{_boot()}-{_host()}-{os.getpid()}-", dir=parent))
+        _OWN.add(folder)
+        lock = _lock(folder)
+        if lock is not None and not _is_at(lock, folder):  # another run took it for left over before it was locked
+            Stage(folder, lock).release()
+            continue
+        if lock is not None:
+            return Stage(folder, lock)
+        Stage(folder, None).release()
+        folder.rmdir()
+        return Stage(Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)), None)  # without a mark, nobody removes it
+
+
+def remove_left_over(parent: Path) -> None:
+    """Remove the hidden folders of killed processes; what such a process was about to replace is put back.
+
+    A folder is left alone if it is in use, of another user or another machine, or if any of this is in doubt.
+    """
+    with suppress(OSError):
+        for folder in [parent / name for name in os.listdir(parent) if name.startswith(_PREFIX)]:  # noqa: PTH208 - names
+            with suppress(OSError):
+                _remove_if_left_over(folder)
+
+
+def _remove_if_left_over(folder: Path) -> None:
+    mark = _NAME.fullmatch(folder.name)
+    if mark is None or folder in _OWN or not _made_here(mark) or not _is_own_folder(folder):
+        return
+    if int(mark["process"]) != os.getpid() and lives(int(mark["process"])):
+        return
+    lock = _lock(folder, wait=False)
+    if lock is None:
+        return
+    try:
+        if _put_back(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _made_here(mark: re.Match[str]) -> bool:
+    """Whether a folder was made on this machine: by its present system, or by one before it was started anew."""
+    return mark["boot"] == _boot() or mark["host"] == _host()
+
+
+def _is_own_folder(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+
+
+def _put_back(stage: Path) -> bool:
+    """Move a folder that was being replaced back to its place; returns whether none is left in the hidden folder."""
+    if not (stage / OLD).exists():
+        return True
+    for old in (stage / OLD).iterdir():
+        place = stage.parent / old.name
+        if not place.exists():
+            old.rename(place)
+    return not any((stage / OLD).iterdir())
+
+
+def _lock(folder: Path, *, wait: bool = True) -> int | None:
+    """A descriptor that holds a folder's lock; ``None`` where there are no locks, or where somebody holds it."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _is_at(descriptor: int, folder: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), folder.stat())
+    except FileNotFoundError:
+        return False
+
+
+def lives(process: int) -> bool:
+    """Whether a process of this machine runs."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+@cache
+def _boot() -> str:
+    """A name of the running system: the same in all of its containers, another one when it is started anew."""
+    return _short("boot", _text("/proc/sys/kernel/random/boot_id") or _host())
+
+
+@cache
+def _host() -> str:
+    """A name of the machine that outlasts a new start."""
+    return _short("host", socket.gethostname(), _text("/etc/machine-id"))
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError):
+        return ""
+
+
+def _short(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
