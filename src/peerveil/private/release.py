@@ -376,7 +376,7 @@ def prepare_release(
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=notes,
-        statement=stated(public, record),
+        statement=stated(public, record, score=reviews.report.score),
         _reviews=reviews,
         _protected=Protected.checked(
             noise,
