@@ -153,36 +153,14 @@ def release_groups_within(
     terms = Terms(licence=licence, citation=citation)
     if dataset is not None and spending.ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
-    parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
-    if not shared:
-        _check_apart(reviews, groups)
-        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
-    record = reviews.public(public) if isinstance(public, PublicRecord) else None
-    ready: dict[str, Ready] = {}
-    for its, part in parts.items():
-        try:
-            ready[its] = prepare_release(
-                part,
-                public=public if record is None else _part_of(record, part),
-                declare_kept=part.whole is not None,
-                mechanism=mechanism,
-                **how,
-            )
-        except RecordError as error:
-            raise RecordError(f"group {its!r}: {error}") from None
-        except InputError as error:
-            raise InputError(f"group {its!r}: {error}") from None
+    prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
+    ready, claim_for = prepared.ready, prepared.claim_for
     bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
-
-    def claim_for(protected: Unit) -> Guarantee:
-        claims = [one.claim_for(protected) for one in ready.values()]
-        return together(claims, shared=shared, joint=_joint(ready, protected) if shared else math.inf)
-
     first = next(iter(ready.values()))
     assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
-    about = stated_together({its: one.statement for its, one in ready.items()}, record, shared=shared)
+    about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
     perturbed, number = _drawn(
         spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about, shared=shared
     )
@@ -202,6 +180,61 @@ def release_groups_within(
         },
         guarantee=total,
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyGroups:
+    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: by the groups' names.
+        shared: whether reviewers may have reviews in several groups.
+        record: the public record of all groups, where one was given.
+    """
+
+    ready: dict[str, Ready]
+    shared: bool
+    record: PublicRecord | None
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """What all of them promise together, for a unit."""
+        claims = [one.claim_for(unit) for one in self.ready.values()]
+        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
+
+
+def prepare_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    shared: bool = True,
+    **how: Any,
+) -> ReadyGroups:
+    """Check everything and settle the noise of every group, without spending or drawing any.
+
+    Arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
+    parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
+    if not shared:
+        _check_apart(reviews, groups)
+        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
+    record = reviews.public(public) if isinstance(public, PublicRecord) else None
+    ready: dict[str, Ready] = {}
+    for its, part in parts.items():
+        try:
+            ready[its] = prepare_release(
+                part,
+                public=public if record is None else _part_of(record, part),
+                declare_kept=part.whole is not None,
+                mechanism=mechanism,
+                **how,
+            )
+        except RecordError as error:
+            raise RecordError(f"group {its!r}: {error}") from None
+        except InputError as error:
+            raise InputError(f"group {its!r}: {error}") from None
+    return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
