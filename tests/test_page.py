@@ -344,7 +344,7 @@ def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.Mo
     assert float(result["noise"]) > 0
     assert not ledger.history()
     _, other = do("promise", folder, monkeypatch, mechanism="gaussian", delta=1e-6)
-    assert "zero-concentrated" in other["summary"]
+    assert "Gaussian differential privacy" in other["summary"]
 
 
 def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
