@@ -19,7 +19,6 @@ import numpy as np
 import peerveil as pv
 from peerveil.bins import NoisyCounts
 from peerveil.documents import document_digest
-from peerveil.guarantee import Guarantee
 from peerveil.mechanisms import OwnMechanism, mechanism_from
 from peerveil.refinement import assemble, law_of
 from peerveil.report import FIGURES
@@ -78,6 +77,8 @@ KINDS: dict[str, tuple[OwnMechanism, dict[str, Any]]] = {
     "histogram of little noise": (pv.Histogram(scale=0.8, bins=7), {"quantity": "miscalibration", "unit": "review"}),
     "hidden scores": (pv.Laplace(epsilon=2.0), {"public": "none"}),
     "criteria": (pv.Laplace(scale=0.5), {"quantity": "normalized"}),
+    "part": (pv.Histogram(scale=0.7), {"part": True}),
+    "part, its loads declared": (pv.Laplace(scale=0.6), {"part": True, "declare_kept": True}),
 }
 
 
@@ -85,8 +86,11 @@ def made(reviews: pv.Reviews, kind: str) -> tuple[pv.Release, pv.PublicWeights]:
     """A release of a kind, with the weights it is of."""
     mechanism, options = KINDS[kind]
     options = {"public": "all"} | options
+    if options.pop("part", False):  # of its papers but two, which reviewers of the others have reviewed as well
+        reviews = reviews.only(reviews.papers[2:])
     release = pv.release(reviews, mechanism=mechanism, **options)
-    return release, pv.weigh(reviews.public(options["public"]), options.get("quantity", "ratings"))
+    record = reviews.public(options["public"], declare_kept=options.get("declare_kept", False))
+    return release, pv.weigh(record, options.get("quantity", "ratings"))
 
 
 def bases(folder: Path, *, report: bool = True) -> list[Base]:
@@ -113,7 +117,7 @@ def _track(folder: Path) -> Base:
     made = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Laplace(scale=0.7))
     part = reviews.only([paper for paper, its in tracks.items() if its == "theory"])
     place = made.releases["theory"].save(folder, report=False)
-    return Base(name="track", folder=place, weights=pv.weigh(part.public("all")))
+    return Base(name="track", folder=place, weights=pv.weigh(part.public("all", declare_kept=True)))
 
 
 def forgeries(base: Base) -> Iterator[Forgery]:
@@ -239,9 +243,9 @@ def _matters(base: Base, place: int) -> bool:
 
 def _restate(**changes: Any) -> Change:
     def change(document: dict[str, Any]) -> None:
-        claim = document["guarantee"]
-        stated = {key: value for key, value in (claim | changes).items() if key not in ("promise", "not_protected")}
-        claim |= changes | {"promise": Guarantee(**stated).promise}
+        release = pv.Release.from_document(document)
+        worded = json.loads(replace(release, guarantee=replace(release.guarantee, **changes)).to_json())
+        document |= {key: worded[key] for key in ("guarantee", "claim")}
 
     return change
 

@@ -17,6 +17,7 @@ import peerveil as pv
 from peerveil.bins import Bins, NoisyCounts
 from peerveil.documents import document_digest
 from peerveil.guarantee import Guarantee
+from peerveil.loads import declare_loads
 from peerveil.mechanisms import OwnMechanism
 from peerveil.regions import REGIONS
 from peerveil.sensitivity import sensitivity
@@ -171,10 +172,9 @@ def swap_noisy(document: dict[str, Any]) -> None:
 
 def restate(document: dict[str, Any], **changes: Any) -> None:
     """Forge a claim with the words that belong to it."""
-    claim = document["guarantee"]
-    said = {key: value for key, value in (claim | changes).items() if key not in ("promise", "not_protected")}
-    forged = Guarantee(**said)
-    claim |= changes | {"promise": forged.promise}
+    release = pv.Release.from_document(document)
+    worded = json.loads(replace(release, guarantee=replace(release.guarantee, **changes)).to_json())
+    document |= {key: worded[key] for key in ("guarantee", "claim")}
 
 
 def claim_less(document: dict[str, Any]) -> None:
@@ -242,8 +242,11 @@ def larger_gap(document: dict[str, Any]) -> None:
 
 
 def other_loads(document: dict[str, Any]) -> None:
-    reviewers, reviews = document["record"]["reviewers"], document["record"]["reviews"]
-    document["record"]["loads"] = {"range": [1, reviews - reviewers + 1]}
+    release = pv.Release.from_document(document)
+    reviewers, reviews = release.loads.reviewers, release.loads.reviews
+    loads = declare_loads(reviews, loads=(1, reviews - reviewers + 1), reviewers=reviewers)
+    worded = json.loads(replace(release, loads=loads).to_json())
+    document |= {key: worded[key] for key in ("record", "claim")}
 
 
 def more_papers(document: dict[str, Any]) -> None:

@@ -269,7 +269,7 @@ class Release:
             overwrite: replace a folder that holds a release.
             report: write report.html and its figures, too; without them many small releases are written faster.
         """
-        with staged_folder(folder, own=OWN_FILES, overwrite=overwrite) as stage:
+        with staged_folder(folder, own=FILES, overwrite=overwrite) as stage:
             self.write_into(stage, report=report)
         return Path(folder)
 

@@ -71,7 +71,7 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
         problem = f"it could not be read: {unexpected(error)}"
     if document is None and not problem:
         raise FileError("is not JSON; a release.json written by Peerveil is needed", file=str(place))
-    found = problem or "as the schema says; no key stands twice; the promise is worded as its numbers say"
+    found = problem or "as the schema says; no key stands twice; promise and limits are worded as its numbers say"
     schema = Check(name="schema", result="fails" if release is None else "holds", found=found)
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
 

@@ -16,6 +16,7 @@ from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.auto import Auto
+    from peerveil.bundle import Release
     from peerveil.mechanisms import OwnMechanism
     from peerveil.private.reviews import Reviews
     from peerveil.record import PublicRecord
@@ -177,16 +178,20 @@ class PublicOptions(OptionGroup):
         self,
         file: str,
         loads: LoadsOptions,
-        otherwise: dict[str, Any] | None = None,
+        release: Release | None = None,
         only: list[str] | None = None,
     ) -> PublicRecord:
-        """The record of a file, or of some of its papers; loads as the options say, or ``otherwise`` if nothing."""
+        """The record of a file, or of some of its papers.
+
+        Loads are as the options say, or as a release states them: those among the reviews that it is of.
+        """
         from peerveil.groups import part_of
 
-        stated = otherwise if otherwise is not None and not loads.given else loads.stated()
-        if only is not None:  # loads are those in the part; of the whole, nothing needs to be known
-            return part_of(self._read(file, {"load": 1}), only, **stated)
-        return self._read(file, stated)
+        if release is None:
+            return self._read(file, loads.stated())
+        stated = loads.stated() if loads.given else release.loads.stated()
+        whole = self._read(file, {"load": 1})  # of the whole's loads, nothing needs to be known
+        return part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
 
     def _read(self, file: str, stated: dict[str, Any]) -> PublicRecord:
         from peerveil.public_files import read_public
@@ -206,14 +211,14 @@ class PublicOptions(OptionGroup):
         file: str,
         loads: LoadsOptions,
         quantity: str,
-        otherwise: dict[str, Any] | None = None,
+        release: Release | None = None,
         only: list[str] | None = None,
     ) -> PublicWeights:
-        """The public weights of a file's reviews."""
+        """The public weights of a file's reviews, or of those that a release is of."""
         from peerveil.weights import weigh
 
         lone = opt.parse_lone(self.lone)
-        return weigh(self.record(file, loads, otherwise, only), quantity, lone=lone)
+        return weigh(self.record(file, loads, release, only), quantity, lone=lone)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +20,8 @@ from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
 from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
 from peerveil.neighbours import Neighbours
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.stating import stated
@@ -87,28 +92,60 @@ def release(
     >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
     True
     """
+    with spending_for(ledger) as spending:
+        return release_within(
+            spending,
+            reviews,
+            public=public,
+            quantity=quantity,
+            mechanism=mechanism,
+            unit=unit,
+            region=region,
+            estimator=estimator,
+            lone=lone,
+            name=name,
+            dataset=dataset,
+            accept_float_noise=accept_float_noise,
+            declare_kept=declare_kept,
+            licence=licence,
+            citation=citation,
+        )
+
+
+def release_within(
+    spending: Spending,
+    reviews: Reviews,
+    *,
+    region: str = "tight",
+    dataset: str | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    **how: Any,
+) -> Release:
+    """A release whose charge is kept in ``spending`` until whoever called says that it is written.
+
+    Other arguments as in :func:`release`; ``how`` as in :func:`prepare_release`.
+    """
     check_region(region)
     terms = Terms(licence=licence, citation=citation)
-    ready = prepare_release(
-        reviews,
-        public=public,
-        quantity=quantity,
-        mechanism=mechanism,
-        unit=unit,
-        estimator=estimator,
-        lone=lone,
-        name=name,
-        accept_float_noise=accept_float_noise,
-        declare_kept=declare_kept,
-    )
-    if dataset is not None and ledger is None:
+    ready = prepare_release(reviews, **how)
+    if dataset is not None and spending.ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
     bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
-    if ledger is not None:
-        from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
+    perturbed, number = ready.drawn_for(spending, dataset)
+    return replace(perturbed.refined(bounds, ready.estimator), terms=terms, charge=number)
 
-        ready.charge(Ledger(ledger), dataset)
-    return replace(ready.draw().refined(bounds, ready.estimator), terms=terms)
+
+@contextmanager
+def spending_for(ledger: str | None) -> Iterator[Spending]:
+    """What a call of the library charges: it ends when the caller has the release."""
+    with Spending(ledger) as spending:
+        yield spending
+        for number in spending.resumed:
+            warnings.warn(
+                f"resumed release {number}: charged before, nothing more was charged", LedgerWarning, stacklevel=4
+            )
+        spending.done("the caller")
 
 
 #: How far neighbours' vectors can be apart, for a unit.
@@ -199,8 +236,6 @@ class Ready:
             dataset: the name of the data set; may be left out if the ledger has one only.
             release: the number of the release, where it has one already.
         """
-        from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
-
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),
@@ -214,6 +249,51 @@ class Ready:
         )
         for remark in charge.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
+
+    def drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Perturbed, str | None]:
+        """The noisy vector, and the number of its charge where there is a ledger; drawn now or by an earlier run."""
+        if spending.ledger is None:
+            return self.draw(), None
+        fresh: list[Perturbed] = []
+
+        def draw() -> dict[str, Any]:
+            fresh.append(self.draw())
+            return fresh[0].to_document()
+
+        number, drawn = spending.drawn(
+            Order(
+                dataset=dataset,
+                what=f"{self.weights.quantity}: {self.noise.guarantee.summary}",
+                settings=self.settings(),
+                data=fingerprint(self._reviews),
+                size=self.size,
+                room=files_size(self.weights.reviewers),
+                charge=lambda book, name, number: self.charge(book, name, release=number),
+                draw=draw,
+            )
+        )
+        return fresh[0] if fresh else Perturbed.from_document(drawn, self.weights), number
+
+    def settings(self) -> dict[str, Any]:
+        """What makes it this release and no other, however it is refined. Nothing in it is private."""
+        return {
+            "quantity": self.weights.quantity,
+            "record": self.weights.digest(),
+            "public": self.public,
+            "mechanism": self.noise.mechanism.describe(),
+            "guarantee": asdict(self.noise.guarantee),
+        }
+
+    def digest(self) -> str:
+        """A digest of the settings and of the private data, which says nothing without the key of fingerprints."""
+        data = fingerprint(self._reviews)
+        text = json.dumps([self.settings(), data and [data.key, data.digest]], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def size(self) -> int:
+        """How many bytes what is drawn takes at most, as JSON."""
+        return 2**14 + self.noise.length * (512 if isinstance(self.noise.mechanism, Histogram) else 32)
 
     def draw(self) -> Perturbed:
         """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
@@ -229,6 +309,11 @@ class Ready:
     def protected(self) -> Protected:
         """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
         return self._protected
+
+
+def files_size(reviewers: int) -> int:
+    """How many bytes the files of a release take, or somewhat less."""
+    return 2**18 + 400 * reviewers
 
 
 def prepare_release(

@@ -74,7 +74,7 @@ def _weights(
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
         )
     try:
-        return scores.weights(public, loads, release.quantity, otherwise=release.loads.stated(), only=only), ""
+        return scores.weights(public, loads, release.quantity, release, only), ""
     except RecordError as error:
         if loads.given:
             raise
