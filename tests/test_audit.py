@@ -264,6 +264,7 @@ OTHERS: list[tuple[OwnMechanism, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "unit", "public"), OTHERS, ids=lambda x: getattr(x, "name", x))
 def test_other_budgets_keep_their_claims(mechanism: OwnMechanism, unit: str, public: str) -> None:
     found = audit(mechanism, unit=unit, public=public, load=3, draws=300, workers=1)
