@@ -39,9 +39,9 @@ CALLS = json.loads((V1 / "commands" / "calls.json").read_text(encoding="utf-8"))
 REFUSED: dict[str, tuple[str, str]] = {
     "27-left-out-laplace/release": (
         "guarantee",
-        "is not proven, as it does not state the loads of the whole conference",
+        "is not proven, as the loads of the whole conference are not stated",
     ),
-    "28-left-out-histogram/release": ("guarantee", "is not proven, as it does not state the loads of the whole"),
+    "28-left-out-histogram/release": ("guarantee", "is not proven, as the loads of the whole"),
 }
 
 

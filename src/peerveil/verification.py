@@ -18,11 +18,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from peerveil import words_v1
+from peerveil.bins import NoisyCounts
 from peerveil.bundle import Release
 from peerveil.document_check import check_document
 from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.groups import group_sensitivity
 from peerveil.guarantee import Guarantee, Unit
+from peerveil.laws import Law
 from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.neighbours import Neighbours
 from peerveil.noise_check import LEVEL, NoiseCheck, count_noise, vector_noise
@@ -143,11 +145,8 @@ def _signed(opened: Opened, keys: list[Any] | None) -> Check:
 
 def _checks(release: Release, document: dict[str, Any], given: PublicWeights) -> Iterator[Check]:
     yield looked_at("digest", lambda: _digest(release))
-    # Where the number of reviewers is not public, it is estimated from the noisy counts.
-    counted, problem = _attempt(lambda: with_counted(given, release.histogram or release.noisy))
-    weights = given if counted is None else counted
-    if release.schema == 1:  # of which nothing was published but the part itself
-        weights = replace(weights, part=None)
+    adopted, problem = _attempt(lambda: _adopted(release, given))
+    weights = given if adopted is None else adopted
     record = looked_at("record", lambda: _record(release, weights, problem))
     yield record
     rest = ("guarantee", "bins", "region", "noise", "values", "certificate", "outlook", "notes", "document")
@@ -191,9 +190,23 @@ def _digest(release: Release) -> str:
     return "the file is as it was written"
 
 
-def _record(release: Release, weights: PublicWeights, problem: str = "") -> str:
+def _adopted(release: Release, weights: PublicWeights) -> PublicWeights:
+    """The weights as of the part of a conference that the release states; which part it is does not show in scores.
+
+    Where the number of reviewers is not public, it is estimated from the release's noisy counts.
+    """
+    if release.schema == 1:  # which says nothing of the whole conference
+        return replace(weights, part=None)
+    if weights.part is None and release.part is not None:
+        weights = replace(weights, loads=release.loads, part=release.part)
+    return with_counted(weights, release.noisy if release.histogram is None else release.histogram)
+
+
+def _record(release: Release, weights: PublicWeights, problem: str) -> str:
     if problem:
-        raise RefusedError(problem)
+        raise RefusedError(f"the public record does not go with the part of a conference that it states: {problem}")
+    if weights.part != release.part:
+        raise RefusedError("the public record is of another part of the conference, or of the whole of it")
     if weights.quantity != release.quantity:
         raise RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
     if weights.loads != release.loads:
@@ -229,61 +242,84 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         raise RefusedError(str(error)) from None
     if release.schema == 1 and earned.kind == "gdp":
         earned = earned.as_concentrated()  # what version 0.1.0 claimed of normal noise: true, though weaker
-    related = Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
-    if release.schema != 1 and claim.neighbours != related:
-        raise RefusedError("it speaks of other neighbouring assignments than those of this record")
-    if _papers_left_out(release):
-        _check_old_claim(claim, earned, known=weights.part is not None)
-    return _same_claim(claim, earned, weaker=release.software != software())
+    if release.schema == 1:
+        return _true_claim(release, earned, known=weights.part is not None)
+    return _same_claim(claim, earned.about(Neighbours.of(weights.part, hidden=weights.hidden_span > 0)))
 
 
 def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensitivity:
     """How far neighbours can be apart, for what the release says it is of."""
-    if release.schema != 1 or weights.part is not None:
-        return sensitivity(weights, unit)
-    # A part of a conference is told by its weights now; version 0.1.0 told it by the group, or by a note.
-    if release.group is not None and release.group.shared:
-        return group_sensitivity(weights, unit)
-    if gone := _papers_left_out(release):  # of each of these a reviewer has one review at most
-        return part_sensitivity(weights, unit, weights.loads.largest + gone)
+    across = release.group is not None and release.group.shared
+    if release.schema == 1 and weights.part is None:  # told by the group, or by a note
+        if across:
+            return group_sensitivity(weights, unit)
+        if gone := _papers_left_out(release):  # of each of these a reviewer has one review at most
+            return part_sensitivity(weights, unit, weights.loads.largest + gone)
+    if (
+        release.schema > 1
+        and release.group is not None
+        and across
+        and weights.part is None
+        and release.group.groups > 1
+    ):
+        raise RefusedError("it is of one of several groups, and does not say what is public of the whole conference")
     return sensitivity(weights, unit)
 
 
-_LEFT_OUT = re.compile(r"(\d{1,9}) papers? (?:was|were) left out whole for a missing criterion")
+#: What version 0.1.0 noted where it left papers out, and then claimed what holds for a whole record only.
+_LEFT_OUT_V1 = re.compile(
+    r"(\d{1,9}) papers? (?:was|were) left out whole for a missing criterion, before loads were counted"
+)
 
 
 def _papers_left_out(release: Release) -> int:
     """How many papers version 0.1.0 left out; it took neighbours to be assignments of the others alone."""
-    found = (_LEFT_OUT.match(note) for note in release.notes) if release.schema == 1 else ()
-    return sum(int(match[1]) for match in found if match)
+    return sum(int(match[1]) for note in release.notes if (match := _LEFT_OUT_V1.fullmatch(note)))
 
 
-def _check_old_claim(claim: Guarantee, earned: Guarantee, *, known: bool) -> None:
-    """Refuse a claim of version 0.1.0 about a part of a conference, where more is lost by exchanges with the rest."""
-    for name in ("epsilon", "rho"):
-        stated, due = getattr(claim, name), getattr(earned, name)
-        if stated is not None and due is not None and stated < due * (1 - CLAIM_TOLERANCE):
-            verdict = "was false" if known else "is not proven, as it does not state the loads of the whole conference"
-            raise RefusedError(
-                f"it claims: {claim.summary}. That {verdict}: papers were left out, and version 0.1.0 did not count "
-                f"exchanges with reviews of these. Its noise pays for: {earned.summary}"
-            )
+def _true_claim(release: Release, earned: Guarantee, *, known: bool) -> str:
+    """Whether the claim of version 0.1.0 is true: its bounds were larger than needed, or overlooked something.
+
+    Args:
+        release: the release.
+        earned: what its noise pays for.
+        known: whether the loads of the whole conference are known, of which the release is a part.
+    """
+    claim = release.guarantee
+    same = (claim.float_safe, claim.delta) == (earned.float_safe, earned.delta)
+    if claim.kind == "zcdp" and earned.kind == "gdp":
+        earned = earned.as_concentrated()
+    least = claim.omega is None if earned.omega is None else (claim.omega or 0.0) <= earned.omega * _ROOM
+    enough = all(
+        (stated is None) == (due is None) and (stated or 0.0) >= (due or 0.0) / _ROOM
+        for stated, due in ((claim.epsilon, earned.epsilon), (claim.rho, earned.rho))
+    )
+    if _papers_left_out(release) and not enough:
+        verdict = "was false" if known else "is not proven, as the loads of the whole conference are not stated"
+        raise RefusedError(
+            f"it claims: {claim.summary}. That {verdict}: papers were left out, and version 0.1.0 overlooked exchanges "
+            f"with reviews of these. Its noise pays for: {earned.summary}. Release it again with this version"
+        )
+    if not (same and claim.kind == earned.kind and least and enough):
+        raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+    return f"true by noise and sensitivity: {claim.summary}; by today's bounds its noise pays for: {earned.summary}"
 
 
-def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool) -> str:
-    """Refuse a claim other than the earned one; one of another version may be weaker, as bounds have become better."""
+_ROOM = 1 + CLAIM_TOLERANCE
+
+
+def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
+    if claim.neighbours != earned.neighbours:
+        raise RefusedError("it speaks of other assignments than the record and what was left out give")
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
         raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
-    less = False
     for name in ("epsilon", "delta", "rho", "omega"):
         stated, due = getattr(claim, name), getattr(earned, name)
-        if stated == due or (None not in (stated, due) and math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE)):
+        if stated == due:
             continue
-        less = weaker and None not in (stated, due) and (stated < due if name == "omega" else stated > due)
-        if not less:
+        if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
             raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
-    words = f"follows from noise and sensitivity: {claim.summary}"
-    return f"{words}; by today's bounds even {earned.summary}" if less else words
+    return f"follows from noise and sensitivity: {claim.summary}"
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:
@@ -292,7 +328,10 @@ def _bins(release: Release, weights: PublicWeights) -> str:
     mechanism, unit = mechanism_from(release.mechanism), release.guarantee.unit
     if not isinstance(mechanism, Histogram) or unit is None:
         raise RefusedError("counts whose noise was drawn elsewhere cannot be checked")
-    bins = histogram_bins(weights, mechanism, _sensitivity(release, weights, unit))
+    guessed = weights.expected() if weights.open else weights  # bins were chosen before anything was counted
+    bins = histogram_bins(guessed, mechanism, _sensitivity(release, weights, unit))
+    if (release.histogram.outside is not None) != weights.open:
+        raise RefusedError("reviewers without a kept review are counted exactly if their number is not public")
     if not release.histogram.bins.same(bins):
         raise RefusedError(f"they are not those that the public record gives{_versions(release)}")
     return f"{bins.number} of them, as the public record gives"
@@ -323,11 +362,15 @@ def _noise(release: Release, bounds: Region) -> Check:
     if release.histogram is None:
         tested = vector_noise(release.noisy, lower - slack, upper + slack, law)
     else:
-        counts, total = release.histogram.counts, release.reviewers
-        if release.part is not None and release.histogram.outside is not None:  # those without a kept review, too
-            counts, total = np.append(counts, release.histogram.outside), release.part.whole.reviewers
-        tested = count_noise(counts, total, law)
+        tested = _count_noise(release, release.histogram, law)
     return looked_at("noise", lambda: _size(tested))
+
+
+def _count_noise(release: Release, histogram: NoisyCounts, law: Law) -> NoiseCheck:
+    """The test of noise on counts, which sum to the number of reviewers; with those outside, to that of all of them."""
+    if histogram.outside is None or release.part is None:
+        return count_noise(histogram.counts, release.reviewers, law)
+    return count_noise(np.append(histogram.counts, histogram.outside), release.part.whole.reviewers, law)
 
 
 def _size(tested: NoiseCheck) -> str:
@@ -394,9 +437,22 @@ def _notes(release: Release, again: Release) -> str:
     if release.group is not None:
         start = f"One of {release.group.groups} releases of groups of papers. "
         start += "Reviewers may be in several" if release.group.shared else "It is declared that no reviewer"
-        if not any(note.startswith(start) for note in release.notes):
+        notes = [note for note in release.notes if note.startswith(start)]
+        if len(notes) != 1 or not _covers(notes[0], release.guarantee):
             raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
     return "every caveat that computing it anew gives is there; other notes are its chair's words"
+
+
+def _covers(note: str, claim: Guarantee) -> bool:
+    """Whether a note states a claim of all groups together that is no less than this one's own."""
+    found = re.search(r": together, (epsilon|rho) = ([0-9.e+-]+)(.*)\.$", note)
+    own = {"epsilon": claim.epsilon, "rho": claim.rho}.get(found[1]) if found else None
+    if found is None or own is None or f" per {claim.unit} (" not in found[3]:
+        return False
+    try:
+        return float(found[2]) >= own * (1 - CLAIM_TOLERANCE)
+    except ValueError:
+        return False
 
 
 #: What a release may say to be public, and whether it has hidden scores then; ``None`` where either may be.

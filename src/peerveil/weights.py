@@ -143,6 +143,11 @@ class PublicWeights:
         loads = self.part.counted(reviewers, self.sizes().size, int(self.sizes().max()))
         return replace(self, loads=loads)
 
+    def expected(self) -> PublicWeights:
+        """The same weights, with a guess at the number of reviewers that uses nothing but the public record."""
+        assert is_open(self.part)  # noqa: S101 - asked before
+        return replace(self, loads=self.part.expected(self.sizes().size, int(self.sizes().max())))
+
     def __repr__(self) -> str:
         return (
             f"PublicWeights({self.quantity!r}, {self.low.size} reviews of {self.sizes().size} papers, "
