@@ -53,5 +53,7 @@ def data() -> Path:
 
 @pytest.fixture(autouse=True)
 def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the key of whoever runs it."""
+    """No test touches the key of whoever runs it, nor what is kept of releases."""
     monkeypatch.setenv("PEERVEIL_KEY_FILE", str(tmp_path / "secret" / "key"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "secret" / "state"))
+    monkeypatch.delenv("PEERVEIL_STATE_DIR", raising=False)

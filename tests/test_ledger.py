@@ -180,7 +180,7 @@ def test_release_charges_before_it_draws(place: str, monkeypatch: pytest.MonkeyP
     assert spent == [0.6]
     monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(pv.BudgetError, match=r"0\.4 of 1 is left"):
-        pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.6), ledger=place)
+        pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.7), ledger=place)
     for options, message in (
         ({"region": "none"}, "region must be"),
         ({"quantity": "none"}, "quantity must be"),

@@ -178,16 +178,16 @@ def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts 
     return found
 
 
-def part_from(stated: dict[str, Any] | None) -> Part | None:
-    """The whole conference of a part, as it was written."""
-    return None if stated is None else Part.from_document(stated)
-
-
 def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
     """The description of a mechanism, if its parameters are such as this mechanism has."""
     if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
         raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
     return stated
+
+
+def part_from(stated: dict[str, Any] | None) -> Part | None:
+    """The whole conference of a part, as it was written."""
+    return None if stated is None else Part.from_document(stated)
 
 
 def group_document(group: Group | None) -> dict[str, Any] | None:

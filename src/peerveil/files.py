@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
@@ -92,6 +93,55 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
         raise OutputError(f"{named} {problem}")
 
 
+class Room:
+    """Space on the disk of a folder, held until it is needed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     room = Room(folder)
+    ...     room.take(1000)
+    ...     held = os.listdir(folder)
+    ...     room.free()
+    ...     held, os.listdir(folder)
+    (['.reserved'], [])
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._file = Path(folder) / ".reserved"
+
+    def take(self, size: int) -> None:
+        """Take so many bytes.
+
+        Raises:
+            WriteError: if there is not so much space.
+        """
+        block = os.urandom(min(size, 2**20))  # random, as zeros may take no space
+        try:
+            with self._file.open("wb") as handle:
+                for done in range(0, size, len(block)):
+                    handle.write(block[: size - done])
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            self.free()
+            raise WriteError(_cannot_write(str(self._file.parent), error)) from error
+
+    def free(self) -> None:
+        """Give the space back."""
+        self._file.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to disk, where the system can."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def _hidden_folder(parent: Path) -> Iterator[Path]:
     """A hidden folder that is gone when the block ends."""
@@ -176,9 +226,12 @@ def _swap(stage: Path, final: Path) -> None:
     for file in filter(Path.is_file, stage.rglob("*")):
         with file.open("rb+") as handle:
             os.fsync(handle.fileno())
+    for folder in (stage, *filter(Path.is_dir, stage.rglob("*"))):
+        sync_folder(folder)
     stage.chmod(0o777 & ~_umask())  # mkdtemp makes it private; a release is meant to be read
     if not final.exists():
         stage.rename(final)
+        _sync_parent(final)
         return
     aside = new_stage(final.parent)
     old = aside.folder / OLD / final.name  # whoever finds it there knows where it belongs
@@ -190,10 +243,16 @@ def _swap(stage: Path, final: Path) -> None:
         _put_back(old, final)
         raise
     else:
+        _sync_parent(final)
         old.parent.rename(aside.folder / "replaced")
         shutil.rmtree(aside.folder, ignore_errors=True)
     finally:
         aside.release()
+
+
+def _sync_parent(final: Path) -> None:
+    with suppress(OSError):  # the folder stands, so this is no reason to say that it does not
+        sync_folder(final.parent)
 
 
 def _put_back(old: Path, final: Path) -> None:

@@ -17,6 +17,7 @@ from peerveil.evidence import EntryNoise
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
 from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
+from peerveil.neighbours import Neighbours
 from peerveil.parts import is_open
 from peerveil.projection import check_vector
 from peerveil.record import Floats
@@ -224,6 +225,7 @@ class Perturbed:
             raise InputError("the public record is not the one for which noise was drawn; give the same record")
         mechanism = mechanism_from(document["mechanism"])
         assert mechanism is not None  # noqa: S101 - we wrote it
+        claim = {key: value for key, value in document["guarantee"].items() if key != "neighbours"}
         noisy: Floats | NoisyCounts
         if document["histogram"] is not None:
             noisy = NoisyCounts.from_document(document["histogram"])
@@ -233,7 +235,7 @@ class Perturbed:
             noisy=noisy,
             weights=weights,
             mechanism=mechanism,
-            guarantee=Guarantee(**document["guarantee"]),
+            guarantee=Guarantee(**claim).about(Neighbours.of(weights.part, hidden=weights.hidden_span > 0)),
             public=document["public"],
             notes=tuple(document["notes"]),
         )

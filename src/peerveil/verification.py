@@ -35,7 +35,7 @@ from peerveil.refinement import law_of, reassemble, stated_words, with_counted
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.release_files import Opened, file_checks, open_release, other_files
-from peerveil.sensitivity import Sensitivity, part_sensitivity, sensitivity
+from peerveil.sensitivity import Sensitivity, sensitivity
 from peerveil.signatures import SIGNATURE, SignatureError, signature_beside, signer, trusted_keys
 from peerveil.verdict import Check, RefusedError, Verification, looked_at, unchecked
 from peerveil.version import rendered_with, software
@@ -193,10 +193,11 @@ def _digest(release: Release) -> str:
 def _adopted(release: Release, weights: PublicWeights) -> PublicWeights:
     """The weights as of the part of a conference that the release states; which part it is does not show in scores.
 
-    Where the number of reviewers is not public, it is estimated from the release's noisy counts.
+    Where the number of reviewers is not public, it is estimated from the release's noisy counts. A release of schema 1
+    states nothing but the loads among its own reviews.
     """
-    if release.schema == 1:  # which says nothing of the whole conference
-        return replace(weights, part=None)
+    if release.schema == 1 and weights.part is not None:
+        return replace(weights, loads=release.loads, part=None)
     if weights.part is None and release.part is not None:
         weights = replace(weights, loads=release.loads, part=release.part)
     return with_counted(weights, release.noisy if release.histogram is None else release.histogram)
@@ -242,84 +243,46 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         raise RefusedError(str(error)) from None
     if release.schema == 1 and earned.kind == "gdp":
         earned = earned.as_concentrated()  # what version 0.1.0 claimed of normal noise: true, though weaker
-    if release.schema == 1:
-        return _true_claim(release, earned, known=weights.part is not None)
-    return _same_claim(claim, earned.about(Neighbours.of(weights.part, hidden=weights.hidden_span > 0)))
+    related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0)
+    if release.schema != 1 and claim.neighbours != related:
+        raise RefusedError("it speaks of other neighbouring assignments than those of this record")
+    if any(_LEFT_OUT_V1.match(note) for note in release.notes):
+        raise RefusedError(
+            f"it claims: {claim.summary}. That is false: papers were left out, and it holds only for assignments that "
+            "exchange no review of a kept paper for one of these, and keep the number of reviewers with a kept review, "
+            "which version 0.1.0 overlooked; release it again with this version"
+        )
+    return _same_claim(claim, earned, weaker=release.software != software())
 
 
 def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensitivity:
     """How far neighbours can be apart, for what the release says it is of."""
     across = release.group is not None and release.group.shared
-    if release.schema == 1 and weights.part is None:  # told by the group, or by a note
-        if across:
-            return group_sensitivity(weights, unit)
-        if gone := _papers_left_out(release):  # of each of these a reviewer has one review at most
-            return part_sensitivity(weights, unit, weights.loads.largest + gone)
-    if (
-        release.schema > 1
-        and release.group is not None
-        and across
-        and weights.part is None
-        and release.group.groups > 1
-    ):
+    if not across or release.part is not None:
+        return sensitivity(weights, unit)
+    if release.schema != 1 and release.group is not None and release.group.groups > 1:
         raise RefusedError("it is of one of several groups, and does not say what is public of the whole conference")
-    return sensitivity(weights, unit)
+    return group_sensitivity(weights, unit) if release.schema == 1 else sensitivity(weights, unit)
 
 
 #: What version 0.1.0 noted where it left papers out, and then claimed what holds for a whole record only.
-_LEFT_OUT_V1 = re.compile(
-    r"(\d{1,9}) papers? (?:was|were) left out whole for a missing criterion, before loads were counted"
-)
+_LEFT_OUT_V1 = re.compile(r"\d+ papers? (was|were) left out whole for a missing criterion, before loads were counted")
 
 
-def _papers_left_out(release: Release) -> int:
-    """How many papers version 0.1.0 left out; it took neighbours to be assignments of the others alone."""
-    return sum(int(match[1]) for note in release.notes if (match := _LEFT_OUT_V1.fullmatch(note)))
-
-
-def _true_claim(release: Release, earned: Guarantee, *, known: bool) -> str:
-    """Whether the claim of version 0.1.0 is true: its bounds were larger than needed, or overlooked something.
-
-    Args:
-        release: the release.
-        earned: what its noise pays for.
-        known: whether the loads of the whole conference are known, of which the release is a part.
-    """
-    claim = release.guarantee
-    same = (claim.float_safe, claim.delta) == (earned.float_safe, earned.delta)
-    if claim.kind == "zcdp" and earned.kind == "gdp":
-        earned = earned.as_concentrated()
-    least = claim.omega is None if earned.omega is None else (claim.omega or 0.0) <= earned.omega * _ROOM
-    enough = all(
-        (stated is None) == (due is None) and (stated or 0.0) >= (due or 0.0) / _ROOM
-        for stated, due in ((claim.epsilon, earned.epsilon), (claim.rho, earned.rho))
-    )
-    if _papers_left_out(release) and not enough:
-        verdict = "was false" if known else "is not proven, as the loads of the whole conference are not stated"
-        raise RefusedError(
-            f"it claims: {claim.summary}. That {verdict}: papers were left out, and version 0.1.0 overlooked exchanges "
-            f"with reviews of these. Its noise pays for: {earned.summary}. Release it again with this version"
-        )
-    if not (same and claim.kind == earned.kind and least and enough):
-        raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
-    return f"true by noise and sensitivity: {claim.summary}; by today's bounds its noise pays for: {earned.summary}"
-
-
-_ROOM = 1 + CLAIM_TOLERANCE
-
-
-def _same_claim(claim: Guarantee, earned: Guarantee) -> str:
-    if claim.neighbours != earned.neighbours:
-        raise RefusedError("it speaks of other assignments than the record and what was left out give")
+def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool) -> str:
+    """Refuse a claim other than the earned one; one of another version may be weaker, as bounds have become better."""
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
         raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+    less = False
     for name in ("epsilon", "delta", "rho", "omega"):
         stated, due = getattr(claim, name), getattr(earned, name)
-        if stated == due:
+        if stated == due or (None not in (stated, due) and math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE)):
             continue
-        if stated is None or due is None or not math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE):
+        less = weaker and None not in (stated, due) and (stated < due if name == "omega" else stated > due)
+        if not less:
             raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
-    return f"follows from noise and sensitivity: {claim.summary}"
+    words = f"follows from noise and sensitivity: {claim.summary}"
+    return f"{words}; by today's bounds even {earned.summary}" if less else words
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:

@@ -22,8 +22,8 @@ from peerveil.cli.commands.serve import serve
 from peerveil.cli.commands.sign import sign
 from peerveil.cli.commands.simulate import simulate
 from peerveil.cli.commands.verify import verify
-from peerveil.cli.telling import told
-from peerveil.cli.working import silence, tidy_ending
+from peerveil.cli.telling import NOTHING, told
+from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
 
 app = typer.Typer(
     name="peerveil",
@@ -57,15 +57,25 @@ def main() -> None:
     """Run the command line; errors become one clear line and an exit code, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal may lack a character; that is no reason to stop
+    forget_charges()
     try:
         with tidy_ending():
             _run()
+    except Stopped as stopped:
+        _say(f"Cancelled. {charge_words(without_ledger=True)}".strip())
+        sys.exit(stopped.exit_code)
     except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: it is told, not shown
         if isinstance(error, OSError):
             silence()
-        words, code = told(error)
-        sys.stderr.write(f"peerveil: {words}\n")
+        charged = charge_words(without_ledger=False)
+        words, code = told(error, so="" if charged else NOTHING)
+        _say(words, charged)
         sys.exit(code)
+
+
+def _say(*sentences: str) -> None:
+    for words in filter(None, sentences):
+        sys.stderr.write(f"peerveil: {words}\n")
 
 
 def _run() -> None:

@@ -12,6 +12,7 @@ from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
+    from peerveil.private.charging import Spending
     from peerveil.private.groups import GroupReleases
     from peerveil.private.reviews import Reviews
 
@@ -78,12 +79,14 @@ def write_groups(
     *,
     folders: dict[str, str],
     release: dict[str, Any],
+    spending: Spending,
     report: bool = True,
 ) -> GroupReleases:
     """Release every group into a folder of its own."""
-    from peerveil.private.groups import release_groups
+    from peerveil.private.groups import release_groups_within
 
-    made = release_groups(reviews, groups, **release)
+    made = release_groups_within(spending, reviews, groups, **release)
+    spending.free()
     for name, one in made.releases.items():
         (stage / folders[name]).mkdir()
         one.write_into(stage / folders[name], report=report)

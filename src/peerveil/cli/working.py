@@ -9,8 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from peerveil.errors import PeerveilError
+
+if TYPE_CHECKING:
+    from peerveil.private.charging import Spending
 
 
 class ShowError(PeerveilError):
@@ -38,21 +42,59 @@ def silence() -> None:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
+class Stopped(BaseException):
+    """The user or the system asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        self.exit_code = 128 + number
+        super().__init__(number)
+
+
 @contextmanager
 def tidy_ending() -> Iterator[None]:
-    """Let a request to terminate unwind like an error, so that nothing half-written is left behind."""
+    """Let a request to end unwind like an error, so that nothing half-written is left behind and it can be told."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def end(number: int, _: object) -> None:
-        sys.exit(128 + number)
+        raise Stopped(number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    asked = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in asked}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+#: What the running command charges.
+_followed: list[Spending] = []
+
+
+@contextmanager
+def charging(ledger: str | None) -> Iterator[Spending]:
+    """What a command charges: within it, and until the command ends, a failure or an end says what was charged."""
+    from peerveil.private.charging import Spending  # noqa: PLC0415 - only where something is charged
+
+    with Spending(ledger, remedy="run the same command again") as spending:
+        _followed.append(spending)
+        yield spending
+
+
+def forget_charges() -> None:
+    """A new command begins: it has charged nothing."""
+    _followed.clear()
+
+
+def charge_words(*, without_ledger: bool) -> str:
+    """What the command has charged so far, in sentences; nothing if it is no command that charges.
+
+    Args:
+        without_ledger: say that nothing was charged even where no ledger is named.
+    """
+    return " ".join(one.words() for one in _followed if without_ledger or one.ledger is not None)
 
 
 @contextmanager

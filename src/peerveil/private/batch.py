@@ -3,10 +3,9 @@
 Reading, charging and drawing happen here, a venue after the other. Only what is public goes to the engine: regions and
 estimates of noisy vectors.
 
-What was done is kept in a private folder, a file a venue: first the number under which the venue will be charged, then,
-as soon as it is drawn, the noisy vector with its claim. So a batch that is started again never charges a venue twice:
-where the vector is kept, it is refined without another charge; where the number is charged and the vector is not there,
-because the batch was killed between the two, the venue is reported and left alone.
+What was done is kept in a private folder, one file per venue: first the number under which the venue will be charged,
+then, as soon as it is drawn, the noisy vector with its claim. So a batch that is started again never charges a venue
+twice, and goes on with every venue that it charged (:mod:`peerveil.private.journal`).
 """
 
 from __future__ import annotations
@@ -30,10 +29,11 @@ from peerveil.auto import Auto, Undecided, decide
 from peerveil.bundle import FILES, Release
 from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError, unexpected
 from peerveil.estimation import check_estimator
-from peerveil.files import staged_folder
+from peerveil.files import WriteError, staged_folder
 from peerveil.mechanisms import OwnMechanism
 from peerveil.private.batch_folders import REPORT, BatchFolders, open_folders
-from peerveil.private.kept import Kept
+from peerveil.private.charging import Item, Spending
+from peerveil.private.journal import BusyError, Kept, begin, look, take
 from peerveil.private.release import Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities import Lone
@@ -52,6 +52,9 @@ SEE_PRIVATE = "failed: see the private log"
 
 #: So few venues are faster done in this process than processes are started.
 _FEW = 4
+
+#: Under which setting a digest of the reviews and of the claim is kept.
+_REVIEWS = "reviews"
 
 _NAME = re.compile(r"[\w][\w.+-]{0,99}")
 
@@ -210,6 +213,7 @@ def run_batch(
     progress: engine.Progress | None = None,
     told: Callable[[Outcome], None] | None = None,
     report: bool = True,
+    spending: Spending | None = None,
 ) -> list[Outcome]:
     """Release every venue into a folder of its own; outcomes come in the order of the venues.
 
@@ -223,9 +227,26 @@ def run_batch(
         progress: called after each venue.
         told: called with each outcome as it comes.
         report: write report.html and its figures, too; they take most of a small venue's time.
+        spending: where to note what is charged, for whoever tells of it.
     """
     _check_names(venues)
-    batch = _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report)
+    with spending or Spending(ledger) as noted:
+        return _run(
+            venues,
+            _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report, noted),
+            {"workers": 1 if len(venues) <= _FEW else workers, "executor": executor},
+            progress,
+            told,
+        )
+
+
+def _run(
+    venues: Sequence[Venue],
+    batch: _Batch,
+    where: dict[str, Any],
+    progress: engine.Progress | None,
+    told: Callable[[Outcome], None] | None,
+) -> list[Outcome]:
     tell, show = told or (lambda _: None), progress or (lambda _done, _total: None)
     outcomes: dict[str, Outcome] = {}
 
@@ -235,10 +256,6 @@ def run_batch(
         show(len(outcomes), len(venues))
 
     remarks: dict[str, tuple[str, ...]] = {}
-
-    if len(venues) <= _FEW:
-        workers = 1
-    where: dict[str, Any] = {"workers": workers, "executor": executor}
     decided = {task.name: auto for task, auto in engine.stream(decide, batch.undecided(venues), **where)}
 
     def works() -> Iterator[Unfinished]:
@@ -263,10 +280,10 @@ def _attempt(name: str, step: Callable[[], Any]) -> Any:
     """What a step gives, or the outcome of a venue that failed at it."""
     try:
         return step()
-    except PeerveilError as error:
-        return Outcome(name=name, status="failed", reason=str(error))
     except Exception as error:  # noqa: BLE001 - one venue must not stop the others
-        return Outcome(name=name, status="failed", reason=unexpected(error))
+        known = isinstance(error, PeerveilError)
+        reason = str(error) if known else getattr(error, "strerror", None) or unexpected(error)
+        return Outcome(name=name, status="failed", reason=". ".join([reason, *getattr(error, "__notes__", [])]))
 
 
 def _check_names(venues: Sequence[Venue]) -> None:
@@ -284,37 +301,42 @@ class _Batch:
     folders: BatchFolders
     ledger: Ledger | None
     report: bool
+    spending: Spending
+    items: dict[str, Item] = field(default_factory=dict)
 
     def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
         """The public weights of venues whose mechanism a plan is to choose, and whose noise is not drawn yet."""
         for venue in venues:
             if isinstance(venue.mechanism, Auto):
                 with suppress(Exception):  # met again, and reported, when the venue's turn comes
-                    if self._kept(venue).noise(self._fingerprints(venue)) is None:
+                    held = look(self._file(venue))
+                    if held is None or held[1] is None:
                         yield venue.undecided()
 
-    def _kept(self, venue: Venue) -> Kept:
-        return Kept(self.folders.state_of(venue.name))
+    def _file(self, venue: Venue) -> Path:
+        return self.folders.state_of(venue.name)
 
     def begin(self, venue: Venue) -> Unfinished | Outcome:
         """Read, charge and draw; or find what was drawn before."""
-        kept = self._kept(venue)
         settings = self._fingerprints(venue)
-        noise = kept.noise(settings)
         target = self.folders.output / venue.name
-        if noise is not None and (target / FILES[0]).is_file():
-            return Outcome.of(venue.name, "stands", Release.load(target))
+        if (held := look(self._file(venue))) is not None and held[1] is not None:
+            _check_same(held[0]["settings"], settings)
+            if (target / FILES[0]).is_file():
+                return Outcome.of(venue.name, "stands", Release.load(target))
         if target.exists():
             raise OutputError(f"output folder {target} is there already, and not from this batch; choose another name")
         ready = venue.ready()
-        if noise is not None:
-            perturbed = Perturbed.from_document(noise, ready.weights)
-        else:
-            number = kept.number(settings)
-            if self.ledger is not None:
-                self._charge(venue, ready, number)
-            perturbed = ready.draw()
-            kept.write({"release": number, "settings": settings, "noise": perturbed.to_document()})
+        settings[_REVIEWS] = ready.digest()
+        item = self.spending.add(self._kept(venue, ready, settings), self.ledger, venue.dataset or venue.name)
+        try:
+            _check_kept(item.kept, settings)
+            drawn = item.drawn(lambda number: self._charge(venue, ready, number), lambda: ready.draw().to_document())
+            perturbed = Perturbed.from_document(drawn, ready.weights)
+        except Exception as error:
+            self.spending.leave(item, error)
+            raise
+        self.items[venue.name] = item
         return Unfinished(
             name=venue.name,
             perturbed=perturbed,
@@ -325,20 +347,41 @@ class _Batch:
 
     def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...], report: bool) -> Outcome:
         """Write what the engine made."""
+        item = self.items.pop(work.name)
+        try:
+            self._write(work, found, None if self.ledger is None else item.kept.number, report)
+        except Exception as error:
+            self.spending.leave(item, error)
+            raise
+        self.spending.written(item)
+        assert isinstance(found, Release)  # noqa: S101 - it was written
+        return Outcome.of(work.name, "released", found, remarks)
+
+    def _write(self, work: Unfinished, found: Release | str, number: str | None, report: bool) -> None:
         if isinstance(found, str):
             raise PeerveilError(f"{found}; its noisy vector is kept, and a later run goes on with it")
         with staged_folder(self.folders.output / work.name, own=FILES) as stage:
-            found.write_into(stage, report=self.report and report)
-        return Outcome.of(work.name, "released", found, remarks)
+            replace(found, charge=number).write_into(stage, report=self.report and report)
+
+    def _kept(self, venue: Venue, ready: Ready, settings: dict[str, str]) -> Kept:
+        """The file of a venue: one that an earlier run left, or a new one, which one run alone can make."""
+        from peerveil.private.ledger import new_release_number  # noqa: PLC0415 - databases only where they are needed
+
+        file = self._file(venue)
+        if (kept := take(file)) is not None:
+            if kept.drawn is not None or (self.ledger is not None and self.ledger.charged(kept.number)):
+                return kept
+            kept.remove()  # nothing came of it, so it may be another venue now
+        try:
+            return begin(file, {"release": new_release_number(), "settings": settings}, ready.size)
+        except FileExistsError:
+            raise BusyError("another batch works on this venue; wait until it ends") from None
+        except OSError as error:
+            raise WriteError(f"{file.parent} cannot be written: {error.strerror or type(error).__name__}") from None
 
     def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
         book = self.ledger
         assert book is not None  # noqa: S101 - asked before
-        if book.charged(number):
-            raise BudgetError(
-                f"it was charged as release {number}, and the batch was ended before its noise was kept; it is not "
-                "charged again. To spend budget on it anew, give it another name"
-            )
         dataset = venue.dataset or venue.name
         if venue.budget:
             _open_budget(book, dataset, venue)
@@ -351,6 +394,31 @@ class _Batch:
             key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
             for key, value in said.items()
         }
+
+
+def _check_kept(kept: Kept, settings: dict[str, str]) -> None:
+    before = kept.facts["settings"]
+    if kept.drawn is None and _REVIEWS not in before:
+        raise BudgetError(
+            "it was charged by version 0.1.0, which did not keep for which reviews; it is not charged again. To spend "
+            "budget on it anew, give it another name"
+        )
+    _check_same(before, settings)
+
+
+def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
+    """Refuse a venue that was charged or drawn with other settings; those that one of both does not say are the same.
+
+    A claim may depend on the reviews, so drawing for others could cost more than was charged.
+    """
+    known = {**before, **settings}
+    if _REVIEWS not in before or _REVIEWS not in settings:
+        known.pop(_REVIEWS, None)  # not read yet, or kept by version 0.1.0
+    if changed := [key for key in known if settings.get(key) != before.get(key)]:
+        raise InputError(
+            f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
+            "the venue another name, which is charged anew"
+        )
 
 
 def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,16 +18,22 @@ from peerveil.groups import SMALL, Group, joint_epsilon, papers_by_group, part_o
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import Histogram, OwnMechanism
 from peerveil.parts import Part
-from peerveil.private.release import LedgerWarning, Ready, prepare_release
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
+from peerveil.private.release import LedgerWarning, Ready, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
 from peerveil.private.stating import stated_together
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
+from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
 from peerveil.statement import Statement
 from peerveil.terms import Terms
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
 
 
 class GroupWarning(UserWarning):
@@ -99,14 +105,116 @@ def release_groups(
     >>> sorted(made.releases), made.guarantee.epsilon
     (['systems', 'theory'], 1.0)
     """
+    with spending_for(ledger) as spending:
+        return release_groups_within(
+            spending,
+            reviews,
+            groups,
+            public=public,
+            quantity=quantity,
+            mechanism=mechanism,
+            unit=unit,
+            region=region,
+            estimator=estimator,
+            shared=shared,
+            lone=lone,
+            name=name,
+            dataset=dataset,
+            accept_float_noise=accept_float_noise,
+            licence=licence,
+            citation=citation,
+        )
+
+
+def release_groups_within(
+    spending: Spending,
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    region: str = "tight",
+    estimator: str | None = None,
+    shared: bool = True,
+    dataset: str | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    **how: Any,
+) -> GroupReleases:
+    """Releases of groups whose charge is kept in ``spending`` until whoever called says that they are written.
+
+    Other arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
     check_region(region)
     estimator = estimator or "safe"
     check_estimator(estimator)
     if isinstance(mechanism, Auto):
         raise InputError("mechanism must be named where there are groups; a plan of each may tell which is best")
     terms = Terms(licence=licence, citation=citation)
-    if dataset is not None and ledger is None:
+    if dataset is not None and spending.ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
+    ready, claim_for = prepared.ready, prepared.claim_for
+    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    total = claim_for(first.noise.guarantee.unit)
+    _warn_of_small(ready)
+    about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
+    perturbed, number = _drawn(
+        spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about, shared=shared
+    )
+    made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
+    note = _note(len(ready), total, shared=shared)
+    return GroupReleases(
+        releases={
+            its: replace(
+                one,
+                terms=terms,
+                charge=number,
+                group=Group(name=its, groups=len(ready), shared=shared),
+                notes=(*one.notes, note),
+                public=f"{one.public}, in each group of papers",
+            )
+            for its, one in made.items()
+        },
+        guarantee=total,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyGroups:
+    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: by the groups' names.
+        shared: whether reviewers may have reviews in several groups.
+        record: the public record of all groups, where one was given.
+    """
+
+    ready: dict[str, Ready]
+    shared: bool
+    record: PublicRecord | None
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """What all of them promise together, for a unit."""
+        claims = [one.claim_for(unit) for one in self.ready.values()]
+        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
+
+
+def prepare_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    shared: bool = True,
+    **how: Any,
+) -> ReadyGroups:
+    """Check everything and settle the noise of every group, without spending or drawing any.
+
+    Arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
     parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
@@ -119,45 +227,14 @@ def release_groups(
                 part,
                 public=public if record is None else _part_of(record, part),
                 declare_kept=part.whole is not None,
-                quantity=quantity,
                 mechanism=mechanism,
-                unit=unit,
-                lone=lone,
-                name=name,
-                accept_float_noise=accept_float_noise,
+                **how,
             )
         except RecordError as error:
             raise RecordError(f"group {its!r}: {error}") from None
         except InputError as error:
             raise InputError(f"group {its!r}: {error}") from None
-    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
-
-    def claim_for(protected: Unit) -> Guarantee:
-        claims = [one.claim_for(protected) for one in ready.values()]
-        return together(claims, shared=shared, joint=_joint(ready, protected) if shared else math.inf)
-
-    first = next(iter(ready.values()))
-    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-    total = claim_for(first.noise.guarantee.unit)
-    _warn_of_small(ready)
-    if ledger is not None:
-        about = stated_together({its: one.statement for its, one in ready.items()}, record, shared=shared)
-        _charge(reviews, ledger, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
-    made = {its: one.draw().refined(bounds[its], estimator) for its, one in ready.items()}
-    note = _note(len(ready), total, shared=shared)
-    return GroupReleases(
-        releases={
-            its: replace(
-                one,
-                terms=terms,
-                group=Group(name=its, groups=len(ready), shared=shared),
-                notes=(*one.notes, note),
-                public=f"{one.public}, in each group of papers",
-            )
-            for its, one in made.items()
-        },
-        guarantee=total,
-    )
+    return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
@@ -214,34 +291,59 @@ def _warn_of_small(ready: Mapping[str, Ready]) -> None:
         )
 
 
-def _charge(
+def _drawn(
+    spending: Spending,
     reviews: Reviews,
-    ledger: str,
     dataset: str | None,
-    claim_for: Any,
+    claim_for: Callable[[Unit], Guarantee],
     *,
     ready: Mapping[str, Ready],
     mechanism: OwnMechanism,
     statement: Statement,
-) -> None:
-    """Charge all groups at once, or none."""
-    from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
-    from peerveil.private.ledger import Ledger  # noqa: PLC0415
+    shared: bool,
+) -> tuple[dict[str, Perturbed], str | None]:
+    """What is drawn for each group, and the number of their one charge where there is a ledger."""
+    fresh: dict[str, Perturbed] = {}
 
+    def draw() -> dict[str, Any]:
+        fresh.update({its: one.draw() for its, one in ready.items()})
+        return {its: one.to_document() for its, one in fresh.items()}
+
+    if spending.ledger is None:
+        draw()
+        return fresh, None
     first = next(iter(ready.values()))
-    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-    book = Ledger(ledger)
-    charge = book.charge(
-        book.dataset(dataset),
-        claim_for,
-        quantity=f"{first.weights.quantity} in {len(ready)} groups",
-        unit=first.noise.guarantee.unit,
-        mechanism=mechanism,
-        fingerprint=fingerprint(reviews),
-        statement=statement,
+    unit = first.noise.guarantee.unit
+    assert unit is not None  # noqa: S101 - our own claims have one
+    what, data = f"{first.weights.quantity} in {len(ready)} groups", fingerprint(reviews)
+
+    def charge(book: Ledger, name: str, number: str) -> None:
+        made = book.charge(
+            name,
+            claim_for,
+            quantity=what,
+            unit=unit,
+            mechanism=mechanism,
+            fingerprint=data,
+            release=number,
+            statement=statement,
+        )
+        for remark in made.remarks:
+            warnings.warn(remark, LedgerWarning, stacklevel=3)
+
+    number, drawn = spending.drawn(
+        Order(
+            dataset=dataset,
+            what=f"{what}: {claim_for(unit).summary}",
+            settings={"shared": shared, "groups": {its: one.settings() for its, one in ready.items()}},
+            data=data,
+            size=sum(one.size for one in ready.values()),
+            room=sum(files_size(one.weights.reviewers) for one in ready.values()),
+            charge=charge,
+            draw=draw,
+        )
     )
-    for remark in charge.remarks:
-        warnings.warn(remark, LedgerWarning, stacklevel=3)
+    return fresh or {its: Perturbed.from_document(drawn[its], one.weights) for its, one in ready.items()}, number
 
 
 def _note(count: int, total: Guarantee, *, shared: bool) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +20,8 @@ from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
 from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
 from peerveil.neighbours import Neighbours
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.stating import stated
@@ -87,28 +92,60 @@ def release(
     >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
     True
     """
+    with spending_for(ledger) as spending:
+        return release_within(
+            spending,
+            reviews,
+            public=public,
+            quantity=quantity,
+            mechanism=mechanism,
+            unit=unit,
+            region=region,
+            estimator=estimator,
+            lone=lone,
+            name=name,
+            dataset=dataset,
+            accept_float_noise=accept_float_noise,
+            declare_kept=declare_kept,
+            licence=licence,
+            citation=citation,
+        )
+
+
+def release_within(
+    spending: Spending,
+    reviews: Reviews,
+    *,
+    region: str = "tight",
+    dataset: str | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    **how: Any,
+) -> Release:
+    """A release whose charge is kept in ``spending`` until whoever called says that it is written.
+
+    Other arguments as in :func:`release`; ``how`` as in :func:`prepare_release`.
+    """
     check_region(region)
     terms = Terms(licence=licence, citation=citation)
-    ready = prepare_release(
-        reviews,
-        public=public,
-        quantity=quantity,
-        mechanism=mechanism,
-        unit=unit,
-        estimator=estimator,
-        lone=lone,
-        name=name,
-        accept_float_noise=accept_float_noise,
-        declare_kept=declare_kept,
-    )
-    if dataset is not None and ledger is None:
+    ready = prepare_release(reviews, **how)
+    if dataset is not None and spending.ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
     bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
-    if ledger is not None:
-        from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
+    perturbed, number = ready.drawn_for(spending, dataset)
+    return replace(perturbed.refined(bounds, ready.estimator), terms=terms, charge=number)
 
-        ready.charge(Ledger(ledger), dataset)
-    return replace(ready.draw().refined(bounds, ready.estimator), terms=terms)
+
+@contextmanager
+def spending_for(ledger: str | None) -> Iterator[Spending]:
+    """What a call of the library charges: it ends when the caller has the release."""
+    with Spending(ledger) as spending:
+        yield spending
+        for number in spending.resumed:
+            warnings.warn(
+                f"resumed release {number}: charged before, nothing more was charged", LedgerWarning, stacklevel=4
+            )
+        spending.done("the caller")
 
 
 #: How far neighbours' vectors can be apart, for a unit.
@@ -117,6 +154,48 @@ Bound = Callable[[PublicWeights, Unit], Sensitivity]
 
 class LedgerWarning(UserWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Protected:
+    """What is to be protected, checked, with the noise for it. It holds the truth, so it stays on the private side.
+
+    Attributes:
+        noise: what will be drawn.
+        truth: the true vector, or the true counts.
+        bins: the bins of counts; none for a vector.
+        open: whether reviewers without a kept review are counted, too, in a last cell.
+    """
+
+    noise: Prepared
+    truth: Any
+    bins: Bins | None
+    open: bool
+
+    @classmethod
+    def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None) -> Protected:
+        """Check what is to be protected; noise is drawn later.
+
+        With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
+        """
+        if bins is None:
+            return cls(noise=noise, truth=noise.checked(truth), bins=None, open=False)
+        inside = bins.counts(truth)
+        cells = inside if everybody is None else np.append(inside, everybody - truth.size)
+        return cls(noise=noise, truth=noise.checked_counts(cells), bins=bins, open=everybody is not None)
+
+    def draw(self) -> Floats | NoisyCounts:
+        """The noisy vector, or the noisy counts with their bins."""
+        if self.bins is None:
+            return self.noise.draw(self.truth)
+        noisy = self.noise.draw_counts(self.truth)
+        if not self.open:
+            return NoisyCounts(bins=self.bins, counts=noisy)
+        return NoisyCounts(bins=self.bins, counts=noisy[:-1], outside=int(noisy[-1]))
+
+    def draw_often(self, times: int) -> Any:
+        """Independent draws, one per row, from the same source as a release: what an audit needs."""
+        return self.noise.draw_often(self.truth, times)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,7 +218,7 @@ class Ready:
     notes: tuple[str, ...]
     statement: Statement
     _reviews: Reviews = field(repr=False)
-    _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
+    _protected: Protected = field(repr=False)
     _bound: Bound = field(repr=False)
 
     def claim_for(self, unit: Unit) -> Guarantee:
@@ -157,8 +236,6 @@ class Ready:
             dataset: the name of the data set; may be left out if the ledger has one only.
             release: the number of the release, where it has one already.
         """
-        from peerveil.private.fingerprint import fingerprint  # noqa: PLC0415 - databases only where they are needed
-
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),
@@ -173,16 +250,70 @@ class Ready:
         for remark in charge.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
 
+    def drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Perturbed, str | None]:
+        """The noisy vector, and the number of its charge where there is a ledger; drawn now or by an earlier run."""
+        if spending.ledger is None:
+            return self.draw(), None
+        fresh: list[Perturbed] = []
+
+        def draw() -> dict[str, Any]:
+            fresh.append(self.draw())
+            return fresh[0].to_document()
+
+        number, drawn = spending.drawn(
+            Order(
+                dataset=dataset,
+                what=f"{self.weights.quantity}: {self.noise.guarantee.summary}",
+                settings=self.settings(),
+                data=fingerprint(self._reviews),
+                size=self.size,
+                room=files_size(self.weights.reviewers),
+                charge=lambda book, name, number: self.charge(book, name, release=number),
+                draw=draw,
+            )
+        )
+        return fresh[0] if fresh else Perturbed.from_document(drawn, self.weights), number
+
+    def settings(self) -> dict[str, Any]:
+        """What makes it this release and no other, however it is refined. Nothing in it is private."""
+        return {
+            "quantity": self.weights.quantity,
+            "record": self.weights.digest(),
+            "public": self.public,
+            "mechanism": self.noise.mechanism.describe(),
+            "guarantee": asdict(self.noise.guarantee),
+        }
+
+    def digest(self) -> str:
+        """A digest of the settings and of the private data, which says nothing without the key of fingerprints."""
+        data = fingerprint(self._reviews)
+        text = json.dumps([self.settings(), data and [data.key, data.digest]], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def size(self) -> int:
+        """How many bytes what is drawn takes at most, as JSON."""
+        return 2**14 + self.noise.length * (512 if isinstance(self.noise.mechanism, Histogram) else 32)
+
     def draw(self) -> Perturbed:
         """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
         return Perturbed(
-            noisy=self._draw(),
+            noisy=self._protected.draw(),
             weights=self.weights,
             mechanism=self.noise.mechanism,
             guarantee=self.noise.guarantee,
             public=self.public,
             notes=self.notes,
         )
+
+    def protected(self) -> Protected:
+        """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
+        return self._protected
+
+
+def files_size(reviewers: int) -> int:
+    """How many bytes the files of a release take, or somewhat less."""
+    return 2**18 + 400 * reviewers
 
 
 def prepare_release(
@@ -247,7 +378,7 @@ def prepare_release(
         notes=notes,
         statement=stated(public, record),
         _reviews=reviews,
-        _draw=_ready(
+        _protected=Protected.checked(
             noise,
             true_vector(reviews, quantity, record=record, lone=lone),
             bins,
@@ -265,30 +396,6 @@ def _chosen(
         return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
     choice = auto.choose(weights, unit=unit, estimator=estimator)
     return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
-
-
-def _ready(
-    noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None
-) -> Callable[[], Floats | NoisyCounts]:
-    """Check what is to be protected; the noise itself is drawn when what is returned is called.
-
-    With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
-    """
-    if bins is None:
-        vector = noise.checked(truth)
-        return lambda: noise.draw(vector)
-    chosen = bins
-    inside = bins.counts(truth)
-    if everybody is None:
-        counts = noise.checked_counts(inside)
-        return lambda: NoisyCounts(bins=chosen, counts=noise.draw_counts(counts))
-    cells = noise.checked_counts(np.append(inside, everybody - truth.size))
-
-    def draw() -> NoisyCounts:
-        noisy = noise.draw_counts(cells)
-        return NoisyCounts(bins=chosen, counts=noisy[:-1], outside=int(noisy[-1]))
-
-    return draw
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:

@@ -59,12 +59,20 @@ def charges_since(place: str | None, before: frozenset[str], said: dict[str, Any
     """What to say about the ledger when a release was not made: only the ledger itself knows whether it was charged."""
     if place is None:
         return ""
+    from peerveil.private.charging import pending
     from peerveil.private.ledger import Ledger
 
     try:
+        waiting = pending(place)
         new = [entry for entry in Ledger(place).history() if entry.release not in before]
     except PeerveilError as error:
         return f"Whether the ledger was charged cannot be told: {error}"
-    if not any(entry.quantity == said["quantity"] and entry.released_unit == said["unit"] for entry in new):
+    new = [entry for entry in new if entry.quantity == said["quantity"] and entry.released_unit == said["unit"]]
+    if not new:
         return "The ledger was not charged."
-    return "The ledger had been charged already, and the charge stands: noise may have been drawn for it."
+    number, kept = new[-1].release, {one.release for one in waiting}
+    cost = " and ".join(_cost(entry.spend) for entry in new if entry.release == number)
+    charged = f"Release {number} was charged ({cost} of {new[-1].dataset!r})"
+    if number not in kept:
+        return f"{charged}, and the charge stands: noise may have been drawn for it."
+    return f"{charged}; it is kept: release once more with the same choices to finish it without another charge."

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
-from peerveil.cli.telling import told
+from peerveil.cli.telling import NOTHING, told
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
@@ -66,7 +66,8 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is told, not shown
-        return "failed", told(error)[0]
+        # Where a ledger is charged, whoever waits for the answer asks it what was charged.
+        return "failed", told(error, so="" if task.said.get("ledger") else NOTHING)[0]
 
 
 def group(kind: type, said: dict[str, Any]) -> Any:
@@ -179,7 +180,9 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
     """Make a release, as `peerveil release` does."""
-    from peerveil.private.release import release
+    from peerveil.files import Room
+    from peerveil.private.charging import Spending
+    from peerveil.private.release import release_within
 
     said = task.said
     noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
@@ -188,23 +191,30 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
     reviews = reading.reviews(said["file"])
     visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
     step("Drawing noise, bounding the truth from public data, estimating")
-    with warnings.catch_warnings(record=True) as remarks:
-        warnings.simplefilter("always")
-        made = release(
-            reviews,
-            public=visible,
-            quantity=said["quantity"],
-            mechanism=mechanism,
-            unit=said["unit"],
-            region=said.get("region") or "tight",
-            estimator=said.get("estimator") or None,
-            lone=opt.parse_lone(said.get("lone") or "refuse"),
-            ledger=said.get("ledger") or None,
-            dataset=said.get("dataset") or None,
-        )
-    told_now = [opt.spell(str(remark.message)) for remark in remarks]
-    left_out = [f"left out: {what}" for what in reviews.report.left_out]
-    return _written(made, task, step, remarks=[*told_now, *left_out, *reviews.report.problems])
+    with Spending(said.get("ledger") or None, room=Room(task.folder)) as spending:
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always")
+            made = release_within(
+                spending,
+                reviews,
+                public=visible,
+                quantity=said["quantity"],
+                mechanism=mechanism,
+                unit=said["unit"],
+                region=said.get("region") or "tight",
+                estimator=said.get("estimator") or None,
+                lone=opt.parse_lone(said.get("lone") or "refuse"),
+                dataset=said.get("dataset") or None,
+            )
+        told_now = [opt.spell(str(remark.message)) for remark in remarks]
+        told_now += [
+            f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed
+        ]
+        left_out = [f"left out: {what}" for what in reviews.report.left_out]
+        spending.free()
+        result = _written(made, task, step, remarks=[*told_now, *left_out, *reviews.report.problems])
+        spending.done(task.output)
+    return result
 
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def batch(
     from peerveil import engine
     from peerveil.cli.show import out, print_json, rows_table
     from peerveil.cli.venues import common_options, venues_from_toml, venues_in_folder
-    from peerveil.cli.working import after_writing, counting
+    from peerveil.cli.working import after_writing, charging, counting
     from peerveil.private.batch import Outcome, Venue, public_report, report, run_batch
     from peerveil.private.batch_folders import REPORT, open_folders
 
@@ -69,7 +69,11 @@ def batch(
     outcomes: dict[str, Outcome] = {}
     place = open_folders(output, private)
     try:
-        with engine.cluster(cluster) as executor, counting("Releasing venues") as progress:
+        with (
+            charging(ledger) as spending,
+            engine.cluster(cluster) as executor,
+            counting("Releasing venues") as progress,
+        ):
             run_batch(
                 good,
                 place.output,
@@ -79,6 +83,7 @@ def batch(
                 executor=executor,
                 progress=progress,
                 report=not no_report,
+                spending=spending,
                 told=lambda outcome: outcomes.update({outcome.name: outcome}),
             )
     finally:

@@ -163,6 +163,23 @@ def _opened(place: str) -> Ledger:
     return ledger
 
 
+@app.command(epilog="Example:  peerveil ledger pending budgets.db")
+def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
+    """Show releases that were begun and are not written: interrupted, or under way.
+
+    An interrupted release goes on, without another charge, when its command is run again.
+    """
+    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.private.charging import pending as unfinished
+
+    found = unfinished(place)
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    rows = [(one.release, one.begun, one.dataset, one.what, one.state) for one in found]
+    out.print(rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows))
+
+
 def _cost(spend: Spend) -> str:
     from peerveil.guarantee import upward
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, grouped
 from peerveil.cli.tracks import GroupOptions, SharingOptions, report_groups, write_groups
-from peerveil.cli.working import working
+from peerveil.cli.working import charging, working
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def release(
     """
     from peerveil.bundle import FILES, Release
     from peerveil.cli.show import report_release, telling_warnings
-    from peerveil.files import staged_folder
+    from peerveil.files import Room, staged_folder
     from peerveil.groups import folder_names
-    from peerveil.private.release import release as make
+    from peerveil.private.release import release_within
 
     what.check()
     mechanism = noise.chosen_or_auto()
@@ -54,28 +55,35 @@ def release(
     groups = tracks.mapping(file, reading.paper) if tracks.given else {}
     folders = folder_names(set(groups.values()))
     own = [f"{name}/{one}" for name in folders.values() for one in FILES] if groups else FILES
-    with staged_folder(output, own=own, overwrite=overwrite) as stage, working("Reading the reviews") as step:
-        reviews = reading.reviews(file)
-        visible = what.visible(reviews, loads, reading)
-        step("Drawing noise, bounding the truth from public data, estimating")
-        said = {"public": visible, "mechanism": mechanism, "ledger": ledger, "dataset": what.dataset, **what.chosen()}
-        made: Release | GroupReleases
-        with telling_warnings():
-            if groups:
-                said["shared"] = not sharing.no_shared_reviewers
-                del said["declare_kept"]  # of groups, the loads are declared public anyway
-                made = write_groups(reviews, groups, stage, folders=folders, release=said, report=not no_report)
-            else:
-                made = make(reviews, **said)
-                made.write_into(stage, report=not no_report)
-    _tell(reviews)
+    with charging(ledger) as spending:
+        with staged_folder(output, own=own, overwrite=overwrite) as stage, working("Reading the reviews") as step:
+            spending.room = Room(stage)
+            reviews = reading.reviews(file)
+            visible = what.visible(reviews, loads, reading)
+            step("Drawing noise, bounding the truth from public data, estimating")
+            said = {"public": visible, "mechanism": mechanism, "dataset": what.dataset, **what.chosen()}
+            made: Release | GroupReleases
+            with telling_warnings():
+                if groups:
+                    said["shared"] = not sharing.no_shared_reviewers
+                    del said["declare_kept"]  # of groups, the loads are declared public anyway
+                    made = write_groups(
+                        reviews, groups, stage, folders=folders, release=said, report=not no_report, spending=spending
+                    )
+                else:
+                    made = release_within(spending, reviews, **said)
+                    spending.free()
+                    made.write_into(stage, report=not no_report)
+        spending.done(output)
+    _tell(reviews, spending.resumed)
     if isinstance(made, Release):
         report_release(made, output, as_json=as_json, report=not no_report)
     else:
         report_groups(made, output, folders, as_json=as_json)
 
 
-def _tell(reviews: Reviews) -> None:
-    """Say on stderr what was left out of the private file, which no release may."""
-    for words in (*(f"left out: {what}" for what in reviews.report.left_out), *reviews.report.problems):
+def _tell(reviews: Reviews, resumed: Sequence[str]) -> None:
+    """Say on stderr what was left out of the private file, which no release may, and what was not charged again."""
+    told = [f"resumed release {number}: charged before, nothing more was charged" for number in resumed]
+    for words in (*told, *(f"left out: {what}" for what in reviews.report.left_out), *reviews.report.problems):
         sys.stderr.write(f"peerveil: {words}\n")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from peerveil.cli.working import Stopped
 from peerveil.errors import InputError
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -32,4 +33,7 @@ def serve(
         run = None  # type: ignore[assignment]
     if run is None:
         raise InputError("the page needs the packages fastapi and uvicorn: pip install 'peerveil[web]'")
-    run(ledger=ledger, port=port, browser=not no_browser)
+    try:
+        run(ledger=ledger, port=port, browser=not no_browser)
+    except Stopped as stopped:  # that is how it ends
+        raise typer.Exit(stopped.exit_code) from None
