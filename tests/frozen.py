@@ -44,11 +44,8 @@ class Frozen:
         """The public weights that the release is of."""
         options = {key: self.reading[key] for key in ("criteria", "missing_criteria")}
         scale = (self.reading["scale"][0], self.reading["scale"][1])
-        if self.papers is None:
-            record = pv.read_public(self.public, scale=scale, **self.loads, **options)
-        else:
-            whole = pv.read_public(self.public, scale=scale, load=1, **options)
-            record = part_of(whole, self.papers, **self.loads)
+        whole = pv.read_public(self.public, scale=scale, load=1, **options)
+        record = part_of(whole, self.papers or whole.papers, **self.loads)  # loads among the reviews that were kept
         own: dict[str, Quantity] = {"squares": squares}
         quantity = self.case["quantity"]
         return pv.weigh(record, own.get(quantity, quantity), lone=self.reading["lone"])

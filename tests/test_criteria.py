@@ -107,7 +107,7 @@ def test_public_criteria_that_cannot_be_used_are_refused(changes: dict[str, list
         pv.read_public(public(**changes), load=2, scale=(1, 10), criteria=CRITERIA)
 
 
-def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> None:
+def test_whole_papers_are_left_out_on_both_sides() -> None:
     gap = [1, None, 3, 2, 4, 5]
     with pytest.raises(
         pv.FileError, match=r"^the frame: 1 of 6 reviews lack a criterion, in 1 of 3 papers; .*'leave-out'"
@@ -117,9 +117,10 @@ def test_whole_papers_are_left_out_on_both_sides_before_loads_are_counted() -> N
     assert reviews.papers == ("q", "r")
     assert reviews.loads().counts == (2, 1)  # ann and bob hold one review now, cem two
     record = pv.read_public(
-        public(clarity=["2;", "3;2", "4;5"]), loads={1: 2, 2: 1}, criteria=CRITERIA, missing_criteria="leave-out"
+        public(clarity=["2;", "3;2", "4;5"]), load=2, criteria=CRITERIA, missing_criteria="leave-out"
     )
-    note = "1 paper was left out whole for a missing criterion, before loads were counted"
+    assert record.loads == reviews.loads()  # which follows from the load of all: one paper takes one review each
+    note = "2 reviews of 1 paper were left out with their papers, for a missing criterion"
     assert record.notes == reviews.notes == (note,)
     made = pv.release(reviews, public=record, quantity="normalized", mechanism=pv.Laplace(epsilon=1.0))
     assert note in made.notes

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
-from peerveil.engine import cluster, run
+from peerveil.engine import cluster, run, starting_processes
 from peerveil.experiments import simulate
 from peerveil.sweep_files import write_sweep
 
@@ -303,3 +303,18 @@ def test_an_interrupt_ends_the_workers_without_a_word(tmp_path: Path, moment: st
     assert process.returncode == 130
     assert complaints == ""
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def test_an_interrupt_waits_until_processes_are_started() -> None:
+    reached = []
+
+    def start() -> None:
+        with starting_processes():
+            os.kill(os.getpid(), signal.SIGINT)
+            reached.append("end of the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert reached == ["end of the block"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

@@ -24,17 +24,18 @@ from peerveil.private.readers.protocol import Choices
 from peerveil.simulate import Conference, synthetic_conference
 
 EASYCHAIR = tuple(kind for kind in PRIVATE if kind.startswith("easychair"))
+ABSENT_ONE = "1 review of 1 paper was left out of all means, having no score, as everyone can see"
 LEFT_OUT = {
     "table": (),
     "openreview": ("1 metareviews", "1 reviews that were deleted"),
     "openreview-v1": ("1 metareviews", "1 reviews that were deleted"),
-    "hotcrp": ("1 reviews without a score",),
+    "hotcrp": (ABSENT_ONE,),
     "hotcrp-scores": (),
     "hotcrp-batch": ("1 reviews that were not submitted",),
-    "hotcrp-json": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
-    "hotcrp-rqc": ("1 metareviews", "1 reviews that were not submitted", "1 reviews without a score"),
+    "hotcrp-json": ("1 metareviews", "1 reviews that were not submitted", ABSENT_ONE),
+    "hotcrp-rqc": ("1 metareviews", "1 reviews that were not submitted", ABSENT_ONE),
     **dict.fromkeys(EASYCHAIR, ("1 older versions of reviews",)),
-    "cmt": ("1 reviews without a score",),
+    "cmt": (ABSENT_ONE,),
 }
 
 # Anything a name may hold, but for what no XML can: control characters, half characters.
@@ -171,7 +172,7 @@ def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> N
     assert (kept.papers, kept.ungraded, kept.report.left_out) == (
         ("2", "3"),
         1,
-        ("1 whole papers, for a missing criterion",),
+        ("2 reviews of 1 paper were left out with their papers, for a missing criterion",),
     )
     with pytest.raises(pv.RecordError, match="no public ground"):
         kept.public("none")
@@ -300,7 +301,7 @@ def test_letters_need_a_declared_order(tmp_path: Path) -> None:
     for symbols in ("D<C<B<A", ["D", "C", "B", "A"], {"A": 4, "B": 3, "C": 2, "D": 1}, "A=4, B=3, C=2, D=1"):
         reviews = read(path, symbols=symbols)
         assert (reviews.score.tolist(), reviews.scale) == ([2, 4, 3], (1, 4))
-        assert reviews.report.left_out == ("1 reviews without a score",)
+        assert reviews.report.left_out == (ABSENT_ONE,)
     for wrong in ("A", "A<A", "A=1,A=2", "A=x,B=1", {"A": 1, "B": 1}, 5, [1, 2]):
         with pytest.raises(pv.InputError, match="symbols must be"):
             read(path, symbols=wrong)  # type: ignore[arg-type]
@@ -628,7 +629,7 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
     reviews = read(written(tmp_path, conference, "hotcrp-json"), scale=(1, 10))
     assert reviews.report.left_out
     made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
-    assert not made.notes
+    assert made.notes == (ABSENT_ONE,)
     assert "metareview" not in made.to_json()
 
 

@@ -251,8 +251,10 @@ def test_reviews_forget_names_and_never_show_scores() -> None:
 def test_reviews_that_cannot_be() -> None:
     with pytest.raises(pv.RecordError, match="two reviews of one paper"):
         pv.Reviews.from_columns(["p", "p"], ["a", "a"], [1, 2])
-    with pytest.raises(pv.RecordError, match="finite"):
+    with pytest.raises(pv.RecordError, match="1 of 1 reviews have no score"):
         pv.Reviews.from_columns(["p"], ["a"], [float("nan")])
+    with pytest.raises(pv.RecordError, match="finite"):
+        pv.Reviews.from_columns(["p"], ["a"], [float("inf")])
     with pytest.raises(pv.RecordError, match="one entry a review"):
         pv.Reviews.from_columns(["p"], ["a", "b"], [1])
 
@@ -357,7 +359,7 @@ class TestFiles:
         assert made.rendered == {"peerveil": pv.__version__} | {
             name: metadata.version(name) for name in ("altair", "vl-convert-python", "jinja2", "numpy", "scipy")
         }
-        added: dict[str, Any] = {"charge": "0123456789abcdef", "part": {"papers": 7}, "extension": {"a": [1.5, "b"]}}
+        added: dict[str, Any] = {"charge": "0123456789abcdef", "extension": {"a": [1.5, "b"]}}
         replace(made, **added).save(tmp_path / "one", report=False)
         document = json.loads((tmp_path / "one" / "release.json").read_text())
         assert {key: document[key] for key in added} == added
@@ -384,7 +386,7 @@ class TestFiles:
             ("charge", "A" * 16, "charge must be"),
             ("extension", {"a": {1, 2}}, "extension/a must hold what JSON has"),
             ("extension", {"a": {1: 2}}, "extension/a must hold what JSON has"),
-            ("part", {"a": float("inf")}, "part/a holds a number that is too large"),
+            ("extension", {"a": float("inf")}, "extension/a holds a number that is too large"),
             ("rendered", {"peerveil": "0.2 beta"}, "rendered must hold"),
         ],
     )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from peerveil.refinement import refine as refine
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
+    from peerveil.statement import Statement as Statement
     from peerveil.verdict import Verification as Verification
     from peerveil.verification import verify as verify
     from peerveil.version import __version__ as __version__
@@ -78,6 +79,7 @@ _HOME = {
     "Release": "bundle",
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms",
+    "Statement": "statement",
     "Verification": "verdict",
     "compare": "comparison",
     "compose": "guarantee",

@@ -30,6 +30,18 @@ def check_delta(delta: float) -> None:
         raise InputError(f"delta must be a number between 0 and 1, both excluded, got {delta}")
 
 
+def check_asked(epsilon: float, delta: float) -> None:
+    """Refuse what no noise can be found for.
+
+    >>> check_asked(0.0, 1e-6)
+    Traceback (most recent call last):
+    peerveil.errors.InputError: epsilon must be a number > 0 and of a sensible size, got 0.0
+    """
+    check_delta(delta)
+    if not 0 < epsilon <= 1e100:
+        raise InputError(f"epsilon must be a number > 0 and of a sensible size, got {epsilon}")
+
+
 def conversion_cost(order: float, delta: float) -> float:
     """What a Rényi divergence of an order is short of an epsilon at a delta; it may be below 0.
 
@@ -88,9 +100,7 @@ def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
     >>> 0.9999 < epsilon_at(1e-6, rho) <= 1.0
     True
     """
-    check_delta(delta)
-    if not 0 < epsilon <= 1e100:
-        raise InputError(f"epsilon must be a number > 0 and of a sensible size, got {epsilon}")
+    check_asked(epsilon, delta)
 
     def excess(logarithm: float) -> float:
         return epsilon_at(delta, math.exp(logarithm), omega) - epsilon

@@ -132,6 +132,7 @@ class NoisyCounts:
     Attributes:
         bins: the bins, from public data.
         counts: whole numbers, of any sign.
+        outside: the noisy number of reviewers without a kept review, where the number of the others is not public.
 
     >>> seen = NoisyCounts(bins=Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([3, -1]))
     >>> seen.vector(2).tolist()
@@ -140,6 +141,7 @@ class NoisyCounts:
 
     bins: Bins
     counts: Ints
+    outside: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", frozen(self.counts))
@@ -150,16 +152,31 @@ class NoisyCounts:
         """The sorted vector that the histogram alone gives."""
         return self.bins.vector(self.counts, entries)
 
+    def inside(self, everybody: int) -> int:
+        """An estimate of how many means there are, if with the reviewers outside they are so many.
+
+        The nearest numbers, in the sense of least squares, that add up: the excess is shared by all counts.
+
+        >>> bins = Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+        >>> NoisyCounts(bins=bins, counts=np.array([3, 5]), outside=5).inside(10)
+        6
+        """
+        assert self.outside is not None  # noqa: S101 - asked where they are counted
+        excess = int(self.counts.sum()) + self.outside - everybody
+        return round(everybody - (self.outside - excess / (self.bins.number + 1)))
+
     def to_document(self) -> dict[str, Any]:
         """As JSON can hold it."""
         bins = {"low": self.bins.low, "high": self.bins.high, "inside": self.bins.inside}
-        return {name: numbers.tolist() for name, numbers in (bins | {"counts": self.counts}).items()}
+        listed = {name: numbers.tolist() for name, numbers in (bins | {"counts": self.counts}).items()}
+        return listed if self.outside is None else listed | {"outside": self.outside}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> NoisyCounts:
         """From what :meth:`to_document` made."""
         low, high, inside = (np.array(document[name], dtype=np.float64) for name in ("low", "high", "inside"))
-        return cls(bins=Bins(low, high, inside), counts=np.array(document["counts"], dtype=np.int64))
+        counts = np.array(document["counts"], dtype=np.int64)
+        return cls(bins=Bins(low, high, inside), counts=counts, outside=document.get("outside"))
 
 
 def fitted_counts(counts: Floats, total: int) -> Floats:

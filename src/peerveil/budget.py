@@ -1,19 +1,21 @@
 """Budgets: fixed limits on what the releases of a data set may cost together.
 
 A limit must hold however later releases are chosen in the light of earlier ones. So each budget is a sum with a limit
-that was fixed when it was opened; proofs are in docs/mathematics.md, "Accounting".
+that was fixed before anything was released; proofs are in docs/mathematics.md, "Accounting".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from peerveil.accounting import best_order, check_delta, conversion_cost, epsilon_at
 from peerveil.checks import real
 from peerveil.errors import BudgetError, InputError
+from peerveil.gdp import gaussian_epsilon, mu_of_pure
 from peerveil.guarantee import DELTA, Guarantee
 
 #: A sum of charges may exceed its limit by this share, which is round-off and nothing else.
@@ -21,25 +23,42 @@ TOLERANCE = 1e-9
 
 
 class Spend(NamedTuple):
-    """What a release costs, in every currency that it has: epsilon where it is pure, rho for orders below omega."""
+    """What a release costs, in every currency that it has: epsilon where it is pure, rho for orders below omega.
+
+    ``gaussian`` says that the claim is one of Gaussian differential privacy, with ``mu**2 = 2 rho``.
+    """
 
     epsilon: float | None
     rho: float
     omega: float
+    gaussian: bool = False
 
     @classmethod
     def of(cls, claim: Guarantee) -> Spend:
         """The cost of a claim.
 
         >>> Spend.of(Guarantee(kind="pure", unit="review", epsilon=1.0))
-        Spend(epsilon=1.0, rho=0.5, omega=inf)
+        Spend(epsilon=1.0, rho=0.5, omega=inf, gaussian=False)
         """
         concentrated = claim.as_concentrated()
         return cls(
             epsilon=claim.epsilon if claim.kind == "pure" or not concentrated.rho else None,
             rho=concentrated.rho or 0.0,
             omega=concentrated.omega or math.inf,
+            gaussian=claim.kind == "gdp",
         )
+
+    @property
+    def mu_squared(self) -> float:
+        """The square of mu, of a Gaussian or pure claim; infinite for others.
+
+        >>> round(Spend.of(Guarantee(kind="gdp", unit="review", rho=0.5)).mu_squared, 12)
+        1.0
+        """
+        if self.rho == 0:
+            return 0.0
+        by_rho = 2 * self.rho if self.gaussian else math.inf
+        return by_rho if self.epsilon is None else min(by_rho, mu_of_pure(self.epsilon) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +70,8 @@ class Budget:
         delta: 0 for a budget of pure releases.
         rho: the limit on rho, or ``None``.
         omega: for a budget in rho: what a release's omega must be at least.
-        order: for a limit on epsilon at a delta: the order at which Rényi divergences are added up.
+        order: for a limit on epsilon at a delta: the order at which Rényi divergences are added up; unless
+            :meth:`adds_mu` holds.
     """
 
     epsilon: float
@@ -111,11 +131,35 @@ class Budget:
         """The limit, in epsilon or in rho."""
         return self.epsilon if self.rho is None else self.rho
 
-    def refuse(self, spend: Spend) -> str:
-        """Why a release of this kind cannot be charged at all; nothing if it can."""
+    def adds_mu(self, spends: Iterable[Spend]) -> bool:
+        """Whether releases are added up as Gaussian ones, by the squares of mu, instead of by Rényi divergences.
+
+        The first release that costs anything decides, before its noise is drawn: it must be Gaussian, and not fit the
+        budget by its divergence.
+
+        >>> budget = Budget.of(epsilon=1.0, delta=1e-6)
+        >>> budget.adds_mu([Spend.of(Guarantee(kind="gdp", unit="review", rho=0.02))])
+        False
+        >>> most = Spend.of(Guarantee(kind="gdp", unit="review", rho=0.028))
+        >>> budget.adds_mu([most]), budget.total([most]) < 1
+        (True, True)
+        """
+        first = next((spend for spend in spends if spend.rho), None)
+        if first is None or not first.gaussian or self.order is None:
+            return False
+        return self._by_divergence([first]) > self.epsilon * (1 + TOLERANCE)
+
+    def refuse(self, spend: Spend, before: Sequence[Spend] = ()) -> str:
+        """Why a release of this kind cannot be charged at all after those before; nothing if it can."""
         if self.rho is not None:
             if spend.rho and spend.omega < self.omega * (1 - TOLERANCE):
                 return f"it takes releases with omega of at least {self.omega:g}, and this one has {spend.omega:g}"
+        elif self.adds_mu(chain(before, [spend])):
+            if math.isinf(spend.mu_squared):
+                return (
+                    "its first release, with normal noise, took most of it; what is left takes normal, Laplace and "
+                    "histogram noise only"
+                )
         elif self.order is not None:
             if spend.rho and spend.omega <= self.order:
                 return f"it takes releases with omega above {self.order:.4g}, and this one has {spend.omega:g}"
@@ -134,7 +178,7 @@ class Budget:
         3.0
         """
         for spend in spends:
-            if reason := self.refuse(spend):
+            if reason := self.refuse(spend, spends):
                 raise BudgetError(f"the release does not fit the budget: {reason}")
         if self.rho is not None:
             return math.fsum(spend.rho for spend in spends)
@@ -142,10 +186,18 @@ class Budget:
         plain = math.fsum(pure) if len(pure) == len(spends) else math.inf
         if self.order is None or not spends:
             return plain
+        if self.adds_mu(spends):
+            mu = math.sqrt(math.fsum(spend.mu_squared for spend in spends))
+            return gaussian_epsilon(self.delta, mu)
+        return min(plain, self._by_divergence(spends))
+
+    def _by_divergence(self, spends: Sequence[Spend]) -> float:
+        """The epsilon of releases whose Rényi divergences of the fixed order are added up."""
+        assert self.order is not None  # noqa: S101 - of limits on epsilon at a delta
         divergence = math.fsum(
             min(self.order * spend.rho, math.inf if spend.epsilon is None else spend.epsilon) for spend in spends
         )
-        return min(plain, divergence + max(0.0, conversion_cost(self.order, self.delta)))
+        return divergence + max(0.0, conversion_cost(self.order, self.delta))
 
     def spent_epsilon(self, spends: Sequence[Spend]) -> float:
         """What releases cost together, as an epsilon at the budget's delta."""

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from peerveil import words_v1
 from peerveil.bins import NoisyCounts
+from peerveil.claims import standard_claim
 from peerveil.documents import (
     SCHEMA_VERSION,
     SCHEMA_VERSIONS,
@@ -27,23 +28,28 @@ from peerveil.documents import (
     histogram_from,
     loads_document,
     loads_from,
+    mechanism_from_document,
     outlook_document,
     outlook_from,
     parse_json,
+    part_from,
     schema_version,
     slack,
     time_from,
     validate,
     vector_from,
 )
-from peerveil.errors import FileError, InputError
+from peerveil.errors import FileError, InputError, unexpected
 from peerveil.files import staged_folder
 from peerveil.groups import Group
-from peerveil.guarantee import NOT_PROTECTED, Guarantee
+from peerveil.guarantee import Guarantee
 from peerveil.loads import Loads
 from peerveil.markup import table
+from peerveil.neighbours import Neighbours
 from peerveil.outlook import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
+from peerveil.signatures import SIGNATURE
 from peerveil.table_files import file_to_read, read_text
 from peerveil.terms import Terms
 from peerveil.version import rendered_with
@@ -58,6 +64,9 @@ REPORT_FILES = (
     "figures/bounds.svg",
 )
 FILES = (*DATA_FILES, *REPORT_FILES)
+
+#: What a release's folder may hold: its files, and the signature of release.json, which its chair may add.
+OWN_FILES = (*FILES, SIGNATURE)
 
 #: The columns of release.csv, in order, and what they hold.
 COLUMNS = {
@@ -102,9 +111,9 @@ class Release:
         created: when, in UTC.
         software: what made it.
         group: which group of papers it is of; ``None`` for all of them.
+        part: the whole conference, where the release is of a part of its reviews; ``None`` where it is of all.
         terms: under which licence it is published, and how to cite it.
         charge: the number under which a ledger was charged for it, 16 hexadecimal digits; ``None`` where none was.
-        part: which part of the data set it is of; ``None`` for the whole.
         extension: what later versions add to release.json.
         rendered: the versions of Peerveil and of the packages that wrote its files; those here, before it is written.
         schema: the version of release.json that it is written as: 1 if it was read from such a file, or refined from
@@ -140,9 +149,9 @@ class Release:
     software: str
     histogram: NoisyCounts | None = None
     group: Group | None = None
+    part: Part | None = None
     terms: Terms = field(default=Terms())
     charge: str | None = None
-    part: dict[str, Any] | None = None
     extension: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=rendered_with)
     schema: int = SCHEMA_VERSION
@@ -157,7 +166,7 @@ class Release:
             raise InputError("charge must be a number of 16 hexadecimal digits")
         if not all(_VERSION.fullmatch(word) for pair in self.rendered.items() for word in pair):
             raise InputError("rendered must hold names of packages and their versions")
-        for name in ("mechanism", "part", "extension"):
+        for name in ("mechanism", "extension"):
             check_plain(getattr(self, name), name)
         for vector in (self.values, self.noisy, self.lower, self.upper):
             vector.flags.writeable = False
@@ -175,12 +184,21 @@ class Release:
     @property
     def not_protected(self) -> str:
         """What the claim does not cover, in words, as release.json and the report state it."""
-        return words_v1.NOT_PROTECTED if self.schema == 1 else NOT_PROTECTED
+        return words_v1.NOT_PROTECTED if self.schema == 1 else self.guarantee.not_protected
 
     @property
     def claim(self) -> dict[str, Any] | None:
         """The privacy claim in standard terms, as release.json states it; ``None`` where it does not."""
-        return None
+        if self.schema == 1:
+            return None
+        return standard_claim(
+            self.guarantee,
+            papers=self.papers,
+            loads=self.loads,
+            part=self.part,
+            group=self.group,
+            public=self.public,
+        )
 
     def to_json(self) -> str:
         """The text of release.json."""
@@ -189,11 +207,11 @@ class Release:
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
-        loads = self.loads
+        loads, related = self.loads, asdict(self.guarantee.neighbours)
         added: dict[str, Any] = {
             "charge": self.charge,
             "rendered": self.rendered,
-            "part": self.part,
+            "part": None if self.part is None else self.part.to_document(),
             "claim": self.claim,
             "extension": self.extension,
         }
@@ -225,6 +243,7 @@ class Release:
                 "statement": self.guarantee.statement,
                 "promise": self.promise,
                 "not_protected": self.not_protected,
+                **({} if self.schema == 1 else {"human": self.guarantee.human, "neighbours": related}),
             },
             "region": self.region,
             "estimator": self.estimator,
@@ -320,6 +339,8 @@ class Release:
             return cls._from_valid(document)
         except InputError as error:
             problem = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a file holds, it is refused with the file's name
+            problem = f"cannot be understood: {unexpected(error)}"
         raise FileError(problem, file=name)
 
     @classmethod
@@ -338,7 +359,11 @@ class Release:
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
         if (np.diff(vectors["values"]) < -slack(vectors["values"])).any():
             raise InputError("values must ascend, as they are in order of rank")
-        guarantee = Guarantee(**{key: claim[key] for key in claim if key not in ("promise", "not_protected")})
+        worded = ("promise", "not_protected", "human", "neighbours")
+        guarantee = Guarantee(
+            **{key: claim[key] for key in claim if key not in worded},
+            neighbours=Neighbours(**claim.get("neighbours", {})),
+        )
         histogram = histogram_from(document["histogram"], vectors["noisy"])
         if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
             raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
@@ -346,13 +371,13 @@ class Release:
             **vectors,
             schema=document["schema_version"],
             charge=document.get("charge"),  # not in schema 1, nor the three that follow
-            part=document.get("part"),
+            part=part_from(document.get("part")),
             extension=document.get("extension", {}),
             rendered=document.get("rendered", {}),
             histogram=histogram,
             quantity=document["quantity"],
             guarantee=guarantee,
-            mechanism=document["mechanism"],
+            mechanism=mechanism_from_document(document["mechanism"]),
             region=document["region"],
             estimator=document["estimator"],
             outlook=outlook_from(document["outlook"], record["reviewers"]),
@@ -378,6 +403,8 @@ class Release:
             raise InputError("guarantee/promise is not what its kind, unit and epsilon promise; the file was changed")
         if claim["not_protected"] != self.not_protected:
             raise InputError("guarantee/not_protected is not what such a release states; the file was changed")
+        if claim.get("human", self.guarantee.human) != self.guarantee.human:
+            raise InputError("guarantee/human is not what its numbers come to; the file was changed")
         if document.get("claim") != self.claim:
             raise InputError("claim is not what its guarantee comes to in standard terms; the file was changed")
         known = (

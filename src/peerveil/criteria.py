@@ -150,9 +150,3 @@ def papers_left_out(
     if concerned.size and concerned.size == papers:
         raise RecordError("every paper has a review that lacks a criterion; nothing would be left")
     return concerned
-
-
-def note_left_out(papers: int) -> str:
-    """What a release says of papers that were left out for a missing criterion."""
-    some = "1 paper was" if papers == 1 else f"{papers} papers were"
-    return f"{some} left out whole for a missing criterion, before loads were counted"

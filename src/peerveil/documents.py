@@ -17,7 +17,9 @@ from peerveil.bins import Bins, NoisyCounts
 from peerveil.errors import FileError, InputError
 from peerveil.groups import Group
 from peerveil.loads import Loads
+from peerveil.mechanisms import OWN, External, mechanism_from
 from peerveil.outlook import Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
 
 #: The version of release.json that is written, and those that are read.
@@ -28,6 +30,9 @@ SCHEMA_VERSIONS = (1, 2)
 _SHOWN = 40
 _LARGEST = 2**63 - 1
 _DEEPEST = 32
+
+#: The widest range of loads that a file may state; a wider one would only fill the memory.
+_WIDEST_RANGE = 1_000_000
 
 
 def document_digest(document: dict[str, Any]) -> str:
@@ -93,10 +98,10 @@ def vector_from(numbers: list[float], name: str) -> Floats:
 def check_plain(value: object, name: str, *, depth: int = 0) -> None:
     """Refuse what a document cannot hold: too large numbers, too deep nesting, and anything that JSON does not have.
 
-    >>> check_plain({"loads": [1, 2.5]}, "part")
-    >>> check_plain({"loads": [float("inf")]}, "part")
+    >>> check_plain({"loads": [1, 2.5]}, "extension")
+    >>> check_plain({"loads": [float("inf")]}, "extension")
     Traceback (most recent call last):
-    peerveil.errors.InputError: part/loads holds a number that is too large
+    peerveil.errors.InputError: extension/loads holds a number that is too large
     """
     if depth > _DEEPEST:
         raise InputError(f"{name[:_SHOWN]} is nested too deeply")
@@ -165,10 +170,24 @@ def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts 
     if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
         raise InputError("histogram/low, high, inside and counts must have one entry a bin")
     places = np.array([vector_from(row, "histogram/inside") for row in inside])
-    found = NoisyCounts(bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64))
+    found = NoisyCounts(
+        bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64), outside=stated.get("outside")
+    )
     if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
         raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
     return found
+
+
+def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
+    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    return stated
+
+
+def part_from(stated: dict[str, Any] | None) -> Part | None:
+    """The whole conference of a part, as it was written."""
+    return None if stated is None else Part.from_document(stated)
 
 
 def group_document(group: Group | None) -> dict[str, Any] | None:
@@ -202,6 +221,8 @@ def loads_from(record: dict[str, Any]) -> Loads:
         pairs = sorted((int(size), count) for size, count in stated["counts"].items())
         sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
     elif "range" in stated:
+        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+            raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
         sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
     else:
         sizes = tuple(stated["sizes"])

@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -126,7 +127,7 @@ def _finished(
     calls = ((place, task, np.random.SeedSequence(seed, spawn_key=(place,))) for place, task in waiting)
     call = partial(_on_one_thread, function)
     if executor is not None:
-        return _handed_out(call, calls, executor, {})
+        return _on_executor(call, calls, executor)
     if workers <= 1:
         return ((place, call(task, seeds)) for place, task, seeds in calls)
     return _in_processes(call, calls, workers)
@@ -197,17 +198,25 @@ def _handed_out(
 
     What runs when it fails is left in ``running``.
     """
+    while True:
+        while len(running) < _AHEAD and (call := next(calls, None)) is not None:
+            running[_submitted(function, call, pool)] = call
+        if not running:
+            return
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            result = future.result()
+            place, _, _ = running.pop(future)
+            yield place, result
+
+
+def _on_executor(
+    function: Callable[[Task, np.random.SeedSequence], Result], calls: Calls[Task], pool: Executor
+) -> Iterator[tuple[int, Result]]:
+    """Run tasks on an executor that is not ours; what has not begun when one fails is not begun."""
+    running: dict[Future[Result], Call[Task]] = {}
     try:
-        while True:
-            while len(running) < _AHEAD and (call := next(calls, None)) is not None:
-                running[_submitted(function, call, pool)] = call
-            if not running:
-                return
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                result = future.result()
-                place, _, _ = running.pop(future)
-                yield place, result
+        yield from _handed_out(function, calls, pool, running)
     finally:
         for future in running:
             future.cancel()
@@ -247,7 +256,7 @@ def _in_processes(
             _end_workers(pool)
             raise
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=True, cancel_futures=True)  # futures cancelled by us would break a pool that is ended
         if not broken:
             return
         calls = chain(list(running.values()), calls)
@@ -262,16 +271,26 @@ def starting_processes() -> Iterator[None]:
     """Start processes that no Ctrl-C reaches: it goes to all processes of a terminal, and this one ends the others.
 
     They are born with the interrupt blocked, as they could do nothing about it before they have loaded their modules.
-    One that comes meanwhile reaches this process when the block ends.
+    This process must not be interrupted either before it has told them what to load. An interrupt that comes meanwhile
+    takes effect when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    came: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and handler is not None
+    if ours:  # other threads may receive the signal, but this one acts on it
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if ours:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _ignore_interrupts() -> None:

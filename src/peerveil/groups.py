@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ import numpy as np
 from peerveil.errors import InputError, RecordError
 from peerveil.guarantee import Guarantee, Unit, compose
 from peerveil.loads import declare_loads
+from peerveil.parts import Part
 from peerveil.record import PublicRecord
-from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.sensitivity import Sensitivity, part_sensitivity
 from peerveil.table_files import Source, read_table
 from peerveil.tables import PAPER_NAMES
 from peerveil.weights import PublicWeights
@@ -109,12 +110,13 @@ def papers_by_group(papers: Sequence[str], groups: Mapping[str, str]) -> dict[st
     return {name: [paper for paper in papers if groups[paper] == name] for name in names}
 
 
-def part_of(record: PublicRecord, papers: Collection[str], **loads: Any) -> PublicRecord:
+def part_of(record: PublicRecord, papers: Collection[str], *, part: Part | None = None, **loads: Any) -> PublicRecord:
     """The part of a public record that is about some papers.
 
     Args:
         record: the record.
         papers: which of its papers.
+        part: what is public of the whole conference, where neighbours are to be those of the whole.
         loads: what is public about loads *in this part*, as in :func:`peerveil.loads.declare_loads`.
 
     >>> record = PublicRecord.from_rows([[8, 6], [3, 5], [1, 2]], papers=["p", "q", "r"], load=2)
@@ -139,6 +141,7 @@ def part_of(record: PublicRecord, papers: Collection[str], **loads: Any) -> Publ
         scale=record.scale,
         notes=record.notes,
         criteria=criteria,
+        part=part,
     )
 
 
@@ -150,35 +153,47 @@ def group_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     group are equal. Otherwise, with loads from ``a`` to ``b`` in the group, the norms are at most ``R (1 + 2b/(a+1))``,
     the root of that times ``R``, and ``R``; and ``1 + 2b`` means move from one bin to another.
 
+    Where the largest load ``L`` in the whole conference is public, no more than ``1 + min(2b, L)`` means move.
+
     >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
-    >>> round(group_sensitivity(weights, "reviewer").l1, 9), round(sensitivity(weights, "reviewer").l1, 9)
-    (3.0, 2.5)
+    >>> bound = group_sensitivity(weights, "reviewer")
+    >>> round(bound.l1, 9), bound.counts
+    (3.0, 8)
     """
-    within = sensitivity(weights, unit)
-    loads = weights.loads
-    if unit == "review" or loads.uniform or not within:
-        return within
-    low, high = weights.span
-    width = math.nextafter(high - low, math.inf)
-    l1 = width * (1 + 2 * loads.largest / (loads.smallest + 1))
-    moved = 1 + 2 * loads.largest  # the reviewer, who gives and who gets a review of this group
-    counts: int | None = 2 * min(loads.reviewers, moved)
-    if weights.hidden_span and weights.quantity == "miscalibration":
-        # Hidden scores that change move other weights of their papers, as within a group.
-        l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
-        moved, counts = 4 * int(weights.sizes().max()) * loads.reviewers, 2 * loads.reviewers
-    l1 = min(l1, loads.reviewers * width)  # no entry moves further than the weights do
-    round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
-    l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in (l1, math.sqrt(l1 * width), width))
-    return Sensitivity(l1=max(l1, within.l1), l2=max(l2, within.l2), linf=max(linf, within.linf), counts=counts)
+    largest_load = math.inf if weights.part is None else weights.part.whole.largest
+    return part_sensitivity(weights, unit, largest_load)
 
 
-def together(claims: Sequence[Guarantee], *, shared: bool) -> Guarantee:
+def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: int) -> float:
+    """The epsilon, for a reviewer, of histograms of several groups of papers together.
+
+    Args:
+        scales: the scale of the noise on each group's counts.
+        moved: how many means can move in each group at most.
+        largest_load: the largest load ``L`` in the whole conference.
+
+    A reviewer's reviews are exchanged in at most ``L`` exchanges, which touch at most ``2L`` groups. In each of these
+    the reviewer's own mean moves, and each exchange has one partner, who moves in two groups at most: over ``T`` groups
+    at most ``min(T, 2L) + 2L`` means move. Each moves two counts by one, and is dearest where the noise is least.
+
+    >>> round(joint_epsilon([10.0] * 10, [5] * 10, 4), 9)          # each claims epsilon 1
+    3.2
+    """
+    dearest = sorted(zip(scales, moved, strict=True))
+    partners, loss = 2 * largest_load, 0.0
+    for place, (scale, most) in enumerate(dearest):
+        others = min(max(0, most - 1), partners)
+        partners -= others
+        loss += 2 * (others + (place < 2 * largest_load)) / scale
+    return loss * (1 + 2.0**-50)
+
+
+def together(claims: Sequence[Guarantee], *, shared: bool, joint: float = math.inf) -> Guarantee:
     """What releases of groups of papers promise together.
 
     A reviewer with reviews in several groups is in all of these releases: claims add up. An exchange of one review
     each touches two groups at most: the two largest add up. Where it is declared that no reviewer has reviews in two
-    groups, the largest alone counts.
+    groups, the largest alone counts. ``joint`` is a bound on what all cost together, where there is one.
 
     >>> pure = [Guarantee(kind="pure", unit="reviewer", epsilon=e) for e in (1.0, 0.5, 0.25)]
     >>> together(pure, shared=True).epsilon, together(pure, shared=False).epsilon
@@ -188,6 +203,8 @@ def together(claims: Sequence[Guarantee], *, shared: bool) -> Guarantee:
         raise InputError("claims must hold at least one")
     everything = compose(claims)  # refuses claims that do not go together
     count = 1 if not shared else 2 if everything.unit == "review" else len(claims)
+    if everything.kind == "pure" and shared and joint < (everything.epsilon or 0.0):
+        everything = replace(everything, epsilon=joint)
     if count >= len(claims):
         return everything
     if everything.kind == "pure":

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
-from peerveil.accounting import check_delta, rho_for
+from peerveil.accounting import check_delta
 from peerveil.binning import bins_of, default_number
 from peerveil.bins import Bins, check_number
 from peerveil.checks import real
 from peerveil.errors import InputError
+from peerveil.gdp import gaussian_mu
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.prior import Ensemble
@@ -107,13 +108,13 @@ class Gaussian:
 
     Give a budget, as ``rho`` (zero-concentrated differential privacy) or as ``epsilon`` and ``delta``, or the noise
     itself as ``scale``, its standard deviation. With ``rho`` or ``scale``, ``delta`` says at which delta the claim is
-    put in words.
+    put in words. What ``epsilon`` and ``delta`` ask for is computed exactly (the analytic Gaussian mechanism).
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
     >>> Gaussian(rho=0.5).settle(bound).scale
     2.0
     >>> Gaussian(epsilon=1.0, delta=1e-6).guarantee(bound, "reviewer").summary
-    'rho = 0.024... per reviewer (zero-concentrated differential privacy): epsilon = 1 at delta = 1e-06'
+    'rho = 0.028... per reviewer (Gaussian differential privacy, mu = 0.2368): epsilon = 1 at delta = 1e-06'
     """
 
     name: ClassVar[str] = "gaussian"
@@ -145,16 +146,16 @@ class Gaussian:
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
         """The claim for vectors of this sensitivity."""
         if not sensitivity:
-            return Guarantee(kind="zcdp", unit=unit, rho=0.0)
+            return Guarantee(kind="gdp", unit=unit, rho=0.0)
         if self.scale is None:
-            return Guarantee(kind="zcdp", unit=unit, rho=self._budget(), epsilon=self.epsilon, delta=self.delta)
+            return Guarantee(kind="gdp", unit=unit, rho=self._budget(), epsilon=self.epsilon, delta=self.delta)
         rho = (sensitivity.l2 / self.scale) ** 2 / 2 * _UP
-        return Guarantee(kind="zcdp", unit=unit, rho=rho, delta=self.delta)
+        return Guarantee(kind="gdp", unit=unit, rho=rho, delta=self.delta)
 
     def _budget(self) -> float:
         if self.rho is not None:
             return self.rho
-        return rho_for(_stated(self.epsilon), _stated(self.delta))
+        return gaussian_mu(_stated(self.epsilon), _stated(self.delta)) ** 2 / 2
 
     def widened(self, factor: float) -> Gaussian:
         """With noise larger by a factor."""

@@ -312,7 +312,8 @@ def _candidates(
     weights: PublicWeights, epsilon: float, bound: Sensitivity, *, delta: float | None, names: Sequence[str] | None
 ) -> Iterator[Candidate]:
     """The mechanisms at a budget, histograms with several numbers of bins."""
-    wanted = [name for name in _PLANNED if name != Gaussian.name or delta is not None] if names is None else names
+    possible = (Histogram.name,) if weights.open else _PLANNED  # a vector's length would tell how many are in it
+    wanted = [name for name in possible if name != Gaussian.name or delta is not None] if names is None else names
     for name in wanted:
         if name == Laplace.name:
             yield Laplace(epsilon=epsilon)

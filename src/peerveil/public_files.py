@@ -8,10 +8,11 @@ import math
 import os
 from collections.abc import Callable, Sequence
 
-from peerveil.criteria import MissingCriteria, note_left_out
+from peerveil.criteria import MissingCriteria
 from peerveil.files import write_new
 from peerveil.loads import Loads, LoadsStatement, declare_loads
 from peerveil.looking import located
+from peerveil.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_part
 from peerveil.public_scores import HIDDEN, PublicScores, public_scores
 from peerveil.record import PublicRecord, split_rows
 from peerveil.table_files import Source, is_path
@@ -28,6 +29,8 @@ def read_public(
     ratings: str | None = None,
     criteria: Sequence[str] = (),
     missing_criteria: MissingCriteria = "refuse",
+    absent: tuple[int, int] = (0, 0),
+    part: Part | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> PublicRecord:
     """Read a public record from a file or frame: a row a paper or a row a review.
@@ -47,7 +50,11 @@ def read_public(
         ratings: the column of scores, where its name is not a usual one.
         criteria: the columns of criteria, such as ``["soundness", "clarity"]``.
         missing_criteria: what to do where a criterion of a public review is missing: ``"refuse"``, or ``"leave-out"``
-            the whole paper, before loads are counted.
+            the whole paper. The loads that are stated are those of the whole conference all the same.
+        absent: of how many papers reviews have no score, as everyone can see, and how many reviews these are. They are
+            not in the file, and count in the loads that are stated.
+        part: of what conference the file, less what is left out, is a part, where that is known already; the loads that
+            are stated are then those among its reviews.
         format: the file's format; found from its content by default.
 
     >>> import polars as pl
@@ -61,7 +68,9 @@ def read_public(
             public_scores(source, format=format, paper=paper, ratings=ratings, criteria=criteria),
             missing_criteria,
             lambda reviews, papers: declare_loads(reviews, load=load, loads=loads, reviewers=reviewers, papers=papers),
-            scale,
+            scale=scale,
+            absent=absent,
+            part=part,
         ),
         name,
     )
@@ -71,15 +80,24 @@ def _record(
     found: PublicScores,
     missing: MissingCriteria,
     declare: Callable[[int, int], Loads],
+    *,
     scale: tuple[float, float] | None,
+    absent: tuple[int, int],
+    part: Part | None,
 ) -> PublicRecord:
     notes = [f"{count} {reason} were left out" for reason, count in found.left_out.items()]
     if found.without:
         notes.append(f"{found.without} papers without a score were left out")
-    gone = found.leave_out(missing)
-    if gone:
-        notes.append(note_left_out(gone))
-    loads = declare(found.reviews, len(found.papers))
+    left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
+    papers, reviews = len(found.papers), found.reviews
+    if gone := found.leave_out(missing):
+        left_out.append(LeftOut(papers=gone, reviews=reviews - found.reviews, why=NO_CRITERION))
+    if part is not None or not left_out:
+        loads = declare(found.reviews, len(found.papers))
+    else:
+        whole = declare(reviews + absent[1], papers + absent[0])
+        largest = int(found.sizes.max())
+        loads, part = public_part(whole, tuple(left_out), papers=len(found.papers), largest_paper=largest)
     paper, score, criteria = found.arrays()
     return PublicRecord(
         papers=found.papers,
@@ -87,9 +105,10 @@ def _record(
         score=score,
         loads=loads,
         scale=scale,
-        notes=tuple(notes),
+        notes=(*notes, *(one.words for one in left_out)),
         criteria=criteria,
         criteria_names=tuple(sorted(found.criteria)),
+        part=part,
     )
 
 

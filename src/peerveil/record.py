@@ -15,6 +15,7 @@ from peerveil.criteria import Criteria, arrange_criteria, canonical_order, check
 from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
 from peerveil.markup import table
+from peerveil.parts import Part, is_open
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +38,7 @@ class PublicRecord:
         criteria: for each review a row of criteria, such as soundness and clarity, or ``None`` where there are none;
             more is better. NaN where the review is hidden: it is public as a whole or not at all.
         criteria_names: what the columns of ``criteria`` are called, sorted.
+        part: the whole conference, where the record holds a part of its reviews; ``None`` where it holds all of them.
 
     >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
     >>> record.rows()
@@ -53,6 +55,7 @@ class PublicRecord:
     notes: tuple[str, ...] = field(default=())
     criteria: Floats | None = None
     criteria_names: tuple[str, ...] = ()
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", frozen(self.score))
@@ -76,6 +79,7 @@ class PublicRecord:
             raise RecordError(f"reviews are of papers that are not among the {len(self.papers)} named ones")
         check_scale(self.score, self.scale)
         check_assignable(self.sizes(), self.loads)
+        check_part(self.part, self.sizes(), self.loads)
 
     @classmethod
     def from_rows(
@@ -89,6 +93,7 @@ class PublicRecord:
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
         criteria: Mapping[str, Iterable[Iterable[float | None]]] | None = None,
+        part: Part | None = None,
     ) -> PublicRecord:
         """A record from one row of scores a paper; loads as in :func:`peerveil.loads.declare_loads`.
 
@@ -112,7 +117,7 @@ class PublicRecord:
         score = np.concatenate(listed)
         declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
         flat = _flatten(criteria or {}, [row.size for row in listed])
-        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes, criteria=flat)
+        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes, criteria=flat, part=part)
 
     @classmethod
     def from_reviews(
@@ -125,6 +130,7 @@ class PublicRecord:
         scale: tuple[float, float] | None = None,
         notes: tuple[str, ...] = (),
         criteria: Criteria | None = None,
+        part: Part | None = None,
     ) -> PublicRecord:
         """A record from parallel arrays in any order; they are put in the canonical one."""
         if len(set(papers)) != len(papers):
@@ -143,6 +149,7 @@ class PublicRecord:
             notes=notes,
             criteria=None if matrix is None else owned(matrix[order]),
             criteria_names=criteria_names,
+            part=part,
         )
 
     @property
@@ -164,6 +171,11 @@ class PublicRecord:
 
     def __repr__(self) -> str:
         hidden = f" ({self.hidden} hidden)" if self.hidden else ""
+        if is_open(self.part):
+            return (
+                f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, an unknown number of "
+                f"{self.part.whole.reviewers} reviewers)"
+            )
         return (
             f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
             f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
@@ -238,6 +250,21 @@ def check_assignable(sizes: Ints, loads: Loads) -> None:
             f"the {j + 1} busiest reviewers would hold {busiest[j]} reviews, but the papers have room for only "
             f"{room[j]} of theirs: nobody reviews a paper twice"
         )
+
+
+def check_part(part: Part | None, sizes: Ints, loads: Loads) -> None:
+    """Refuse loads of a part that do not go with what is public of the whole conference."""
+    if part is None:
+        return
+    if part.kept != loads.reviews:
+        raise RecordError(f"the part keeps {part.kept} reviews of the conference, but the record has {loads.reviews}")
+    if loads.largest > part.whole.largest or loads.reviewers > part.whole.reviewers:
+        raise RecordError(
+            f"a part cannot have more reviewers or larger loads than the conference: {loads.reviewers} with up to "
+            f"{loads.largest} reviews, of {part.whole.reviewers} with up to {part.whole.largest}"
+        )
+    if part.number == "follows" and loads != part.following(sizes.size):
+        raise RecordError("the loads of the part are not those that follow from the whole conference's")
 
 
 def number_papers(count: int) -> list[str]:

@@ -17,6 +17,8 @@ from peerveil.evidence import EntryNoise
 from peerveil.guarantee import Guarantee
 from peerveil.laws import Law
 from peerveil.mechanisms import External, Histogram, Mechanism, mechanism_from
+from peerveil.neighbours import Neighbours
+from peerveil.parts import is_open
 from peerveil.projection import check_vector
 from peerveil.record import Floats
 from peerveil.regions import Region
@@ -78,6 +80,17 @@ def refine(
     )
 
 
+def with_counted(weights: PublicWeights, noisy: npt.ArrayLike | NoisyCounts) -> PublicWeights:
+    """The weights, with the number of reviewers estimated from noisy counts where it is not public."""
+    if not is_open(weights.part):
+        return weights
+    if not isinstance(noisy, NoisyCounts) or noisy.outside is None:
+        raise InputError(
+            "how many reviewers have a kept review is not public: the counts must include one of those without"
+        )
+    return weights.counted(noisy.inside(weights.part.whole.reviewers))
+
+
 def _refine_again(
     release: Release, weights: PublicWeights, *, mechanism: Mechanism | None, region: str, estimator: str | None
 ) -> Release:
@@ -90,6 +103,7 @@ def _refine_again(
         raise InputError(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
+    weights = with_counted(weights, release.noisy if release.histogram is None else release.histogram)
     return reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
 
 
@@ -146,6 +160,7 @@ def assemble(
         outlook=found.outlook,
         papers=weights.sizes().size,
         loads=weights.loads,
+        part=weights.part,
         public=public,
         record_digest=weights.digest(),
         gap=found.gap,
@@ -177,9 +192,12 @@ class Perturbed:
 
     def refined(self, bounds: Region, estimator: str | None) -> Release:
         """What is published of it, with a region of its weights."""
+        weights = with_counted(self.weights, self.noisy)
+        if weights is not self.weights:  # now that the number of reviewers is estimated
+            bounds = make_region(weights, bounds.name)
         return assemble(
             self.noisy,
-            self.weights,
+            weights,
             mechanism=self.mechanism,
             guarantee=self.guarantee,
             public=self.public,
@@ -207,6 +225,7 @@ class Perturbed:
             raise InputError("the public record is not the one for which noise was drawn; give the same record")
         mechanism = mechanism_from(document["mechanism"])
         assert mechanism is not None  # noqa: S101 - we wrote it
+        claim = {key: value for key, value in document["guarantee"].items() if key != "neighbours"}
         noisy: Floats | NoisyCounts
         if document["histogram"] is not None:
             noisy = NoisyCounts.from_document(document["histogram"])
@@ -216,7 +235,7 @@ class Perturbed:
             noisy=noisy,
             weights=weights,
             mechanism=mechanism,
-            guarantee=Guarantee(**document["guarantee"]),
+            guarantee=Guarantee(**claim).about(Neighbours.of(weights.part, hidden=weights.hidden_span > 0)),
             public=document["public"],
             notes=tuple(document["notes"]),
         )

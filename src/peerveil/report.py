@@ -178,7 +178,9 @@ def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
     if guarantee.kind == "stated":
         return []
     found = []
-    if guarantee.kind in ("zcdp", "tcdp"):
+    if guarantee.kind == "gdp":
+        found.append({"kind": "gaussian", "mu": upward(guarantee.mu or 0.0, 4)})
+    elif guarantee.kind in ("zcdp", "tcdp"):
         omega = "" if guarantee.omega is None else _exact(guarantee.omega)
         found.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})
     pure = guarantee.kind == "pure"

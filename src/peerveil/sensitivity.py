@@ -46,10 +46,12 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
 
     With ``R`` the range of the weights and loads from ``a`` to ``b``: an exchange of one review moves two means by at
     most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, the others together by at
-    most ``R b/a``; with one load ``l`` for all, moves in opposite directions cancel, and the three norms are at most
-    ``2R (1 - 1/l)``, ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
+    most ``R b/a``. With public scores moves in opposite directions cancel: all together are at most
+    ``R (1 + (b-1)/a)``, and with one load ``l`` for all, the three norms are at most ``2R (1 - 1/l)``,
+    ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
 
-    Where scores are hidden, they may change along with the exchange, anywhere on the declared scale.
+    Where scores are hidden, they may change along with the exchange, or one of them alone, anywhere on the declared
+    scale. Where the record is a part of a conference, neighbours are those of the whole conference.
 
     The bounds hold for the means as computed: they are widened by their round-off. Each mean that moves changes at most
     two counts by one, whatever the bins.
@@ -62,6 +64,89 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     >>> bool(sensitivity(PublicWeights.from_rows([[0, 1]], load=1), "reviewer"))         # the vector is public
     False
     """
+    if weights.part is not None:
+        return part_sensitivity(weights, unit, weights.part.whole.largest)
+    return _of_a_record(weights, unit)
+
+
+def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
+    """How far neighbours' vectors can be apart if the record is a part of a conference, seen in the part alone.
+
+    Args:
+        weights: the public weights of the part, with its loads: from ``a`` to ``b``.
+        unit: what is protected.
+        largest_load: the largest load ``L`` in the whole conference; infinite where it is not known.
+
+    Neighbours keep everybody's load, but not in the part: a kept review may have been exchanged for one that was left
+    out. That moves no more than an exchange within the part for the unit ``"review"``, or where all loads in the part
+    are declared to be equal. Otherwise at most ``1 + min(2b, L)`` means move. Where the number of reviewers with a kept
+    review is not public there is no vector to compare: its norms are infinite, and counts include one of the reviewers
+    without a kept review.
+
+    >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
+    >>> bound = part_sensitivity(weights, "reviewer", 4)
+    >>> round(bound.l1, 9), bound.counts
+    (2.666666667, 8)
+    """
+    loads, part = weights.loads, weights.part
+    people = loads.reviewers if part is None or part.number != "open" else part.whole.reviewers
+    moved = 2 if unit == "review" else 1 + min(2 * loads.largest, largest_load)
+    if weights.open:
+        if weights.hidden_span and weights.quantity == "miscalibration":
+            moved = _moved_by_hidden(weights, unit, largest_load)
+        counts = 2 * int(min(people, moved))
+        return Sensitivity(l1=math.inf, l2=math.inf, linf=math.inf, counts=counts)
+    within = _of_a_record(weights, unit)
+    follows = part is not None and part.number == "follows"
+    if unit == "review" or not within or (loads.uniform and not follows):
+        return within
+    low, high = weights.span
+    width = math.nextafter(high - low, math.inf)
+    l1 = width * (1 + _exchanged_share(loads.smallest, loads.largest, largest_load))
+    counts, touched = 2 * int(min(people, moved)), 1 + 2 * loads.largest
+    if weights.hidden_span and weights.quantity == "miscalibration":
+        # Hidden scores that change move other weights of their papers, as within one record.
+        l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
+        touched = 4 * int(weights.sizes().max()) * loads.reviewers
+        counts = 2 * int(min(people, _moved_by_hidden(weights, unit, largest_load)))
+    l1 = min(l1, loads.reviewers * width)  # no entry moves further than the weights do
+    l1, l2, linf = _widened((l1, math.sqrt(l1 * width), width), weights, touched)
+    return Sensitivity(l1=max(l1, within.l1), l2=max(l2, within.l2), linf=max(linf, within.linf), counts=counts)
+
+
+def _exchanged_share(smallest: int, largest: int, most: float) -> float:
+    """How far others' means move in all, in units of the range: the best mix of two kinds of exchanges.
+
+    In ``p`` of at most ``most`` exchanges a kept review is given for a kept one, which moves a mean by ``1/a`` at
+    most; in ``q`` of them for one that was left out, or the other way round, which moves it by ``1/(a+1)``. At most
+    ``b`` kept reviews are given and ``b`` received: ``2p + q <= 2b``.
+    """
+    a, b = smallest, largest
+    corners: list[tuple[float, float]] = [(b, 0), (0, min(2 * b, most))]
+    if b <= most < 2 * b:
+        corners.append((2 * b - most, 2 * most - 2 * b))
+    return max(p / a + q / (a + 1) for p, q in corners)
+
+
+def _moved_by_hidden(weights: PublicWeights, unit: Unit, largest_load: float) -> float:
+    """How many means can change where hidden scores change the weights of all reviews of their papers."""
+    largest_paper, b = int(weights.sizes().max()), weights.loads.largest
+    if unit == "review":
+        return 2 * largest_paper
+    if math.isinf(largest_load):
+        return math.inf
+    return 1 + 2 * b * (largest_paper - 1) + min(2 * b, largest_load)
+
+
+def _widened(norms: tuple[float, float, float], weights: PublicWeights, moved: int) -> tuple[float, float, float]:
+    """Norms with room for round-off: a mean is one rounded sum and one division, within 2**-52 of its size."""
+    round_off = 2 * moved * 2.0**-52 * max(map(abs, weights.span))
+    l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in norms)
+    return l1, l2, linf
+
+
+def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
+    """How far neighbours' vectors can be apart if the record is a whole conference."""
     loads = weights.loads
     low, high = weights.span
     hidden = weights.hidden_span
@@ -91,9 +176,7 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
         l2 = math.sqrt(l1 * linf)
         # Here weights are rounded anew, not only means.
         moved = 4 * int(weights.sizes().max()) * loads.reviewers
-    # A mean is one correctly rounded sum and one division: within 2**-52 of its size, before and after the move.
-    round_off = 2 * moved * 2.0**-52 * max(abs(low), abs(high))
-    l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in (l1, l2, linf))
+    l1, l2, linf = _widened((l1, l2, linf), weights, moved)
     return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, _means_moved(weights, exchanges)))
 
 
@@ -125,7 +208,7 @@ def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[floa
     sizes = np.array(loads.sizes, dtype=np.int64)
     turned = _turned_over(weights, loads.largest)[sizes - 1]  # all that exchanges can turn over, for each load
     own, others = turned / sizes, turned / loads.smallest
-    l1 = float((own + others).max())
+    l1 = min(float((own + others).max()), width * (1 + (loads.largest - 1) / loads.smallest))
     l2 = math.sqrt(float((own**2 + width * others).max()))
     linf = width
     if loads.uniform:

@@ -137,7 +137,7 @@ class Table:
         column: str,
         value: Callable[[object], float | None] | None = None,
         *,
-        gaps: bool = False,
+        gaps: Callable[[object], bool] | None = None,
         remedy: str | None = None,
     ) -> npt.NDArray[np.float64]:
         """The cells of a column as finite numbers; anything else is an error.
@@ -145,13 +145,13 @@ class Table:
         Args:
             column: the column.
             value: what a cell is worth, ``None`` if nothing; numbers by default.
-            gaps: whether cells may be empty; they become NaN.
+            gaps: which cells are empty; they become NaN. By default none may be.
             remedy: what to do about a cell that is worth nothing.
         """
         read = value or to_number
 
         def translate(cell: object) -> float | None:
-            return math.nan if gaps and is_missing(cell) else _usable(read(cell))
+            return math.nan if gaps is not None and gaps(cell) else _usable(read(cell))
 
         def refuse(cell: object, row: int) -> FileError:
             return self._no_number(cell, read(cell), row, column, remedy)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from peerveil.errors import PeerveilError, unexpected
 from peerveil.markup import table
 
 Result = Literal["holds", "fails", "not checked"]
@@ -62,11 +63,13 @@ class RefusedError(Exception):
 
 
 def looked_at(name: str, look: Callable[[], str]) -> Check:
-    """What looking at something found; it fails if it is refused."""
+    """What looking at something found; it fails if it is refused, or if what is there cannot be looked at."""
     try:
         return Check(name=name, result="holds", found=look())
-    except RefusedError as error:
+    except (RefusedError, PeerveilError) as error:
         return Check(name=name, result="fails", found=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever a file holds, a check must end with a result
+        return Check(name=name, result="fails", found=f"it could not be checked: {unexpected(error)}")
 
 
 def unchecked(name: str, why: str) -> Check:

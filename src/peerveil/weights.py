@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from peerveil.errors import RecordError
 from peerveil.loads import Loads, LoadsStatement, declare_loads
+from peerveil.parts import Part, is_open
 from peerveil.quantities import Lone, Quantity, quantity_name, review_weights, weights_between
-from peerveil.record import Floats, Ints, PublicRecord, check_assignable, frozen, split_rows
+from peerveil.record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,6 +31,8 @@ class PublicWeights:
         high: for each review the greatest weight the public record allows.
         loads: what is public about the reviewers' loads.
         hidden_span: how far a hidden score can move; 0 where all scores are public.
+        part: the whole conference, where the record holds a part of its reviews. Where the number of reviewers with a
+            kept review is not public, ``loads`` are a guess until noisy counts are there (:meth:`counted`).
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -41,6 +45,7 @@ class PublicWeights:
     high: Floats
     loads: Loads
     hidden_span: float = 0.0
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         exact = self.low is self.high
@@ -57,6 +62,7 @@ class PublicWeights:
         if (step < 0).any() or any((np.diff(ends)[inside] < 0).any() for ends in (self.low, self.high)):
             raise RecordError("weights must be sorted by paper, then by weight")
         check_assignable(self.sizes(), self.loads)
+        check_part(self.part, self.sizes(), self.loads)
 
     @classmethod
     def from_rows(
@@ -67,6 +73,7 @@ class PublicWeights:
         loads: LoadsStatement | None = None,
         reviewers: int | None = None,
         quantity: str = "weights",
+        part: Part | None = None,
     ) -> PublicWeights:
         """Weights given directly, one row a paper; loads as in :func:`peerveil.loads.declare_loads`."""
         listed = [sorted(float(x) for x in row) for row in rows]
@@ -75,7 +82,7 @@ class PublicWeights:
         flat = np.array([x for row in listed for x in row])
         paper = np.repeat(np.arange(len(listed), dtype=np.int64), [len(row) for row in listed])
         declared = declare_loads(flat.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
-        return cls(quantity=quantity, paper=paper, low=flat, high=flat, loads=declared)
+        return cls(quantity=quantity, paper=paper, low=flat, high=flat, loads=declared, part=part)
 
     @property
     def reviewers(self) -> int:
@@ -115,11 +122,31 @@ class PublicWeights:
         'sha256:e99f7265'
         """
         loads = self.loads
-        body = hashlib.sha256(json.dumps([self.quantity, loads.reviewers, loads.sizes, loads.counts]).encode())
+        stated: list[Any] = [self.quantity, loads.reviewers, loads.sizes, loads.counts]
+        if self.part is not None:
+            # The loads of an open part are no statement: they are guessed first and estimated later.
+            stated = [self.quantity, self.part.to_document(), *([] if is_open(self.part) else stated[1:])]
+        body = hashlib.sha256(json.dumps(stated).encode())
         body.update(self.sizes().astype("<i8").tobytes())
         for ends in (self.low, self.high):
             body.update((ends + 0.0).astype("<f8").tobytes())  # + 0.0: minus zero is zero
         return f"sha256:{body.hexdigest()}"
+
+    @property
+    def open(self) -> bool:
+        """Whether the number of reviewers with a kept review is not public."""
+        return is_open(self.part)
+
+    def counted(self, reviewers: int) -> PublicWeights:
+        """The same weights, with an estimate of the number of reviewers with a kept review, which is not public."""
+        assert is_open(self.part)  # noqa: S101 - asked before
+        loads = self.part.counted(reviewers, self.sizes().size, int(self.sizes().max()))
+        return replace(self, loads=loads)
+
+    def expected(self) -> PublicWeights:
+        """The same weights, with a guess at the number of reviewers that uses nothing but the public record."""
+        assert is_open(self.part)  # noqa: S101 - asked before
+        return replace(self, loads=self.part.expected(self.sizes().size, int(self.sizes().max())))
 
     def __repr__(self) -> str:
         return (
@@ -158,7 +185,9 @@ def weigh(
     called = quantity_name(quantity, name)
     if not record.hidden:
         weight = _by_weight(record.paper, review_weights(record, quantity, record=record, lone=lone))
-        return PublicWeights(quantity=called, paper=record.paper, low=weight, high=weight, loads=record.loads)
+        return PublicWeights(
+            quantity=called, paper=record.paper, low=weight, high=weight, loads=record.loads, part=record.part
+        )
     assert record.scale is not None  # noqa: S101 - records with hidden scores have one
     low, high = weights_between(record, quantity, lone=lone)
     return PublicWeights(
@@ -168,6 +197,7 @@ def weigh(
         high=_by_weight(record.paper, high),
         loads=record.loads,
         hidden_span=record.scale[1] - record.scale[0],
+        part=record.part,
     )
 
 

@@ -20,6 +20,7 @@ from peerveil.cli.commands.plan import plan
 from peerveil.cli.commands.refine import refine
 from peerveil.cli.commands.release import release
 from peerveil.cli.commands.serve import serve
+from peerveil.cli.commands.sign import sign
 from peerveil.cli.commands.simulate import simulate
 from peerveil.cli.commands.verify import verify
 from peerveil.cli.telling import NOTHING, told
@@ -40,6 +41,7 @@ _COMMANDS: dict[Callable[..., None], str] = {
     release: "peerveil release reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
     refine: "peerveil refine noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
     verify: "peerveil verify out --public iclr.csv",
+    sign: "peerveil sign out --key ~/.ssh/id_ed25519",
     compare: "peerveil compare 2025/out 2026/out",
     batch: "peerveil batch venues.toml --ledger budgets.db -o releases",
     audit: "peerveil audit --mechanism laplace --epsilon 1 --unit reviewer",

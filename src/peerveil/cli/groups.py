@@ -16,6 +16,7 @@ from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.auto import Auto
+    from peerveil.bundle import Release
     from peerveil.mechanisms import OwnMechanism
     from peerveil.private.reviews import Reviews
     from peerveil.record import PublicRecord
@@ -121,6 +122,7 @@ class ReadingOptions(OptionGroup):
     score: opt.ScoreColumn = None
     criteria: opt.CriteriaColumns = None
     missing_criteria: opt.MissingCriteria = "refuse"
+    missing_score: opt.MissingScore = None
     symbols: opt.Symbols = None
     person: opt.Person = None
     ids: opt.Ids = None
@@ -130,7 +132,8 @@ class ReadingOptions(OptionGroup):
 
     def said(self) -> dict[str, Any]:
         """What a reader is told, but for what to do about missing criteria and the mapping."""
-        same = ("format", "paper", "reviewer", "score", "symbols", "person", "ids", "people", "review_name")
+        columns = ("format", "paper", "reviewer", "score", "missing_score")
+        same = (*columns, "symbols", "person", "ids", "people", "review_name")
         parsed = {"scale": opt.parse_scale(self.score_scale), "criteria": opt.parse_criteria(self.criteria)}
         return parsed | {name: getattr(self, name) for name in same}
 
@@ -175,16 +178,20 @@ class PublicOptions(OptionGroup):
         self,
         file: str,
         loads: LoadsOptions,
-        otherwise: dict[str, Any] | None = None,
+        release: Release | None = None,
         only: list[str] | None = None,
     ) -> PublicRecord:
-        """The record of a file, or of some of its papers; loads as the options say, or ``otherwise`` if nothing."""
+        """The record of a file, or of some of its papers.
+
+        Loads are as the options say, or as a release states them: those among the reviews that it is of.
+        """
         from peerveil.groups import part_of
 
-        stated = otherwise if otherwise is not None and not loads.given else loads.stated()
-        if only is not None:  # loads are those in the part; of the whole, nothing needs to be known
-            return part_of(self._read(file, {"load": 1}), only, **stated)
-        return self._read(file, stated)
+        if release is None:
+            return self._read(file, loads.stated())
+        stated = loads.stated() if loads.given else release.loads.stated()
+        whole = self._read(file, {"load": 1})  # of the whole's loads, nothing needs to be known
+        return part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
 
     def _read(self, file: str, stated: dict[str, Any]) -> PublicRecord:
         from peerveil.public_files import read_public
@@ -204,14 +211,14 @@ class PublicOptions(OptionGroup):
         file: str,
         loads: LoadsOptions,
         quantity: str,
-        otherwise: dict[str, Any] | None = None,
+        release: Release | None = None,
         only: list[str] | None = None,
     ) -> PublicWeights:
-        """The public weights of a file's reviews."""
+        """The public weights of a file's reviews, or of those that a release is of."""
         from peerveil.weights import weigh
 
         lone = opt.parse_lone(self.lone)
-        return weigh(self.record(file, loads, otherwise, only), quantity, lone=lone)
+        return weigh(self.record(file, loads, release, only), quantity, lone=lone)
 
 
 @dataclass(frozen=True)
@@ -230,6 +237,7 @@ class ReleaseOptions(OptionGroup):
     region: opt.Region = "tight"
     estimator: opt.Estimator = None
     lone: opt.Lone = "refuse"
+    declare_kept: opt.DeclareKept = False
     accept_float_noise: Annotated[
         bool,
         typer.Option(
@@ -259,6 +267,7 @@ class ReleaseOptions(OptionGroup):
             "estimator": self.estimator,
             "lone": opt.parse_lone(self.lone),
             "accept_float_noise": self.accept_float_noise,
+            "declare_kept": self.declare_kept,
             "licence": self.licence,
             "citation": self.citation,
         }
@@ -287,4 +296,5 @@ class ReleaseOptions(OptionGroup):
                 ratings=self.public_ratings,
                 criteria=opt.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
                 missing_criteria=opt.parse_missing(reading.missing_criteria),
+                absent=reviews.absent,
             )

@@ -137,8 +137,24 @@ CriteriaColumns = Annotated[
 MissingCriteria = Annotated[
     str,
     typer.Option(
-        help="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper before loads are counted.",
+        help="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper.",
         rich_help_panel="Columns",
+    ),
+]
+MissingScore = Annotated[
+    str | None,
+    typer.Option(
+        help="Reviews without a score: 'absent' states that everyone can see which they are, 'leave-out' leaves out "
+        "their whole papers, 'refuse' stops. By default absent with --public all, refused otherwise.",
+        rich_help_panel="Columns",
+    ),
+]
+DeclareKept = Annotated[
+    bool,
+    typer.Option(
+        "--declare-kept",
+        help="Where papers or reviews were left out: declare, for everyone to know, how many reviewers have which load "
+        "among the kept ones. Noise on the vector needs that; a histogram does not.",
     ),
 ]
 PublicPaperColumn = Annotated[
@@ -163,6 +179,12 @@ _PHRASES = {
     "or scale= with bound=": "or --noise-scale with --noise-bound",
     "or scale=, one of": "or --noise-scale, one of",
     "missing_criteria='leave-out'": "--missing-criteria leave-out",
+    "missing_score='absent'": "--missing-score absent",
+    "missing_score='leave-out'": "--missing-score leave-out",
+    "missing_score must be": "--missing-score must be",
+    "(mechanism=Histogram(…))": "(--mechanism histogram)",
+    "(declare_kept=True)": "(--declare-kept)",
+    "shared=False is for": "--no-shared-reviewers is for",
     "state it with the mechanism": "state it with --noise-scale",
 }
 _NAMES = (

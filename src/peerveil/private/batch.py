@@ -69,7 +69,7 @@ class Venue:
         name: its name, which becomes its folder's.
         read: gives the private reviews and what is public of them.
         mechanism: the mechanism, with its budget.
-        quantity, unit, region, estimator, lone, accept_float_noise: as in a release.
+        quantity, unit, region, estimator, lone, accept_float_noise, declare_kept: as in a release.
         licence, citation: on which terms the release is published.
         dataset: the data set whose budget is charged; the venue's name by default.
         budget: opens a budget where the data set has none: arguments of the ledger's ``open``.
@@ -86,6 +86,7 @@ class Venue:
     estimator: str | None = None
     lone: Lone = "refuse"
     accept_float_noise: bool = False
+    declare_kept: bool = False
     licence: str | None = None
     citation: str | None = None
     dataset: str | None = None
@@ -108,7 +109,7 @@ class Venue:
         """What a plan needs to choose its mechanism."""
         assert isinstance(self.mechanism, Auto)  # noqa: S101 - asked before
         reviews, public = self.read()
-        weights = weigh(reviews.public(public), self.quantity, lone=self.lone)
+        weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
         return Undecided(name=self.name, auto=self.mechanism, weights=weights, unit=self.unit, estimator=self.estimator)
 
     def ready(self) -> Ready:
@@ -123,6 +124,7 @@ class Venue:
             estimator=self.estimator,
             lone=self.lone,
             accept_float_noise=self.accept_float_noise,
+            declare_kept=self.declare_kept,
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from peerveil.private.reviews import Reviews
+from peerveil.record import Ints
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,17 @@ def fingerprint(reviews: Reviews) -> Fingerprint | None:
         whole.update(hashlib.sha256(name.encode()).digest())
     for row in sorted(hashlib.sha256(held.tobytes()).digest() for held in np.split(table, ends)):
         whole.update(row)
+    if reviews.whole is not None:
+        for row in _assignment(reviews.whole.paper, reviews.whole.reviewer):
+            whole.update(row)
     return Fingerprint(key=hashlib.sha256(b"peerveil key " + key).hexdigest()[:16], digest=whole.hexdigest())
+
+
+def _assignment(paper: Ints, reviewer: Ints) -> list[bytes]:
+    """Of the whole conference: who reviewed which papers, whatever the reviewers' names."""
+    order = np.lexsort((paper, reviewer))
+    held = np.split(paper[order].astype("<i8"), np.cumsum(np.bincount(reviewer))[:-1])
+    return sorted(hashlib.sha256(papers.tobytes()).digest() for papers in held)
 
 
 def key_file() -> Path:

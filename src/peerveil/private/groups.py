@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,19 +14,22 @@ from peerveil.auto import Auto
 from peerveil.bundle import Release
 from peerveil.errors import InputError, RecordError
 from peerveil.estimation import check_estimator
-from peerveil.groups import SMALL, Group, group_sensitivity, papers_by_group, part_of, together
+from peerveil.groups import SMALL, Group, joint_epsilon, papers_by_group, part_of, together
 from peerveil.guarantee import Guarantee, Unit
-from peerveil.mechanisms import OwnMechanism
+from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.parts import Part
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.release import LedgerWarning, Ready, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
+from peerveil.private.stating import stated_together
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import PublicRecord
 from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 
 if TYPE_CHECKING:
@@ -152,6 +156,7 @@ def release_groups_within(
     parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
+        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
     record = reviews.public(public) if isinstance(public, PublicRecord) else None
     ready: dict[str, Ready] = {}
     for its, part in parts.items():
@@ -159,9 +164,9 @@ def release_groups_within(
             ready[its] = prepare_release(
                 part,
                 public=public if record is None else _part_of(record, part),
+                declare_kept=part.whole is not None,
                 mechanism=mechanism,
                 **how,
-                bound=group_sensitivity if shared else sensitivity,
             )
         except RecordError as error:
             raise RecordError(f"group {its!r}: {error}") from None
@@ -170,13 +175,17 @@ def release_groups_within(
     bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
 
     def claim_for(protected: Unit) -> Guarantee:
-        return together([one.claim_for(protected) for one in ready.values()], shared=shared)
+        claims = [one.claim_for(protected) for one in ready.values()]
+        return together(claims, shared=shared, joint=_joint(ready, protected) if shared else math.inf)
 
     first = next(iter(ready.values()))
     assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
-    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, shared=shared)
+    about = stated_together({its: one.statement for its, one in ready.items()}, record, shared=shared)
+    perturbed, number = _drawn(
+        spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about, shared=shared
+    )
     made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
     note = _note(len(ready), total, shared=shared)
     return GroupReleases(
@@ -197,10 +206,37 @@ def release_groups_within(
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
     """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
-    return part_of(record, part.papers, reviewers=part.reviewers, loads=(1, record.loads.largest))
+    whole = None
+    if part.whole is not None:
+        stated = record.loads if record.part is None else record.part.whole
+        whole = Part(whole=stated, left_out=part.whole.left_out, number="declared")
+    return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, record.loads.largest))
+
+
+def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:
+    """A bound on what histograms of all groups cost together; infinite where there is none but the sum."""
+    loss = []
+    for one in ready.values():
+        weights, mechanism = one.weights, one.noise.mechanism
+        hidden = weights.hidden_span and weights.quantity == "miscalibration"  # then third parties move as well
+        counts = sensitivity(weights, unit).counts
+        if unit != "reviewer" or not isinstance(mechanism, Histogram) or weights.part is None or hidden:
+            return math.inf
+        if counts:  # else the group's counts are public
+            assert mechanism.scale is not None  # noqa: S101 - settled
+            loss.append((mechanism.scale, counts // 2, weights.part.whole.largest))
+    if not loss:
+        return 0.0
+    scales, moved, largest = zip(*loss, strict=True)
+    return joint_epsilon(scales, moved, max(largest))
 
 
 def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
+    if reviews.whole is not None:
+        raise RecordError(
+            "papers or reviews were left out, and reviewers may have some of these besides those of their group; "
+            "shared=False is for a whole conference"
+        )
     names = sorted(set(groups.values()))
     group = np.array([names.index(groups[paper]) for paper in reviews.papers])[reviews.paper]
     pairs = np.unique(reviews.reviewer * len(names) + group)
@@ -230,6 +266,7 @@ def _drawn(
     *,
     ready: Mapping[str, Ready],
     mechanism: OwnMechanism,
+    statement: Statement,
     shared: bool,
 ) -> tuple[dict[str, Perturbed], str | None]:
     """What is drawn for each group, and the number of their one charge where there is a ledger."""
@@ -249,7 +286,14 @@ def _drawn(
 
     def charge(book: Ledger, name: str, number: str) -> None:
         made = book.charge(
-            name, claim_for, quantity=what, unit=unit, mechanism=mechanism, fingerprint=data, release=number
+            name,
+            claim_for,
+            quantity=what,
+            unit=unit,
+            mechanism=mechanism,
+            fingerprint=data,
+            release=number,
+            statement=statement,
         )
         for remark in made.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import SystemRandom
 from typing import Any
@@ -19,6 +19,7 @@ import opendp.prelude as dp
 from peerveil.errors import InputError, PeerveilError
 from peerveil.guarantee import Guarantee, Unit
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+from peerveil.neighbours import Neighbours
 from peerveil.record import Floats, Ints
 from peerveil.sensitivity import Sensitivity
 
@@ -39,6 +40,10 @@ class Prepared:
     guarantee: Guarantee
     length: int
     _add: Callable[[list[Any]], list[Any]]
+
+    def about(self, neighbours: Neighbours) -> Prepared:
+        """The same noise, whose claim speaks of these neighbours."""
+        return replace(self, guarantee=self.guarantee.about(neighbours))
 
     def checked(self, vector: Floats) -> Floats:
         """The vector, if it may be given to the noise source.

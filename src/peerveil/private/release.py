@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from peerveil.auto import Auto
 from peerveil.bins import Bins, NoisyCounts
 from peerveil.bundle import Release
@@ -17,10 +19,12 @@ from peerveil.errors import InputError
 from peerveil.estimation import check_estimator
 from peerveil.guarantee import Guarantee, Unit, check_unit
 from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
+from peerveil.neighbours import Neighbours
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
+from peerveil.private.stating import stated
 from peerveil.private.truth import true_vector
 from peerveil.quantities import Lone, Quantity
 from peerveil.record import Floats, PublicRecord
@@ -28,6 +32,7 @@ from peerveil.refinement import Perturbed
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.sensitivity import Sensitivity, sensitivity
+from peerveil.statement import Statement
 from peerveil.terms import Terms
 from peerveil.weights import PublicWeights, weigh
 
@@ -49,6 +54,7 @@ def release(
     ledger: str | None = None,
     dataset: str | None = None,
     accept_float_noise: bool = False,
+    declare_kept: bool = False,
     licence: str | None = None,
     citation: str | None = None,
 ) -> Release:
@@ -71,6 +77,9 @@ def release(
         ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
         dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
         accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
+        declare_kept: where papers or reviews were left out, declare for everyone to know how many reviewers have which
+            load among the kept reviews. Noise on the vector needs that, unless it follows from what is public; a
+            histogram does not: it counts the reviewers without a kept review along with the others.
         licence: under which the release may be used, such as ``"CC-BY-4.0"``; none is stated by default.
         citation: how to cite it, where the usual words do not fit.
 
@@ -97,6 +106,7 @@ def release(
             name=name,
             dataset=dataset,
             accept_float_noise=accept_float_noise,
+            declare_kept=declare_kept,
             licence=licence,
             citation=citation,
         )
@@ -156,6 +166,7 @@ class Ready:
         estimator: how it will be refined.
         public: what was stated to be public.
         notes: what readers of the release should know.
+        statement: what was stated about the data set, as the ledger keeps it.
     """
 
     weights: PublicWeights
@@ -163,6 +174,7 @@ class Ready:
     estimator: str
     public: str
     notes: tuple[str, ...]
+    statement: Statement
     _reviews: Reviews = field(repr=False)
     _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
     _bound: Bound = field(repr=False)
@@ -171,7 +183,8 @@ class Ready:
         """The claim for a unit: its own, or computed from its noise."""
         if unit == self.noise.guarantee.unit:
             return self.noise.guarantee
-        return self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
+        claim = self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
+        return claim.about(self.noise.guarantee.neighbours)
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
@@ -190,6 +203,7 @@ class Ready:
             mechanism=self.noise.mechanism,
             fingerprint=fingerprint(self._reviews),
             release=release,
+            statement=self.statement,
         )
         for remark in charge.remarks:
             warnings.warn(remark, LedgerWarning, stacklevel=3)
@@ -267,6 +281,7 @@ def prepare_release(
     lone: Lone = "refuse",
     name: str | None = None,
     accept_float_noise: bool = False,
+    declare_kept: bool = False,
     bound: Bound = sensitivity,
 ) -> Ready:
     """Check everything and settle the noise, without spending or drawing any.
@@ -288,25 +303,41 @@ def prepare_release(
     protected = check_unit(unit)
     if estimator is not None:
         check_estimator(estimator)
-    if reviews.reviewers < 2:
+    everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
+    if everybody < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
-    record = reviews.public(public)
+    record = reviews.public(public, declare_kept=declare_kept)
     weights = weigh(record, quantity, lone=lone, name=name)
+    if weights.open and not isinstance(mechanism, Auto | Histogram):
+        raise InputError(
+            f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
+            f"public, and {mechanism.name} noise on their means would tell; use a histogram (mechanism=Histogram(…)), "
+            "which counts the others as well, or declare the number to be public (declare_kept=True)"
+        )
     apart = bound(weights, protected)
     notes = record.notes
     if isinstance(mechanism, Auto):
         mechanism, estimator, chosen = _chosen(mechanism, weights, protected, apart, estimator)
         notes = (*notes, *chosen)
     bins = histogram_bins(weights, mechanism, apart) if isinstance(mechanism, Histogram) else None
-    noise = prepare(mechanism, apart, protected, weights.reviewers if bins is None else bins.number)
+    cells = weights.reviewers if bins is None else bins.number + weights.open  # one more, without a kept review
+    noise = prepare(mechanism, apart, protected, cells).about(
+        Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
+    )
     return Ready(
         weights=weights,
         noise=noise,
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=notes,
+        statement=stated(public, record),
         _reviews=reviews,
-        _draw=_ready(noise, true_vector(reviews, quantity, record=record, lone=lone), bins),
+        _draw=_ready(
+            noise,
+            true_vector(reviews, quantity, record=record, lone=lone),
+            bins,
+            everybody=everybody if weights.open else None,
+        ),
         _bound=bound,
     )
 
@@ -321,13 +352,28 @@ def _chosen(
     return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
 
 
-def _ready(noise: Prepared, truth: Floats, bins: Bins | None) -> Callable[[], Floats | NoisyCounts]:
-    """Check what is to be protected; the noise itself is drawn when what is returned is called."""
+def _ready(
+    noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None
+) -> Callable[[], Floats | NoisyCounts]:
+    """Check what is to be protected; the noise itself is drawn when what is returned is called.
+
+    With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
+    """
     if bins is None:
         vector = noise.checked(truth)
         return lambda: noise.draw(vector)
-    counts, found = noise.checked_counts(bins.counts(truth)), bins
-    return lambda: NoisyCounts(bins=found, counts=noise.draw_counts(counts))
+    chosen = bins
+    inside = bins.counts(truth)
+    if everybody is None:
+        counts = noise.checked_counts(inside)
+        return lambda: NoisyCounts(bins=chosen, counts=noise.draw_counts(counts))
+    cells = noise.checked_counts(np.append(inside, everybody - truth.size))
+
+    def draw() -> NoisyCounts:
+        noisy = noise.draw_counts(cells)
+        return NoisyCounts(bins=chosen, counts=noisy[:-1], outside=int(noisy[-1]))
+
+    return draw
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:

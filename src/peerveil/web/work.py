@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
 from peerveil.cli.telling import NOTHING, told
-from peerveil.errors import InputError
 
 if TYPE_CHECKING:
     from peerveil.bundle import Release
@@ -115,34 +114,33 @@ def _inspect(task: Task, step: Step) -> dict[str, Any]:
 
 def _promise(task: Task, step: Step) -> dict[str, Any]:
     """What a release would promise, and with which noise: everything is checked, nothing is drawn or spent."""
-    from peerveil.estimation import check_estimator
-    from peerveil.guarantee import NOT_PROTECTED, check_unit
+    from peerveil.private.release import prepare_release
     from peerveil.regions import check_region
-    from peerveil.sensitivity import sensitivity
-    from peerveil.weights import weigh
 
     said = task.said
     noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
     mechanism = noise.chosen()
-    unit = check_unit(said["unit"])
     check_region(said.get("region") or "tight")
-    check_estimator(said.get("estimator") or "safe")
     step("Reading the reviews")
     reviews = reading.reviews(said["file"])
-    if reviews.reviewers < 2:
-        raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
     step("Computing how much noise is needed")
-    record = reviews.public(visible)
-    weights = weigh(record, said["quantity"], lone=opt.parse_lone(said.get("lone") or "refuse"))
-    bound = sensitivity(weights, unit)
-    claim = mechanism.guarantee(bound, unit)
-    law = mechanism.settle(bound).noise_law() if bound else None
+    ready = prepare_release(
+        reviews,
+        public=visible,
+        quantity=said["quantity"],
+        mechanism=mechanism,
+        unit=said["unit"],
+        estimator=said.get("estimator"),
+        lone=opt.parse_lone(said.get("lone") or "refuse"),
+        accept_float_noise=True,  # whether it is accepted is asked when it is released
+    )
+    claim, law = ready.noise.guarantee, ready.noise.mechanism.noise_law()
     return {
         "summary": claim.summary,
         "promise": claim.promise,
-        "not_protected": NOT_PROTECTED,
-        "reviewers": weights.reviewers,
+        "not_protected": claim.not_protected,
+        "reviewers": ready.weights.reviewers,
         "noise": None if law is None else f"{law.deviation:.3g}",
         "counted": mechanism.name == "histogram",
     }

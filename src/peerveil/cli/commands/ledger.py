@@ -12,7 +12,7 @@ from peerveil.cli import options as opt
 
 if TYPE_CHECKING:
     from peerveil.budget import Spend
-    from peerveil.private.ledger import Account
+    from peerveil.private.ledger import Account, Ledger, Stated
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -47,32 +47,120 @@ def open_budget(
     from peerveil.private.ledger import Ledger
 
     Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuses what makes none before a file is made
-    account = Ledger.create(place).open(dataset, unit, epsilon=epsilon, delta=delta, rho=rho, omega=omega)
-    _show([account], as_json=as_json)
+    ledger = Ledger.create(place)
+    account = ledger.open(dataset, unit, epsilon=epsilon, delta=delta, rho=rho, omega=omega)
+    _show(ledger, [account], as_json=as_json)
 
 
 @app.command(epilog="Example:  peerveil ledger show budgets.db")
 def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
-    """Show every budget, what has been spent of it and what is left."""
-    from peerveil.private.ledger import Ledger
-
-    ledger = Ledger(place)
-    _show(ledger.accounts(dataset and ledger.dataset(dataset)), as_json=as_json)
+    """Show every budget, what has been spent of it, what is left, and what was stated about each data set."""
+    ledger = _opened(place)
+    name = dataset and ledger.dataset(dataset)
+    _show(ledger, ledger.accounts(name), as_json=as_json)
 
 
 @app.command(epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
 def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
-    """Show every charge, the oldest first."""
-    from peerveil.cli.show import out, print_json, rows_table
-    from peerveil.private.ledger import Ledger
+    """Show every charge with its number, the oldest first."""
+    from rich.padding import Padding
+    from rich.text import Text
 
-    ledger = Ledger(place)
+    from peerveil.cli.show import out, print_json
+
+    ledger = _opened(place)
     entries = ledger.history(dataset and ledger.dataset(dataset))
     if as_json:
         print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
-    rows = [(e.charged, e.dataset, e.unit, _cost(e.spend), e.quantity, _noise(e.mechanism), e.release) for e in entries]
-    out.print(rows_table(("charged (UTC)", "data set", "unit", "cost", "quantity", "noise"), rows))
+    costs = [_cost(entry.spend) for entry in entries]
+    width = max(map(len, costs), default=0)
+    for entry, cost in zip(entries, costs, strict=True):
+        when = entry.charged.replace("T", " ").removesuffix("Z")
+        line = f"{when} UTC  {entry.release}  {cost:{width}}  {entry.unit:8}"
+        out.print(Text.assemble((line, "bold"), f"  {entry.dataset}"))
+        stated = "not known to the ledger" if entry.statement is None else entry.statement.describe()
+        out.print(Padding(f"{entry.quantity}: {_noise(entry.mechanism)}", (0, 0, 0, 4)))
+        out.print(Padding(f"stated: {stated}", (0, 0, 0, 4)))
+
+
+@app.command(epilog="Example:  peerveil ledger state budgets.db --dataset conf2026 --public all")
+def state(
+    place: Place,
+    *,
+    dataset: Annotated[str, typer.Option(help="Name of the data set.")],
+    public: Annotated[str, typer.Option(help="Which scores are public: all | none | record.")],
+    record: Annotated[str, typer.Option(help="With 'record': the record's digest, as the refusal names it.")] = "",
+    score_scale: opt.ScoreScale = None,
+    score: Annotated[str, typer.Option(help="The column of scores that this is about, if not the usual one.")] = "",
+    invariant: Annotated[
+        list[str] | None, typer.Option(help="A fact that is public as well, in the words of the release; repeatable.")
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Declare for a data set that more is public than its releases have stated so far. It cannot be taken back.
+
+    The claims of all its releases together then speak of assignments that share these facts as well.
+    """
+    from peerveil.statement import Statement
+
+    statement = Statement(
+        public=public,
+        record=record,
+        scale=opt.parse_scale(score_scale),
+        score=score,
+        invariants=tuple(invariant or ()),
+    )
+    ledger = _opened(place)
+    name = ledger.dataset(dataset)
+    ledger.state(name, statement)
+    _show(ledger, ledger.accounts(name), as_json=as_json)
+
+
+@app.command(epilog="Example:  peerveil ledger check budgets.db releases/")
+def check(
+    place: Place,
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(help="Folders with releases, at any depth; all that were made.", metavar="[FOLDER]..."),
+    ] = None,
+    *,
+    head: Annotated[
+        str | None, typer.Option(help="The last hash that an earlier check printed; the ledger must still have it.")
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Check that a ledger is whole, and that it knows your releases; the exit code is 1 if there is a problem.
+
+    Run it after a backup was restored: a release whose charge is not in the ledger was made after that backup.
+    """
+    from peerveil.cli.show import out, print_json, rows_table
+
+    found = _opened(place).check(folders or (), head=head)
+    if as_json:
+        checks = [asdict(one) for one in found.checks]
+        print_json({"ok": found.ok, **asdict(found), "checks": checks})
+    else:
+        out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in found.checks]))
+        for finding in found.findings:
+            words = finding.words if finding.about in finding.words else f"{finding.about}: {finding.words}"
+            out.print(f"{'problem' if finding.problem else 'remark'}: {words}", soft_wrap=True)
+        out.print(f"last hash: {found.head}", soft_wrap=True)
+        number = len(found.problems)
+        out.print("No problem." if found else f"{number} problem{'s' if number > 1 else ''}.", style="bold")
+    if not found:
+        raise typer.Exit(1)
+
+
+def _opened(place: str) -> Ledger:
+    """The ledger at a place, with its remarks on stderr."""
+    from peerveil.cli.show import err
+    from peerveil.private.ledger import Ledger
+
+    ledger = Ledger(place)
+    for remark in ledger.remarks:
+        err.print(f"peerveil: {remark}", soft_wrap=True)
+    return ledger
 
 
 @app.command(epilog="Example:  peerveil ledger pending budgets.db")
@@ -103,32 +191,37 @@ def _noise(described: dict[str, object]) -> str:
     return f"{described['name']}, {parameters}"
 
 
-def _show(accounts: list[Account], *, as_json: bool) -> None:
+def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
     from peerveil.cli.show import out, print_json, rows_table
     from peerveil.guarantee import downward, upward
 
+    names = dict.fromkeys(account.dataset for account in accounts)
+    stated = {name: ledger.statements(name) for name in names}
     if as_json:
-        print_json([_account_facts(account) for account in accounts])
+        print_json([_account_facts(account, stated[account.dataset]) for account in accounts])
         return
     rows = []
     for account in accounts:
-        budget, spends = account.budget, account.spends
-        at = f" at delta {budget.delta:g}" if budget.delta else ""
-        rows.append(
-            (
-                account.dataset,
-                account.unit,
-                f"{budget.currency} {budget.limit:.6g}",
-                upward(account.spent),
-                downward(account.left),
-                str(len(spends)),
-                f"epsilon {upward(budget.spent_epsilon(spends), 4)} of {downward(budget.epsilon, 4)}{at}",
-            )
-        )
-    out.print(rows_table(("data set", "unit", "budget", "spent", "left", "releases", "which comes to"), rows))
+        budget = account.budget
+        at = f", delta {budget.delta:g}" if budget.delta and budget.rho is None else ""
+        limit = f"{budget.currency} {budget.limit:.6g}{at}"
+        number = str(len(account.spends))
+        rows.append((account.dataset, account.unit, limit, upward(account.spent), downward(account.left), number))
+    out.print(rows_table(("data set", "unit", "budget", "spent", "left", "releases"), rows))
+    for account in accounts:
+        budget = account.budget
+        if budget.rho is not None:
+            spent, limit = upward(budget.spent_epsilon(account.spends), 4), downward(budget.epsilon, 4)
+            out.print(f"{account.dataset}, {account.unit}: epsilon {spent} of {limit} at delta {budget.delta:g}")
+    for name, statements in stated.items():
+        for one in statements:
+            how = "declared" if one.declared else "stated"
+            out.print(f"{name}, {how} {one.stated[:10]}: {one.statement.describe()}")
+        if not statements and any(account.spends for account in accounts if account.dataset == name):
+            out.print(f"{name}: what was stated for its releases is not known to the ledger")
 
 
-def _account_facts(account: Account) -> dict[str, object]:
+def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
     budget = account.budget
     return {
         "dataset": account.dataset,
@@ -141,6 +234,9 @@ def _account_facts(account: Account) -> dict[str, object]:
         "delta": budget.delta,
         "epsilon": budget.epsilon,
         "spent_epsilon": budget.spent_epsilon(account.spends),
+        "statements": [
+            {"stated": one.stated, "declared": one.declared, **one.statement.to_document()} for one in stated
+        ],
     }
 
 

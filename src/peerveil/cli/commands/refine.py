@@ -66,15 +66,15 @@ def refine(
         noise = External(words=words)
     with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading") as step:
         source = read_noisy(noisy)
-        stated = only = None
+        release = only = None
         if isinstance(source, Release):
-            stated, only = source.loads.stated(), tracks.papers_of(source, public, scores.paper)
+            release, only = source, tracks.papers_of(source, public, scores.paper)
             quantity = _same_quantity(source, quantity)
             if noise is not None:
                 raise InputError("a release.json says itself how it was made private; leave out --words, --noise-scale")
         elif tracks.given:
             raise InputError("--groups and --group-column go with the release.json of a group of papers")
-        weights = scores.weights(public, loads, quantity or "ratings", otherwise=stated, only=only)
+        weights = scores.weights(public, loads, quantity or "ratings", release, only)
         step("Bounding the truth from public data, estimating")
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage, report=not no_report)

@@ -66,6 +66,7 @@ def release(
             with telling_warnings():
                 if groups:
                     said["shared"] = not sharing.no_shared_reviewers
+                    del said["declare_kept"]  # of groups, the loads are declared public anyway
                     made = write_groups(
                         reviews, groups, stage, folders=folders, release=said, report=not no_report, spending=spending
                     )

@@ -27,15 +27,21 @@ def verify(
     loads: LoadsOptions,
     scores: PublicOptions,
     tracks: GroupOptions,
+    signed_by: Annotated[
+        str | None,
+        typer.Option(help="Refuse what is not signed by this SSH public key, or by one of an allowed_signers file."),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Check a published release against the public record; the exit code is 1 if a check fails.
+    """Check a published release against the public record.
+
+    The exit code is 0 if nothing that was checked fails, 1 if a check fails, 2 if the input cannot be used.
 
     Quantity and mechanism are read from the release, and loads, too, unless you state them. For a release of a group of
     papers, say which papers are in it (--groups, --group-column), or give a file of these alone.
     """
     from peerveil.release_files import read_release
-    from peerveil.verdict import Verification
+    from peerveil.verdict import Check, Verification
     from peerveil.verification import verify
 
     with working("Reading") as step:
@@ -44,9 +50,12 @@ def verify(
             found = Verification(checks=(schema,))
         else:
             only = tracks.papers_of(read, public, scores.paper)
-            weights = _weights(read, public, loads, scores, only)
-            step("Computing the release anew")
-            found = verify(release, weights)
+            weights, problem = _weights(read, public, loads, scores, only)
+            if weights is None:
+                found = Verification(checks=(schema, Check(name="record", result="fails", found=problem)))
+            else:
+                step("Computing the release anew")
+                found = verify(release, weights, signed_by=signed_by)
     _show(found, as_json=as_json)
     if not found:
         raise typer.Exit(1)
@@ -54,8 +63,9 @@ def verify(
 
 def _weights(
     release: Release, public: str, loads: LoadsOptions, scores: PublicOptions, only: list[str] | None
-) -> PublicWeights:
-    from peerveil.errors import InputError
+) -> tuple[PublicWeights | None, str]:
+    """The weights, or why the loads that the release states do not fit the public record."""
+    from peerveil.errors import InputError, RecordError
     from peerveil.quantities import QUANTITIES
 
     if release.quantity not in QUANTITIES:
@@ -63,7 +73,12 @@ def _weights(
             f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
         )
-    return scores.weights(public, loads, release.quantity, otherwise=release.loads.stated(), only=only)
+    try:
+        return scores.weights(public, loads, release.quantity, release, only), ""
+    except RecordError as error:
+        if loads.given:
+            raise
+        return None, f"the loads that it states do not fit the public record: {error}"
 
 
 def _show(found: Verification, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from peerveil.criteria import MissingCriteria
 from peerveil.errors import FileError, InputError
 from peerveil.looking import Look, guarded, look
+from peerveil.parts import MissingScore
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
 from peerveil.private.readers.finish import finish
 from peerveil.private.readers.mapping import read_mapping
@@ -39,6 +40,7 @@ def read(
     score: str | None = None,
     criteria: Sequence[str] = (),
     missing_criteria: MissingCriteria = "refuse",
+    missing_score: MissingScore | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
     symbols: str | Sequence[str] | Mapping[str, float] | None = None,
     person: str | None = None,
@@ -61,8 +63,11 @@ def read(
         score: the column (field, question, label) of scores, where its name is not a usual one.
         criteria: the columns (fields, questions, labels) of criteria, such as ``["soundness", "clarity"]``, numbers of
             which more is better; the quantities ``"normalized"`` and ``"subjectivity"`` need them.
-        missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper, before
-            loads are counted. Never a single review: what remained of a reviewer's load would depend on who wrote it.
+        missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper. Never a
+            single review: what remained of a reviewer's load would depend on who wrote it.
+        missing_score: what to do with reviews without a score: ``"refuse"``; ``"absent"`` states that everyone can see
+            which reviews have no score, so that they enter no mean; ``"leave-out"`` their whole papers. By default they
+            are absent if all scores are stated to be public, and refused otherwise.
         format: the file's format; found from its content by default.
         symbols: what letters or other symbols are worth, from the lowest to the highest: ``"D<C<B<A"``, or
             ``{"A": 4, "B": 3}``.
@@ -88,6 +93,7 @@ def read(
         score=score,
         criteria=criteria,
         missing_criteria=missing_criteria,
+        missing_score=missing_score,
         format=format,
         symbols=symbols,
         person=person,

@@ -11,7 +11,7 @@ from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
 from peerveil.record import Floats, check_scale
 from peerveil.scores import to_score
-from peerveil.tables import Table, shown
+from peerveil.tables import Table, is_missing, shown
 
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "
@@ -33,7 +33,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
     papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
     remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
-    scores = table.numbers(extract.score, choices.value, remedy=remedy)
+    scores = table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
     _check_scale(table, scores, extract.score, scale)
     if not extract.certain:
         check_ids(table, extract.reviewer, papers, reviewers, choices)
@@ -44,8 +44,6 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         shows=extract.shows,
         problems=(*extract.problems, *_twins(reviewers)),
     )
-    if choices.missing_criteria != "refuse":  # or nobody would see what is twice in a paper that is left out
-        _check_once(table, papers, reviewers, extract.reviewer)
     problem = ""
     try:
         return Reviews.from_columns(
@@ -56,6 +54,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
             report=report,
             criteria=grades(extract),
             missing_criteria=choices.missing_criteria,
+            missing_score=choices.missing_score,
         )
     except RecordError as error:
         problem = str(error)
@@ -67,7 +66,8 @@ def grades(extract: Extract) -> dict[str, Floats]:
     """Each criterion's value in each review, NaN where it is missing."""
     table = extract.table
     return {
-        name: table.numbers(column, to_score, gaps=True, remedy=_NO_GRADE) for name, column in extract.criteria.items()
+        name: table.numbers(column, to_score, gaps=is_missing, remedy=_NO_GRADE)
+        for name, column in extract.criteria.items()
     }
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.columns import Cells, mapped, taken
+from peerveil.columns import Cells, taken
 from peerveil.errors import FileError
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.scores import is_no_entry
 from peerveil.tables import Table, field_called, plain
 
-WITHOUT_SCORE = "reviews without a score"
 METAREVIEWS = "metareviews"
 NOT_SUBMITTED = "reviews that were not submitted"
 DELETED = "reviews that were deleted"
@@ -78,7 +76,7 @@ class Gathering:
         self.left_out[reason] += 1
 
     def extract(self, *, shows: Iterable[str] = (), problems: Iterable[str] = ()) -> Extract:
-        """All reviews that have a score."""
+        """All reviews, those without a score included."""
         for name, cells in self._grades.items():
             if self._lines and all(cell is None for cell in cells):
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
@@ -86,10 +84,9 @@ class Gathering:
         grades = {columns[name]: cells for name, cells in self._grades.items()}
         rows: dict[str, Cells] = {**self._cells, "score": self._scores(), **grades}
         table = Table(self.name, self.kind, rows, self._lines)
-        found = Extract(
+        return Extract(
             table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
         )
-        return without_scores(found, self.choices)
 
     def _scores(self) -> list[Any]:
         if len(self._fields) == 1:
@@ -110,22 +107,6 @@ class Gathering:
             return cell
         text = cell if isinstance(cell, str) else str(cell)
         return self._memo.setdefault(text, text)
-
-
-def without_scores(extract: Extract, choices: Choices) -> Extract:
-    """The same reviews but for those that have no score, which are counted."""
-    cells = extract.table.columns[extract.score]
-    symbols = choices.symbols
-
-    def counts(cell: Any) -> bool:
-        return not is_no_entry(cell) or (symbols is not None and symbols.value(cell) is not None)
-
-    keep = np.flatnonzero(np.fromiter(mapped(cells, counts), dtype=bool, count=len(cells)))
-    missing = len(cells) - keep.size
-    columns = (extract.paper, extract.reviewer, extract.score, *extract.criteria.values())
-    table = kept_rows(extract.table, keep, columns) if missing else extract.table
-    left_out = {**extract.left_out, WITHOUT_SCORE: extract.left_out.get(WITHOUT_SCORE, 0) + missing}
-    return replace(extract, table=table, left_out=left_out)
 
 
 def kept_rows(table: Table, keep: npt.NDArray[np.intp], columns: Iterable[str]) -> Table:

@@ -20,7 +20,6 @@ from peerveil.private.readers.gathering import (
     address,
     graded,
     kept_rows,
-    without_scores,
 )
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.table_files import Source, file_to_read, read_table
@@ -63,7 +62,7 @@ def recognise(look: Look) -> str:
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """The submitted reviews; metareviews, drafts and reviews without a score are left out."""
+    """The submitted reviews; metareviews and drafts are left out."""
     if look(source).kind == "json":
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
@@ -83,7 +82,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     table.columns[reviewer] = mapped(table.columns[reviewer], address)
     for column in criteria.values():
         table.columns[column] = mapped(table.columns[column], graded)
-    found = Extract(
+    return Extract(
         table=table,
         paper=paper,
         reviewer=reviewer,
@@ -93,7 +92,6 @@ def extract(source: Source, choices: Choices) -> Extract:
         shows=shows,
         problems=(_METAREVIEWS,),
     )
-    return without_scores(found, choices)
 
 
 def _decisions(table: Table, paper: str) -> list[str]:

@@ -19,6 +19,7 @@ KEYS = {
     "reviewer": "the column of reviewers",
     "score": "the column, field, question or label of the score",
     "criteria": 'the columns of criteria, as ["soundness", "clarity"]',
+    "missing_score": "'absent' if everyone can see which reviews have no score, or 'leave-out' their papers",
     "scale": "the lowest and highest possible score, as [1, 10]",
     "symbols": 'letters from the lowest to the highest, as ["D", "C", "B", "A"]',
     "person": "'member' or 'subreviewer': whom a subreviewer's review counts to",

@@ -9,7 +9,8 @@ from typing import Protocol, get_args
 from peerveil.criteria import MissingCriteria
 from peerveil.errors import InputError
 from peerveil.looking import Look
-from peerveil.scores import Symbols, to_score
+from peerveil.parts import MissingScore
+from peerveil.scores import Symbols, is_no_entry, to_score
 from peerveil.table_files import Source
 from peerveil.tables import Table, check_names
 
@@ -28,6 +29,7 @@ class Choices:
         score: the column, field, question or label of the score.
         criteria: the columns (fields, questions, labels) of criteria.
         missing_criteria: what to do with papers some of whose reviews lack a criterion.
+        missing_score: what to do with reviews without a score; ``None`` leaves it to what is stated to be public.
         scale: the lowest and highest possible score.
         symbols: what each symbol is worth, where scores are no numbers, or numbers with another meaning.
         person: ``"member"`` or ``"subreviewer"``: whom to count a subreviewer's review to.
@@ -42,6 +44,7 @@ class Choices:
     score: str | None = None
     criteria: Sequence[str] = ()
     missing_criteria: MissingCriteria = "refuse"
+    missing_score: MissingScore | None = None
     scale: tuple[float, float] | None = None
     symbols: Symbols | None = None
     person: str | None = None
@@ -53,6 +56,8 @@ class Choices:
         object.__setattr__(self, "criteria", check_names(self.criteria))
         if self.missing_criteria not in get_args(MissingCriteria):
             raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {self.missing_criteria!r}")
+        if self.missing_score not in (None, *get_args(MissingScore)):
+            raise InputError(f"missing_score must be 'refuse', 'absent' or 'leave-out', got {self.missing_score!r}")
         if self.person not in (None, *PERSONS):
             raise InputError(f"person must be 'member' or 'subreviewer', got {self.person!r}")
         if self.ids not in (None, "people"):
@@ -61,6 +66,10 @@ class Choices:
     def value(self, cell: object) -> float | None:
         """What a cell of the score column is worth."""
         return to_score(cell) if self.symbols is None else self.symbols.value(cell)
+
+    def without_entry(self, cell: object) -> bool:
+        """Whether a cell of the score column says that there is no score, and no symbol is declared for that."""
+        return is_no_entry(cell) and (self.symbols is None or self.symbols.value(cell) is None)
 
 
 @dataclass(frozen=True, kw_only=True)

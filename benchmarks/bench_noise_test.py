@@ -1,0 +1,80 @@
+"""Power of the test of noise against its stated law: how often `verify` notices noise of another size than stated.
+
+Synthetic conferences of 30, 300 and 3,000 reviewers with four reviews each, all scores public, unit reviewer unless
+said; region tight. The noise is drawn from the law that the budget asks for, times a factor; draw k uses ``[seed, k]``.
+Printed is the share of draws that are refused, in per cent; the column of honest noise is that of false alarms.
+"""
+
+from __future__ import annotations
+
+import os
+
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
+
+import numpy as np  # noqa: E402
+
+import peerveil as pv  # noqa: E402
+from peerveil.guarantee import Unit  # noqa: E402
+from peerveil.mechanisms import OwnMechanism, histogram_bins  # noqa: E402
+from peerveil.noise_check import count_noise, vector_noise  # noqa: E402
+from peerveil.private.truth import true_vector  # noqa: E402
+from peerveil.sensitivity import sensitivity  # noqa: E402
+from peerveil.simulate import synthetic_conference  # noqa: E402
+
+SIZES = (30, 300, 3000)
+BUDGETS = (0.3, 1.0, 3.0)
+FACTORS = (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0)
+DRAWS = 200
+SEED = 23
+
+
+def mechanism(name: str, epsilon: float) -> tuple[OwnMechanism, Unit]:
+    if name == "gaussian, delta 1e-6":
+        return pv.Gaussian(epsilon=epsilon, delta=1e-6), "reviewer"
+    if name == "histogram":
+        return pv.Histogram(epsilon=epsilon), "reviewer"
+    return pv.Laplace(epsilon=epsilon), "review" if name == "laplace, unit review" else "reviewer"
+
+
+def refused(reviews: pv.Reviews, name: str, epsilon: float) -> list[float]:
+    """The share of draws that are refused, for each factor."""
+    weights = pv.weigh(reviews.public("all"))
+    truth = true_vector(reviews, "ratings")
+    chosen, unit = mechanism(name, epsilon)
+    bound = sensitivity(weights, unit)
+    settled = chosen.settle(bound)
+    law = settled.noise_law()
+    assert law is not None
+    lower, upper = pv.region(weights).implied()
+    bins = histogram_bins(weights, settled, bound) if isinstance(settled, pv.Histogram) else None
+    found = []
+    for factor in FACTORS:
+        count = 0
+        for draw in range(DRAWS):
+            rng = np.random.default_rng([SEED, draw])
+            if bins is None:
+                check = vector_noise(truth + factor * law.draw(rng, truth.size), lower, upper, law)
+            else:
+                noise = np.rint(factor * law.draw(rng, bins.number)).astype(np.int64)
+                check = count_noise(bins.counts(truth) + noise, truth.size, law)
+            count += check.too_small or check.too_large
+        found.append(count / DRAWS)
+    return found
+
+
+def main() -> None:
+    print(f"Refused, in % of {DRAWS} draws, by the factor on the stated noise")
+    print("| mechanism | reviewers | epsilon | " + " | ".join(f"{factor:g}" for factor in FACTORS) + " |")
+    print("|---" * (3 + len(FACTORS)) + "|")
+    for name in ("laplace", "laplace, unit review", "gaussian, delta 1e-6", "histogram"):
+        for size in SIZES:
+            made = synthetic_conference(reviewers=size, rng=np.random.default_rng(SEED))
+            reviews = pv.read(made.frame(), scale=made.scale)
+            for epsilon in BUDGETS:
+                shares = " | ".join(f"{100 * share:.0f}" for share in refused(reviews, name, epsilon))
+                print(f"| {name} | {size} | {epsilon:g} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""What a ledger tells: budgets with what was spent of them, charges, and statements."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from peerveil.budget import TOLERANCE, Budget, Spend
+from peerveil.errors import BudgetError, InputError, LedgerError
+from peerveil.guarantee import Unit, check_unit, downward
+from peerveil.mechanisms import Gaussian
+from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, STATEMENTS, faults
+from peerveil.statement import Statement
+
+#: What to do about a row that no version of Peerveil writes.
+REMEDY = (
+    "Peerveil does not write such a row: restore the ledger from a backup, then compare it with your releases by "
+    "`peerveil ledger check LEDGER FOLDER`; nothing was released"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A budget, and what has been spent of it.
+
+    Attributes:
+        dataset: the declared name of the data set.
+        unit: what one protected thing is.
+        budget: the limit.
+        spends: what each release cost.
+    """
+
+    dataset: str
+    unit: Unit
+    budget: Budget
+    spends: tuple[Spend, ...]
+
+    @property
+    def spent(self) -> float:
+        """What has been spent, in epsilon or in rho."""
+        return self.budget.total(self.spends)
+
+    @property
+    def left(self) -> float:
+        """What is left, in epsilon or in rho."""
+        left = self.budget.limit - self.spent
+        return left if left > self.budget.limit * TOLERANCE else 0.0  # less is round-off
+
+    def check(self, spend: Spend) -> None:
+        """Refuse a release that the budget does not admit or cannot pay."""
+        currency, limit = self.budget.currency, self.budget.limit
+        if reason := self.budget.refuse(spend, self.spends):
+            raise BudgetError(
+                f"the release does not fit the budget of {self.dataset!r} ({self.unit}): {reason}; nothing was released"
+            )
+        after = self.budget.total([*self.spends, spend])
+        if not after <= limit * (1 + TOLERANCE):
+            raise BudgetError(
+                f"the release costs {currency} {after - self.spent:.6g}, and of the budget of {self.dataset!r} "
+                f"({self.unit}) {downward(self.left)} of {limit:.6g} is left; nothing was released"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A charge in the ledger's history.
+
+    Attributes:
+        dataset: the data set that was charged.
+        unit: the unit of the budget that was charged.
+        release: the number of the charge.
+        charged: when, in UTC.
+        spend: what it cost.
+        quantity: what was released.
+        released_unit: the unit that the release states.
+        mechanism: the mechanism, with its noise.
+        software: what charged it.
+        statement: what was stated about the data set; ``None`` where that is not known.
+    """
+
+    dataset: str
+    unit: Unit
+    release: str
+    charged: str
+    spend: Spend
+    quantity: str
+    released_unit: str
+    mechanism: dict[str, Any]
+    software: str
+    statement: Statement | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stated:
+    """A statement about a data set that the ledger keeps.
+
+    Attributes:
+        dataset: the data set.
+        stated: when, in UTC.
+        declared: whether it was declared for the data set; otherwise it came with a release that was charged.
+        statement: what was stated.
+    """
+
+    dataset: str
+    stated: str
+    declared: bool
+    statement: Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """A charge that was made.
+
+    Attributes:
+        release: the number under which the history has it.
+        dataset: the data set that was charged.
+        data_changed: whether the private data differs from that of the last release under this name.
+        also_as: other names under which the same data was released.
+        notes: further remarks, in words.
+    """
+
+    release: str
+    dataset: str
+    data_changed: bool
+    also_as: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever releases should know."""
+        remarks = []
+        if self.data_changed:
+            remarks.append(
+                f"the reviews differ from those last released as {self.dataset!r}; if they are of another conference, "
+                "they were charged to the wrong budget"
+            )
+        if self.also_as:
+            remarks.append(
+                f"the same reviews were released as {', '.join(map(repr, self.also_as))} before; both budgets are "
+                "spent on the same reviewers, and neither counts the other's"
+            )
+        return (*remarks, *self.notes)
+
+
+def read_accounts(connection: sa.Connection, dataset: str | None) -> list[tuple[int, Account]]:
+    """Every budget by its id with what was spent of it, of one data set or of all."""
+    query = sa.select(BUDGETS).order_by(BUDGETS.c.id)
+    if dataset is not None:
+        query = query.where(BUDGETS.c.dataset == dataset)
+    budgets = connection.execute(query).all()
+    spends: dict[int, list[Spend]] = {budget.id: [] for budget in budgets}
+    charges = sa.select(CHARGES).where(CHARGES.c.budget.in_(spends)).order_by(CHARGES.c.id)
+    for charge in connection.execute(charges):
+        check_row(CHARGES, charge)
+        spends[charge.budget].append(spend_of(charge))
+    return [(row.id, account_of(row, spends[row.id])) for row in budgets]
+
+
+def account_of(row: Any, spends: list[Spend]) -> Account:
+    """The account of a budget's row."""
+    check_row(BUDGETS, row)
+    budget = Budget(epsilon=row.epsilon, delta=row.delta, rho=row.rho, omega=_or_infinite(row.omega), order=row.order)
+    return Account(dataset=row.dataset, unit=check_unit(row.unit), budget=budget, spends=tuple(spends))
+
+
+def read_history(connection: sa.Connection, dataset: str | None) -> list[Entry]:
+    """Every charge, the oldest first, of one data set or of all."""
+    query = sa.select(CHARGES, BUDGETS.c.dataset, BUDGETS.c.unit.label("owner")).join_from(
+        CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id
+    )
+    if dataset is not None:
+        query = query.where(BUDGETS.c.dataset == dataset)
+    return [entry_of(row) for row in connection.execute(query.order_by(CHARGES.c.id))]
+
+
+def entry_of(row: Any) -> Entry:
+    """The entry of a charge's row that was joined with its budget's data set and unit."""
+    check_row(CHARGES, row)
+    return Entry(
+        dataset=row.dataset,
+        unit=check_unit(row.owner),
+        release=row.release,
+        charged=row.charged,
+        spend=spend_of(row),
+        quantity=row.quantity,
+        released_unit=row.unit,
+        mechanism=_parsed(CHARGES, row, "mechanism"),
+        software=row.software,
+        statement=_statement(CHARGES, row) if row.statement.startswith("{") else None,
+    )
+
+
+def read_statements(connection: sa.Connection, dataset: str | None) -> list[Stated]:
+    """Every statement that the ledger keeps, the oldest first, of one data set or of all."""
+    query = sa.select(STATEMENTS).order_by(STATEMENTS.c.id)
+    if dataset is not None:
+        query = query.where(STATEMENTS.c.dataset == dataset)
+    rows = connection.execute(query).all()
+    return [
+        Stated(
+            dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=_statement(STATEMENTS, row)
+        )
+        for row in rows
+    ]
+
+
+def check_row(table: sa.Table, row: Any) -> None:
+    """Refuse a row that breaks the constraints, whoever wrote it."""
+    if wrong := faults(table, row._mapping):
+        raise LedgerError(f"{row_name(table, row)} in the ledger has {wrong[0]}. {REMEDY}")
+
+
+def row_name(table: sa.Table, row: Any) -> str:
+    """How messages call a row."""
+    if table is CHARGES:
+        return f"charge {row.release}"
+    return f"the {ENTRIES[table]} of {row.dataset!r}" + (f" ({row.unit})" if table is BUDGETS else "")
+
+
+def spend_of(row: Any) -> Spend:
+    """The cost in a charge's row."""
+    name = _parsed(CHARGES, row, "mechanism").get("name")
+    gaussian = row.epsilon is None and row.omega is None and name == Gaussian.name
+    return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega), gaussian=gaussian)
+
+
+def finite_or_none(number: float) -> float | None:
+    """A number as a row has it: infinity is NULL."""
+    return None if math.isinf(number) else number
+
+
+def _or_infinite(number: float | None) -> float:
+    return math.inf if number is None else number
+
+
+def _parsed(table: sa.Table, row: Any, column: str) -> dict[str, Any]:
+    try:
+        found = json.loads(row._mapping[column])
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise LedgerError(f"{row_name(table, row)} in the ledger has a {column} that is no JSON object. {REMEDY}")
+    return found
+
+
+def _statement(table: sa.Table, row: Any) -> Statement:
+    document, problem = _parsed(table, row, "statement"), ""
+    try:
+        return Statement.from_document(document)
+    except InputError as error:
+        problem = str(error)
+    raise LedgerError(f"{row_name(table, row)} in the ledger has a statement that is none: {problem}. {REMEDY}")

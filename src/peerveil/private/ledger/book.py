@@ -1,0 +1,379 @@
+"""The ledger itself: opening budgets, charging releases, declaring statements."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from peerveil.budget import Budget, Spend
+from peerveil.errors import BudgetError, InputError, LedgerError
+from peerveil.guarantee import Guarantee, Unit, check_unit
+from peerveil.mechanisms import Mechanism
+from peerveil.private.database import engine, ledger_url, lock_all, shown, transaction, translated
+from peerveil.private.fingerprint import Fingerprint
+from peerveil.private.ledger.accounts import (
+    Account,
+    Charge,
+    Entry,
+    Stated,
+    finite_or_none,
+    read_accounts,
+    read_history,
+    read_statements,
+)
+from peerveil.private.ledger.chain import Chain
+from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
+from peerveil.private.ledger.migration import is_old, make_tables, migrate
+from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
+from peerveil.statement import Statement, additional
+from peerveil.version import software
+
+
+class Ledger:
+    """A ledger in an SQLite file, or in a PostgreSQL database by its address.
+
+    A ledger that version 0.1.0 wrote is migrated when it is opened, after a backup beside it.
+
+    Attributes:
+        name: the ledger's place, without user and password.
+        remarks: what whoever opened it should know.
+
+    >>> import tempfile
+    >>> from peerveil.guarantee import Guarantee
+    >>> from peerveil.mechanisms import Laplace
+    >>> from peerveil.statement import Statement
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
+    >>> account = ledger.open("conf2026", "reviewer", epsilon=1.0)
+    >>> claim = Guarantee(kind="pure", unit="reviewer", epsilon=0.75)
+    >>> charge = ledger.charge("conf2026", lambda unit: claim, quantity="ratings", unit="reviewer",
+    ...                        mechanism=Laplace(scale=4.0), statement=Statement(public="all"))
+    >>> ledger.accounts()[0].left
+    0.25
+    >>> ledger.charge("conf2026", lambda unit: claim, quantity="ratings", unit="reviewer",
+    ...               mechanism=Laplace(scale=4.0), statement=Statement(public="all"))
+    Traceback (most recent call last):
+    peerveil.errors.BudgetError: the release costs epsilon 0.75, and of the budget of 'conf2026' (reviewer) 0.25 of 1 is
+    left; nothing was released
+    >>> ledger.check().ok
+    True
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, place: str) -> None:
+        url = ledger_url(place)
+        self.name = shown(url)
+        self.remarks: tuple[str, ...] = ()
+        if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+            raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
+        self._engine = engine(url)
+        versions = self._versions()
+        if is_old(versions):
+            with self._using(write=True) as connection:
+                backup = migrate(connection, self.name)
+            if backup:
+                self.remarks = (
+                    f"the ledger at {self.name} was written by 0.1.0 and has been migrated; its backup: {backup}",
+                )
+            versions = self._versions()
+        if versions != [SCHEMA]:
+            raise LedgerError(f"the ledger at {self.name} is of another version; use the Peerveil that wrote it")
+
+    def _versions(self) -> list[int]:
+        with self._using() as connection:
+            if not sa.inspect(connection).has_table(ABOUT.name):
+                raise LedgerError(f"{self.name} holds no ledger; make one with `peerveil ledger open`")
+            return list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())
+
+    @classmethod
+    def create(cls, place: str) -> Ledger:
+        """The ledger at a place, made if there is none."""
+        url = ledger_url(place)
+        database = engine(url)
+        with translated(shown(url)), transaction(database, write=True) as connection:
+            lock_all(connection)
+            if not sa.inspect(connection).has_table(ABOUT.name):
+                make_tables(connection)
+        return cls(place)
+
+    def open(
+        self,
+        dataset: str,
+        unit: str = "reviewer",
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        omega: float | None = None,
+    ) -> Account:
+        """Open a budget for a data set: ``epsilon`` (pure), ``epsilon`` with ``delta``, or ``rho``.
+
+        ``omega`` admits truncated concentrated releases down to that order. A budget, once opened, cannot be changed:
+        what was promised stays promised. One for a second unit must be opened before the first release, or it would
+        not count what is already out.
+        """
+        budget = Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)
+        dataset = check_dataset(dataset)
+        row = asdict(budget) | {"dataset": dataset, "unit": check_unit(unit), "omega": finite_or_none(budget.omega)}
+        with self._using(write=True) as connection:
+            chain = Chain(connection)
+            same = (BUDGETS.c.dataset == dataset) & (BUDGETS.c.unit == unit)
+            if connection.execute(sa.select(BUDGETS.c.id).where(same)).first():
+                raise BudgetError(
+                    f"{dataset!r} has a budget for the unit {unit} already; a budget cannot be changed, as that would "
+                    "change what was promised"
+                )
+            if any(account.spends for _, account in read_accounts(connection, dataset)):
+                raise BudgetError(
+                    f"{dataset!r} has releases already, which a new budget would not count; open the budgets of both "
+                    "units before the first release"
+                )
+            chain.add(BUDGETS, **row, opened=_now())
+        return next(account for account in self.accounts(dataset) if account.unit == unit)
+
+    def accounts(self, dataset: str | None = None) -> list[Account]:
+        """Every budget with what has been spent of it, of one data set or of all."""
+        with self._using() as connection:
+            return [account for _, account in read_accounts(connection, dataset)]
+
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """Every charge, the oldest first, of one data set or of all."""
+        with self._using() as connection:
+            return read_history(connection, dataset)
+
+    def statements(self, dataset: str | None = None) -> list[Stated]:
+        """What was stated for a data set, or for all: at its first charge, for each further score column, declared."""
+        with self._using() as connection:
+            return read_statements(connection, dataset)
+
+    def dataset(self, name: str | None) -> str:
+        """The data set to charge: the one named, or the only one there is."""
+        column = BUDGETS.c.dataset
+        with self._using() as connection:
+            if name is not None:
+                name = check_dataset(name)
+                if connection.execute(sa.select(column).where(column == name)).first():
+                    return name
+            known = connection.execute(sa.select(column).distinct().order_by(column).limit(6)).scalars().all()
+        if name is None and len(known) == 1:
+            return str(known[0])
+        what = "a data set must be named (dataset=)" if name is None else f"{name!r} has no budget"
+        listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
+        raise InputError(f"{what}; the ledger at {self.name} has budgets for: {listed}")
+
+    def charge(
+        self,
+        dataset: str,
+        claim_for: Callable[[Unit], Guarantee],
+        *,
+        quantity: str,
+        unit: str,
+        mechanism: Mechanism,
+        fingerprint: Fingerprint | None = None,
+        release: str | None = None,
+        statement: Statement | None = None,
+    ) -> Charge:
+        """Charge a release to every budget of a data set, or to none.
+
+        Args:
+            dataset: the declared name.
+            claim_for: the release's claim for a unit, computed from its noise.
+            quantity: what is released.
+            unit: the unit that the release states.
+            mechanism: the mechanism, with its noise.
+            fingerprint: of the private data, to notice that it changed.
+            release: the number of the release, where it has one before it is charged; it is charged once only.
+            statement: what was stated about the data set, such as which scores are public. Without one the ledger
+                cannot tell whether the release's claim adds up with the others', and remarks on it.
+
+        Raises:
+            BudgetError: if a budget would be overspent, the claim does not fit it, the release was charged before, or
+                its statement fixes more than those of the data set's releases so far; then nothing is charged.
+        """
+        release = new_release_number() if release is None else release
+        with self._using(write=True) as connection:
+            chain = Chain(connection)
+            accounts = read_accounts(connection, dataset)
+            if not accounts:
+                raise InputError(f"{dataset!r} has no budget in the ledger at {self.name}")
+            keys = [key for key, _ in accounts]
+            if connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.release == release)).first():
+                raise BudgetError(f"release {release} was charged before, and is charged once only")
+            changed = fingerprint is not None and _changed(connection, keys, fingerprint)
+            others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
+            spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
+            notes = self._state(connection, chain, dataset, statement, keys)
+            for key, spend in spends:
+                chain.add(
+                    CHARGES,
+                    budget=key,
+                    release=release,
+                    charged=_now(),
+                    epsilon=spend.epsilon,
+                    rho=spend.rho,
+                    omega=finite_or_none(spend.omega),
+                    quantity=quantity,
+                    unit=check_unit(unit),
+                    mechanism=json.dumps(mechanism.describe()),
+                    software=software(),
+                    key=fingerprint.key if fingerprint else None,
+                    digest=fingerprint.digest if fingerprint else None,
+                    statement=UNKNOWN if statement is None else _text(statement),
+                )
+        notes = (*self.remarks, *notes)
+        return Charge(release=release, dataset=dataset, data_changed=changed, also_as=others, notes=notes)
+
+    def _state(
+        self, connection: sa.Connection, chain: Chain, dataset: str, statement: Statement | None, keys: list[int]
+    ) -> tuple[str, ...]:
+        """Compare a release's statement with the data set's, and keep what is new; returns remarks."""
+        stated = [one.statement for one in read_statements(connection, dataset)]
+        if statement is None:
+            remark = (
+                f"what is public was not stated to the ledger for this release of {dataset!r} (statement=), so the "
+                "ledger cannot tell whether its claim adds up with those of the other releases"
+            )
+            return (remark,)
+        if more := additional(statement, stated):
+            raise BudgetError(
+                f"the release fixes more than was stated for the releases of {dataset!r} so far: {'; '.join(more)}. "
+                "Their claims would no longer hold together. State the same as before; or, if this was public all "
+                f"along, declare it once for the data set: {_command(self.name, dataset, statement)}; nothing was "
+                "charged"
+            )
+        if statement.score not in {one.score for one in stated}:
+            chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=0, statement=_text(statement))
+        if stated or not _any_unknown(connection, keys):
+            return ()
+        remark = (
+            f"what was stated for earlier releases of {dataset!r} is not known to the ledger; their claims add up with "
+            f"this one's only if no more was stated than now: {statement.describe()}"
+        )
+        return (remark,)
+
+    def state(self, dataset: str, statement: Statement) -> list[Stated]:
+        """Declare facts for a data set that are public, beyond what its releases have stated so far.
+
+        From then on releases may state them, and the claims of all its releases together speak of neighbours that
+        share these facts as well. A declaration is recorded on the chain, and cannot be taken back.
+
+        Returns:
+            everything that is stated for the data set.
+        """
+        dataset = self.dataset(dataset)
+        with self._using(write=True) as connection:
+            chain = Chain(connection)
+            stated = [one.statement for one in read_statements(connection, dataset)]
+            if not stated or additional(statement, stated) or statement.score not in {one.score for one in stated}:
+                chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=1, statement=_text(statement))
+            return read_statements(connection, dataset)
+
+    def charged(self, release: str) -> bool:
+        """Whether a release was charged."""
+        with self._using() as connection:
+            return connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.release == release)).first() is not None
+
+    def check(self, folders: Sequence[str | os.PathLike[str]] = (), *, head: str | None = None) -> LedgerCheck:
+        """Check that the ledger is whole, and that it knows the releases in some folders.
+
+        Args:
+            folders: folders that hold releases, at any depth. A release whose charge the ledger does not have shows
+                that an older copy of the ledger was restored.
+            head: the last hash of an earlier check; the chain must still contain it.
+
+        Returns:
+            what was found, as data; it never raises for what is wrong with a row.
+        """
+        with self._using() as connection:
+            rows = Rows.read(connection)
+        return check_rows(rows, folders, head=head)
+
+    @contextmanager
+    def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
+        """A connection in one transaction, committed at the end; what the database complains of is a LedgerError."""
+        with translated(self.name), transaction(self._engine, write=write) as connection:
+            yield connection
+
+
+def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> Spend:
+    """What a release costs an account, if it can pay."""
+    claim = claim_for(account.unit)
+    if claim.unit != account.unit:
+        raise BudgetError(f"a claim for a {claim.unit} cannot be charged to a budget for a {account.unit}")
+    spend = Spend.of(claim)
+    account.check(spend)
+    return spend
+
+
+def _command(place: str, dataset: str, statement: Statement) -> str:
+    """The command that declares a statement for a data set."""
+    words = ["peerveil", "ledger", "state", place, "--dataset", dataset, "--public", statement.public]
+    if statement.record:
+        words += ["--record", statement.record]
+    if statement.scale is not None:
+        words += ["--score-scale", ",".join(f"{end!r}".removesuffix(".0") for end in statement.scale)]
+    if statement.score:
+        words += ["--score", statement.score]
+    for fact in statement.invariants:
+        words += ["--invariant", fact]
+    return f"`{shlex.join(words)}`"
+
+
+def _text(statement: Statement) -> str:
+    return json.dumps(statement.to_document(), sort_keys=True)
+
+
+def _any_unknown(connection: sa.Connection, keys: list[int]) -> bool:
+    """Whether a charge of these budgets has no known statement."""
+    unknown = CHARGES.c.statement.startswith(UNKNOWN)
+    return connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.budget.in_(keys), unknown)).first() is not None
+
+
+def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bool:
+    """Whether the last release that was charged with the same key had other data."""
+    last = connection.execute(
+        sa.select(CHARGES.c.digest)
+        .where(CHARGES.c.budget.in_(keys), CHARGES.c.key == new.key)
+        .order_by(CHARGES.c.id.desc())
+        .limit(1)
+    ).scalar()
+    return last is not None and last != new.digest
+
+
+def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[str, ...]:
+    """Other data sets' names under which the same data was charged, with the same key."""
+    query = (
+        sa.select(BUDGETS.c.dataset)
+        .join_from(CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id)
+        .where(CHARGES.c.digest == new.digest, CHARGES.c.key == new.key, CHARGES.c.budget.not_in(keys))
+    )
+    return tuple(sorted(set(connection.execute(query).scalars())))
+
+
+def new_release_number() -> str:
+    """A number that no other release has."""
+    return secrets.token_hex(8)
+
+
+def check_dataset(name: str) -> str:
+    """The name of a data set, without spaces around it.
+
+    >>> check_dataset(" conf2026 ")
+    'conf2026'
+    """
+    if not name.strip() or not name.strip().isprintable() or len(name) > 200:
+        raise InputError(f"dataset must be a name of 1 to 200 printable characters, got {name!r}")
+    return name.strip()
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,229 @@
+"""Checking a ledger: its rows, its hash chain, its limits, and whether it knows the releases that are out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import sqlalchemy as sa
+
+from peerveil.budget import TOLERANCE
+from peerveil.errors import BudgetError, LedgerError
+from peerveil.guarantee import upward
+from peerveil.private.ledger.accounts import Entry, account_of, entry_of, row_name, spend_of
+from peerveil.private.ledger.chain import START, entry_hash
+from peerveil.private.ledger.reconciling import find_releases, reconcile
+from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, faults
+from peerveil.verdict import Check, unchecked
+
+#: What is looked at, in order.
+Topic = Literal["rows", "chain", "limits", "releases"]
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that a check of a ledger found.
+
+    Attributes:
+        topic: what was looked at: ``"rows"``, ``"chain"``, ``"limits"`` or ``"releases"``.
+        problem: whether it is a problem; otherwise it is worth knowing.
+        about: the number of a charge, the name of a data set, or the path of a release.
+        words: what was found.
+    """
+
+    topic: Topic
+    problem: bool
+    about: str
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerCheck:
+    """What a check of a ledger found.
+
+    Attributes:
+        entries: number of entries on the chain: budgets, charges and statements.
+        charges: number of releases that were charged.
+        head: the last hash of the chain. Note it elsewhere: a later check can tell whether the ledger still has it.
+        releases: number of releases that were found in the folders; ``None`` where no folder was given.
+        findings: what was found, problems and remarks.
+    """
+
+    entries: int
+    charges: int
+    head: str
+    releases: int | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """What is wrong."""
+        return tuple(finding for finding in self.findings if finding.problem)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """One verdict for each thing that was looked at."""
+        return tuple(self._check(topic) for topic in TOPICS)
+
+    def _check(self, topic: Topic) -> Check:
+        if topic == "releases" and self.releases is None:
+            return unchecked(topic, "no folder of releases was given")
+        number = sum(finding.topic == topic for finding in self.problems)
+        if number:
+            return Check(name=topic, result="fails", found=f"{number} problem{'s' if number > 1 else ''}")
+        found = {
+            "rows": "every row is one that Peerveil writes",
+            "chain": f"{self.entries} entries, none changed, removed or moved",
+            "limits": "no budget is overspent",
+            "releases": f"{self.releases} found, {self.charges} charged, {len(self.findings)} remarks",
+        }
+        return Check(name=topic, result="holds", found=found[topic])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """All rows of a ledger, as they were at one moment."""
+
+    entries: Any
+    head: Any
+    tables: dict[sa.Table, list[Any]]
+
+    @classmethod
+    def read(cls, connection: sa.Connection) -> Rows:
+        """Read all rows of a ledger."""
+        if connection.dialect.name == "postgresql":  # all tables as of one moment, whoever writes meanwhile
+            connection.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        about = connection.execute(sa.select(ABOUT)).one()
+        tables = {table: list(connection.execute(sa.select(table).order_by(table.c.id))) for table in ENTRIES}
+        return cls(entries=about.entries, head=about.head, tables=tables)
+
+
+def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: str | None) -> LedgerCheck:
+    """What checking a ledger's rows and folders of releases finds."""
+    paths = find_releases(folders)  # refuses folders that are not there before anything is looked at
+    entries = _entries(rows)
+    findings = [*_faults(rows), *_chain(rows, head), *_limits(rows)]
+    if folders:
+        findings += [
+            Finding(topic="releases", problem=problem, about=about, words=words)
+            for problem, about, words in reconcile(entries, _numbers(rows), paths)
+        ]
+    return LedgerCheck(
+        entries=sum(map(len, rows.tables.values())),
+        charges=len(_numbers(rows)),
+        head=str(rows.head),
+        releases=len(paths) if folders else None,
+        findings=tuple(findings),
+    )
+
+
+def _numbers(rows: Rows) -> frozenset[str]:
+    return frozenset(str(row.release) for row in rows.tables[CHARGES])
+
+
+def _entries(rows: Rows) -> list[Entry]:
+    """The charges that can be read; the others are found by the test of rows."""
+    budgets = {row.id: row for row in rows.tables[BUDGETS]}
+    entries = []
+    for row in rows.tables[CHARGES]:
+        if row.budget in budgets and not faults(BUDGETS, budgets[row.budget]._mapping):
+            try:
+                entries.append(entry_of(_Joined(row, budgets[row.budget])))
+            except LedgerError:
+                continue
+    return entries
+
+
+class _Joined:
+    """A charge's row with the data set and the unit of its budget."""
+
+    def __init__(self, charge: Any, budget: Any) -> None:
+        self._mapping = {**charge._mapping, "dataset": budget.dataset, "owner": budget.unit}
+
+    def __getattr__(self, name: str) -> Any:
+        return self._mapping[name]
+
+
+def _faults(rows: Rows) -> Iterator[Finding]:
+    """Rows that break the constraints, or that cannot be read."""
+    budgets = {row.id for row in rows.tables[BUDGETS]}
+    for table, held in rows.tables.items():
+        for row in held:
+            for fault in faults(table, row._mapping):
+                yield _about(table, row, "rows", f"has {fault}")
+            if table is CHARGES and row.budget not in budgets:
+                yield _about(table, row, "rows", "belongs to a budget that is not there")
+
+
+def _about(table: sa.Table, row: Any, topic: Topic, words: str) -> Finding:
+    about = str(row.release if table is CHARGES else row.dataset)
+    return Finding(topic=topic, problem=True, about=about, words=f"{row_name(table, row)} {words}")
+
+
+def _chain(rows: Rows, head: str | None) -> Iterator[Finding]:
+    """Entries that do not fit their hash or the one before, and gaps."""
+    chained = sorted(_chained(rows), key=lambda entry: entry[0])
+    before, last, hashes = START, 0, {START}
+    for position, table, row in chained:
+        if position != last + 1:
+            missing = f"entries {last + 1} to {position - 1} are" if position > last + 2 else f"entry {last + 1} is"
+            words = f"{missing} missing" if position > last + 1 else f"there are two entries {position}"
+            yield _problem("chain", f"entry {position}", f"{words}; an entry was removed or moved")
+        elif entry_hash(before, table, row._mapping) != row.hash:
+            yield _about(table, row, "chain", f"(entry {position}) was changed, or the entry before it was")
+        before, last = str(row.hash), position
+        hashes.add(before)
+    for table, held in rows.tables.items():
+        for row in held:
+            if not isinstance(row.position, int):
+                yield _about(table, row, "chain", "has no place on the chain")
+    if rows.entries != last or rows.head != before:
+        words = f"the ledger was last written with {rows.entries} entries, and {last} are there or the last one differs"
+        yield _problem("chain", f"entry {last}", f"{words}; the newest entries were removed or changed")
+    if head is not None and head not in hashes:
+        yield _problem(
+            "chain", f"head {head}", "the ledger does not have this hash; it is an older copy, or another ledger"
+        )
+
+
+def _chained(rows: Rows) -> Iterator[tuple[int, sa.Table, Any]]:
+    for table, held in rows.tables.items():
+        for row in held:
+            if isinstance(row.position, int):
+                yield row.position, table, row
+
+
+def _problem(topic: Topic, about: str, words: str) -> Finding:
+    return Finding(topic=topic, problem=True, about=about, words=words)
+
+
+def _limits(rows: Rows) -> Iterator[Finding]:
+    """Budgets that are overspent."""
+    for row in rows.tables[BUDGETS]:
+        charges = [charge for charge in rows.tables[CHARGES] if charge.budget == row.id]
+        if faults(BUDGETS, row._mapping) or _any_faults(charges):
+            continue  # what was spent is not known
+        account = account_of(row, [spend_of(charge) for charge in charges])
+        try:
+            spent = account.spent
+        except BudgetError as error:
+            yield _about(BUDGETS, row, "limits", f"was charged for what it does not take: {error}")
+            continue
+        limit = account.budget.limit
+        if not spent <= limit * (1 + TOLERANCE):
+            yield _about(BUDGETS, row, "limits", f"is overspent: {upward(spent)} of {limit:.6g}")
+
+
+def _any_faults(charges: Iterable[Any]) -> bool:
+    return any(faults(CHARGES, charge._mapping) for charge in charges)

@@ -1,0 +1,150 @@
+"""Ledgers that version 0.1.0 wrote (schema 1), brought to the present schema in place, after a backup.
+
+One transaction does all of it, so whatever ends the process leaves the old ledger or the new one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from peerveil.errors import LedgerError
+from peerveil.private.database import lock_all
+from peerveil.private.ledger.accounts import check_row
+from peerveil.private.ledger.chain import START, Chain
+from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, METADATA, SCHEMA, UNKNOWN_BEFORE
+
+_OLD = 1
+_TABLES = (ABOUT.name, BUDGETS.name, CHARGES.name)
+_LOCKED = (BUDGETS.name, CHARGES.name, ABOUT.name)  # in the order in which 0.1.0 takes them
+
+
+def make_tables(connection: sa.Connection) -> None:
+    """Make the tables of an empty ledger."""
+    METADATA.create_all(connection)
+    connection.execute(ABOUT.insert().values(schema_version=SCHEMA, entries=0, head=START))
+
+
+def is_old(versions: list[int]) -> bool:
+    """Whether these are the schema versions that version 0.1.0 writes."""
+    return versions == [_OLD]
+
+
+def migrate(connection: sa.Connection, name: str) -> str:
+    """Bring a ledger of 0.1.0 to the present schema; returns where its backup is, nothing if another was faster.
+
+    Args:
+        connection: in a transaction that writes.
+        name: the ledger's name in messages.
+    """
+    lock_all(connection)
+    postgres = connection.dialect.name == "postgresql"
+    if postgres:  # a charge that a 0.1.0 is making now is finished first, and none begins
+        connection.execute(sa.text(f"LOCK TABLE {', '.join(_LOCKED)} IN ACCESS EXCLUSIVE MODE"))
+    if not is_old(list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())):
+        return ""
+    budgets, charges = (_old_rows(connection, table) for table in (BUDGETS, CHARGES))
+    for table, rows in ((BUDGETS, budgets), (CHARGES, charges)):
+        for row in rows:
+            check_row(table, row)
+    backup = _keep_tables(connection) if postgres else _keep_file(connection, name)
+    for table_name in reversed(_TABLES):
+        connection.execute(sa.text(f"DROP TABLE {table_name}"))
+    make_tables(connection)
+    chain = Chain(connection)
+    for row in budgets:
+        chain.put(BUDGETS, row._asdict())
+    for row in charges:
+        chain.put(CHARGES, {**row._asdict(), "statement": UNKNOWN_BEFORE})
+    return backup
+
+
+def _old_rows(connection: sa.Connection, table: sa.Table) -> Sequence[sa.Row[Any]]:
+    """All rows of a table with the columns that it has there."""
+    everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(sa.table(table.name))
+    return connection.execute(everything.order_by(sa.column("id"))).all()
+
+
+def _keep_tables(connection: sa.Connection) -> str:
+    """Copy the tables beside themselves."""
+    kept = [f"{name}_0_1_0" for name in _TABLES]
+    there = [name for name in kept if sa.inspect(connection).has_table(name)]
+    if there:
+        raise LedgerError(
+            f"the ledger was written by 0.1.0, and the place for its backup, the table {there[0]}, is taken; rename "
+            "that table and try again"
+        )
+    for old, new in zip(_TABLES, kept, strict=True):
+        connection.execute(sa.text(f"CREATE TABLE {new} AS SELECT * FROM {old}"))  # noqa: S608 - our own names
+    return f"the tables {', '.join(kept)}"
+
+
+def _keep_file(connection: sa.Connection, name: str) -> str:
+    """Copy an SQLite file beside itself, onto the disk, and never over another file."""
+    problem = ""
+    try:
+        return str(_copy(Path(str(connection.engine.url.database))))
+    except (OSError, sqlite3.Error) as error:
+        problem = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    raise LedgerError(
+        f"the ledger at {name} was written by 0.1.0 and is migrated after a backup beside it, which cannot be written "
+        f"({problem}); make room or give the right to write there; nothing was changed"
+    )
+
+
+def _copy(file: Path) -> Path:
+    part = file.with_name(f"{file.name}.0.1.0.backup.part")
+    part.unlink(missing_ok=True)  # of a migration that was ended; who holds the right to write is alone
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as target:
+        source.backup(target)
+        contents = list(target.iterdump())
+    part.chmod(file.stat().st_mode & 0o777)
+    _sync(part)
+    number = 1
+    while True:
+        backup = file.with_name(f"{file.name}.0.1.0.backup" + (f".{number}" if number > 1 else ""))
+        if not _exists(backup):
+            _name(part, backup)
+            break
+        if _dump(backup) == contents:  # of a migration that was ended
+            break
+        number += 1
+    part.unlink(missing_ok=True)
+    with suppress(OSError):  # folders cannot be opened everywhere
+        _sync(file.parent)
+    return backup
+
+
+def _exists(file: Path) -> bool:
+    return os.path.lexists(file)
+
+
+def _name(part: Path, backup: Path) -> None:
+    try:
+        os.link(part, backup)  # unlike a renaming, it fails where a file is
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        part.rename(backup)
+
+
+def _dump(file: Path) -> list[Any] | None:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return list(connection.iterdump())
+    except sqlite3.Error:
+        return None
+
+
+def _sync(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,154 @@
+"""Comparing a ledger's charges with releases in folders."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from peerveil.budget import TOLERANCE, Spend
+from peerveil.bundle import DATA_FILES, Release
+from peerveil.errors import FileError, PeerveilError
+from peerveil.private.ledger.accounts import Entry
+
+#: Whether it is a problem, what it is about, and what was found.
+Found = tuple[bool, str, str]
+
+_FILE = DATA_FILES[0]
+
+
+def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Every release.json in some folders, at any depth; unfinished ones, in hidden folders of ours, are not counted."""
+    files: set[Path] = set()
+    for folder in map(Path, folders):
+        if folder.is_file():
+            files.add(folder)
+        elif folder.is_dir():
+            for place, inner, names in os.walk(folder):
+                inner[:] = [name for name in inner if not name.startswith(".peerveil-")]
+                files |= {Path(place) / _FILE} if _FILE in names else set()
+        else:
+            raise FileError("there is no such folder of releases", file=str(folder))
+    return sorted(files)
+
+
+def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path]) -> Iterator[Found]:
+    """What does not fit between charges and releases.
+
+    Args:
+        entries: the charges that can be read.
+        numbers: the numbers of all charges, those that cannot be read included.
+        paths: the releases.
+    """
+    charged: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        charged[entry.release].append(entry)
+    found: dict[str, list[tuple[Path, Release]]] = defaultdict(list)
+    for path in paths:
+        release = _load(path)
+        if isinstance(release, str):
+            yield True, str(path), release
+            continue
+        number = release.charge
+        if number is None:
+            yield False, str(path), _without_number(release)
+        elif number not in numbers:
+            yield True, str(path), _not_charged(number)
+        else:
+            found[number].append((path, release))
+            if wrong := _differences(release, charged[number]):
+                yield True, str(path), f"is not what charge {number} paid for: {'; '.join(wrong)}"
+    for number, releases in found.items():
+        yield from _draws(number, releases)
+    for number in sorted(set(numbers) - found.keys()):
+        yield False, number, _not_found(number, charged.get(number))
+
+
+def _load(path: Path) -> Release | str:
+    """A release, or why it cannot be compared."""
+    try:
+        release = Release.load(path)
+    except PeerveilError as error:
+        return f"cannot be read, so it cannot be compared: {error}"
+    return release if release.intact else "was changed after it was written: its digest does not fit"
+
+
+def _without_number(release: Release) -> str:
+    if release.schema == 1:
+        return "no charge number (written by 0.1.0), so it cannot be compared"
+    return "no charge number: it was released without a ledger"
+
+
+def _not_charged(number: str) -> str:
+    return (
+        f"its charge {number} is not in the ledger: the ledger is an older copy that was restored, or another one. "
+        "Restore the newest copy, and release nothing more of this data set until the charge is there"
+    )
+
+
+def _not_found(number: str, entries: list[Entry] | None) -> str:
+    what = f" ({entries[0].dataset!r}, {entries[0].quantity}, {entries[0].charged})" if entries else ""
+    return f"charge {number}{what} has no release in these folders; perhaps it was not published"
+
+
+def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
+    """In what a release differs from its charge; the releases of groups of papers share one charge."""
+    group, wrong = release.group, []
+    for entry in entries[:1]:
+        quantity = release.quantity if group is None else f"{release.quantity} in {group.groups} groups"
+        if entry.quantity != quantity:
+            wrong.append(f"quantity {quantity!r}, charged {entry.quantity!r}")
+        if entry.released_unit != release.guarantee.unit:
+            wrong.append(f"unit {release.guarantee.unit}, charged {entry.released_unit}")
+        name = "name" if group is not None else None  # the noise of each group is its own
+        made, paid = (one if name is None else one.get(name) for one in (release.mechanism, entry.mechanism))
+        if made != paid:
+            wrong.append(f"mechanism {_noise(release.mechanism)}, charged {_noise(entry.mechanism)}")
+    claim = release.guarantee
+    wrong += [
+        f"claim {claim.summary}, charged {_cost(entry.spend)}"
+        for entry in entries
+        if entry.unit == claim.unit and not _pays(entry.spend, release)
+    ]
+    return wrong
+
+
+def _pays(paid: Spend, release: Release) -> bool:
+    """Whether a charge is what a release costs; of a group of papers, at least as much."""
+    try:
+        cost = Spend.of(release.guarantee)
+    except PeerveilError:
+        return False
+    pairs = [(cost.rho, paid.rho), (paid.omega, cost.omega)]
+    if paid.epsilon is not None:
+        pairs.append((math.inf if cost.epsilon is None else cost.epsilon, paid.epsilon))
+    if release.group is not None:
+        return all(less <= more * (1 + TOLERANCE) for less, more in pairs)
+    return (cost.epsilon is None) == (paid.epsilon is None) and all(
+        math.isclose(one, other, rel_tol=TOLERANCE) for one, other in pairs
+    )
+
+
+def _draws(number: str, releases: Sequence[tuple[Path, Release]]) -> Iterator[Found]:
+    """Whether noise was drawn more than once for a charge; refining the same noise anew is free."""
+    first: dict[str | None, tuple[Path, Release]] = {}
+    for path, release in releases:
+        group = None if release.group is None else release.group.name
+        other, before = first.setdefault(group, (path, release))
+        if before.noisy.tolist() != release.noisy.tolist():
+            words = f"has another noisy vector than {other} under the same charge {number}: one of them was not charged"
+            yield True, str(path), words
+    names = first.keys() - {None}
+    if names and (None in first or len(names) > min(r.group.groups for _, r in releases if r.group is not None)):
+        yield True, number, f"more releases are under charge {number} than the groups that it paid for"
+
+
+def _noise(mechanism: dict[str, object]) -> str:
+    numbers = ", ".join(f"{key} {value}" for key, value in mechanism.items() if isinstance(value, float))
+    return f"{mechanism.get('name')}, {numbers}"
+
+
+def _cost(spend: Spend) -> str:
+    return f"rho {spend.rho!r}" if spend.epsilon is None else f"epsilon {spend.epsilon!r}"
