@@ -1,7 +1,7 @@
 """Runs the command line in processes to which something happens at a chosen moment: a signal, or a full disk.
 
-Everything is imported once; each run is a fork of this process. A moment is a call of the operating system or of SQLite, or
-a call or return of a function that has to do with writing and charging.
+Everything is imported once; each run is a fork of this process. A moment is a call of the operating system or of
+SQLite, or a call or return of a function that has to do with writing and charging.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CALLS = (
 
 
 class Ended(NamedTuple):
-    """How a run ended: its exit code (negative: the signal that ended it), what it said, and how many moments it had."""
+    """How a run ended: its exit code (negative: a signal ended it), what it said, and how many moments it had."""
 
     code: int
     said: str
@@ -57,7 +57,7 @@ class Runner:
         self._process = Popen([sys.executable, __file__], stdin=PIPE, stdout=PIPE, text=True)
 
     def run(self, folder: Path, command: list[str], happening: str = "", moment: int = -1) -> Ended:
-        """Run a command in a folder; at the given moment, let something happen to it."""
+        """Run a command in a folder; at the given moment, let something happen to it. At 0, moments are counted."""
         job = {"folder": str(folder), "command": command, "happening": happening, "moment": moment}
         job["environment"] = {name: os.environ[name] for name in os.environ if name.startswith(("PEERVEIL_", "XDG_"))}
         assert self._process.stdin is not None
@@ -119,7 +119,7 @@ class _Watch:
         self._replace(io, "open", lambda _, mode="r", *__: any(letter in mode for letter in "wxa+"))
         from sqlalchemy.engine.default import DefaultDialect
 
-        commit = DefaultDialect.do_commit
+        commit: Any = DefaultDialect.do_commit
 
         def do_commit(dialect: Any, connection: Any) -> None:
             if self.full and connection.total_changes:
@@ -164,7 +164,8 @@ def _child(job: dict[str, Any], said: int, told: int) -> None:
     watch.install()
     code = 0
     with os.fdopen(said, "w") as words, redirect_stdout(words), redirect_stderr(words):
-        sys.setprofile(watch)
+        if watch.moment >= 0:  # counting takes most of the time
+            sys.setprofile(watch)
         try:
             main()
         except SystemExit as stop:
