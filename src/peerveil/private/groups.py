@@ -153,6 +153,66 @@ def release_groups_within(
     terms = Terms(licence=licence, citation=citation)
     if dataset is not None and spending.ledger is None:
         raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
+    ready, claim_for = prepared.ready, prepared.claim_for
+    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    total = claim_for(first.noise.guarantee.unit)
+    _warn_of_small(ready)
+    about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
+    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
+    made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
+    note = _note(len(ready), total, shared=shared)
+    return GroupReleases(
+        releases={
+            its: replace(
+                one,
+                terms=terms,
+                charge=number,
+                group=Group(name=its, groups=len(ready), shared=shared),
+                notes=(*one.notes, note),
+                public=f"{one.public}, in each group of papers",
+            )
+            for its, one in made.items()
+        },
+        guarantee=total,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyGroups:
+    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: by the groups' names.
+        shared: whether reviewers may have reviews in several groups.
+        record: the public record of all groups, where one was given.
+    """
+
+    ready: dict[str, Ready]
+    shared: bool
+    record: PublicRecord | None
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """What all of them promise together, for a unit."""
+        claims = [one.claim_for(unit) for one in self.ready.values()]
+        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
+
+
+def prepare_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    shared: bool = True,
+    **how: Any,
+) -> ReadyGroups:
+    """Check everything and settle the noise of every group, without spending or drawing any.
+
+    Arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
     parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
@@ -172,34 +232,7 @@ def release_groups_within(
             raise RecordError(f"group {its!r}: {error}") from None
         except InputError as error:
             raise InputError(f"group {its!r}: {error}") from None
-    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
-
-    def claim_for(protected: Unit) -> Guarantee:
-        claims = [one.claim_for(protected) for one in ready.values()]
-        return together(claims, shared=shared, joint=_joint(ready, protected) if shared else math.inf)
-
-    first = next(iter(ready.values()))
-    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-    total = claim_for(first.noise.guarantee.unit)
-    _warn_of_small(ready)
-    about = stated_together({its: one.statement for its, one in ready.items()}, record, shared=shared)
-    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
-    made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
-    note = _note(len(ready), total, shared=shared)
-    return GroupReleases(
-        releases={
-            its: replace(
-                one,
-                terms=terms,
-                charge=number,
-                group=Group(name=its, groups=len(ready), shared=shared),
-                notes=(*one.notes, note),
-                public=f"{one.public}, in each group of papers",
-            )
-            for its, one in made.items()
-        },
-        guarantee=total,
-    )
+    return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:

@@ -58,9 +58,7 @@ class Prepared:
 
     def draw(self, vector: Floats) -> Floats:
         """The vector with noise."""
-        noisy = np.array(self._add(self.checked(vector).tolist()), dtype=np.float64)
-        if noisy.shape != vector.shape or not np.isfinite(noisy).all():
-            raise PeerveilError("the noise source failed; nothing was released")
+        noisy: Floats = self.draw_often(self.checked(vector), 1)[0]
         return noisy
 
     def checked_counts(self, counts: Ints) -> Ints:
@@ -72,10 +70,19 @@ class Prepared:
 
     def draw_counts(self, counts: Ints) -> Ints:
         """The counts with noise."""
-        noisy = np.array(self._add(self.checked_counts(counts).tolist()))
-        if noisy.shape != counts.shape or noisy.dtype != np.int64:
-            raise PeerveilError("the noise source failed; nothing was released")
+        noisy: Ints = self.draw_often(self.checked_counts(counts), 1)[0]
         return noisy
+
+    def draw_often(self, truth: Any, times: int) -> Any:
+        """Independent draws for the same vector, or the same counts, one per row.
+
+        Noise is independent from entry to entry, so the source that draws one release draws many at once.
+        """
+        checked = self.checked_counts(truth) if isinstance(self.mechanism, Histogram) else self.checked(truth)
+        noisy = np.array(self._add(checked.tolist() * times))
+        if noisy.shape != (times * self.length,) or noisy.dtype != checked.dtype or not np.isfinite(noisy).all():
+            raise PeerveilError("the noise source failed; nothing was released")
+        return noisy.reshape(times, self.length)
 
 
 def prepare(mechanism: OwnMechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:

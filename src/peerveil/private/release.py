@@ -156,6 +156,48 @@ class LedgerWarning(UserWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Protected:
+    """What is to be protected, checked, with the noise for it. It holds the truth, so it stays on the private side.
+
+    Attributes:
+        noise: what will be drawn.
+        truth: the true vector, or the true counts.
+        bins: the bins of counts; none for a vector.
+        open: whether reviewers without a kept review are counted, too, in a last cell.
+    """
+
+    noise: Prepared
+    truth: Any
+    bins: Bins | None
+    open: bool
+
+    @classmethod
+    def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None) -> Protected:
+        """Check what is to be protected; noise is drawn later.
+
+        With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
+        """
+        if bins is None:
+            return cls(noise=noise, truth=noise.checked(truth), bins=None, open=False)
+        inside = bins.counts(truth)
+        cells = inside if everybody is None else np.append(inside, everybody - truth.size)
+        return cls(noise=noise, truth=noise.checked_counts(cells), bins=bins, open=everybody is not None)
+
+    def draw(self) -> Floats | NoisyCounts:
+        """The noisy vector, or the noisy counts with their bins."""
+        if self.bins is None:
+            return self.noise.draw(self.truth)
+        noisy = self.noise.draw_counts(self.truth)
+        if not self.open:
+            return NoisyCounts(bins=self.bins, counts=noisy)
+        return NoisyCounts(bins=self.bins, counts=noisy[:-1], outside=int(noisy[-1]))
+
+    def draw_often(self, times: int) -> Any:
+        """Independent draws, one per row, from the same source as a release: what an audit needs."""
+        return self.noise.draw_often(self.truth, times)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ready:
     """A release for which all was checked that can be, before budget is spent and noise is drawn.
@@ -176,7 +218,7 @@ class Ready:
     notes: tuple[str, ...]
     statement: Statement
     _reviews: Reviews = field(repr=False)
-    _draw: Callable[[], Floats | NoisyCounts] = field(repr=False)
+    _protected: Protected = field(repr=False)
     _bound: Bound = field(repr=False)
 
     def claim_for(self, unit: Unit) -> Guarantee:
@@ -257,13 +299,17 @@ class Ready:
     def draw(self) -> Perturbed:
         """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
         return Perturbed(
-            noisy=self._draw(),
+            noisy=self._protected.draw(),
             weights=self.weights,
             mechanism=self.noise.mechanism,
             guarantee=self.noise.guarantee,
             public=self.public,
             notes=self.notes,
         )
+
+    def protected(self) -> Protected:
+        """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
+        return self._protected
 
 
 def files_size(reviewers: int) -> int:
@@ -333,7 +379,7 @@ def prepare_release(
         notes=notes,
         statement=stated(public, record),
         _reviews=reviews,
-        _draw=_ready(
+        _protected=Protected.checked(
             noise,
             true_vector(reviews, quantity, record=record, lone=lone),
             bins,
@@ -351,30 +397,6 @@ def _chosen(
         return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
     choice = auto.choose(weights, unit=unit, estimator=estimator)
     return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
-
-
-def _ready(
-    noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None
-) -> Callable[[], Floats | NoisyCounts]:
-    """Check what is to be protected; the noise itself is drawn when what is returned is called.
-
-    With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
-    """
-    if bins is None:
-        vector = noise.checked(truth)
-        return lambda: noise.draw(vector)
-    chosen = bins
-    inside = bins.counts(truth)
-    if everybody is None:
-        counts = noise.checked_counts(inside)
-        return lambda: NoisyCounts(bins=chosen, counts=noise.draw_counts(counts))
-    cells = noise.checked_counts(np.append(inside, everybody - truth.size))
-
-    def draw() -> NoisyCounts:
-        noisy = noise.draw_counts(cells)
-        return NoisyCounts(bins=chosen, counts=noisy[:-1], outside=int(noisy[-1]))
-
-    return draw
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:

@@ -1,0 +1,143 @@
+"""The catalogue of what is audited: each case is a pair of neighbouring conferences and a way to release them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from peerveil.errors import InputError
+from peerveil.guarantee import Guarantee, Unit
+from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.private.audit import pairs
+from peerveil.private.audit.pairs import KEPT, Pair
+from peerveil.private.groups import prepare_groups
+from peerveil.private.release import Protected, prepare_release
+from peerveil.private.reviews import Reviews
+
+#: How many bins are tried, to find the fewest in which everybody who moves is seen to move.
+_BINS = (3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is audited.
+
+    Attributes:
+        name: what it is called.
+        words: what is special about it, in one line.
+        public: which scores are stated to be public.
+        make: makes the pair for a unit, a load, and a number of bins (0 for vectors).
+        counts_only: whether only counts can be released in this case.
+    """
+
+    name: str
+    words: str
+    public: str
+    make: Callable[[Unit, int, int], Pair]
+    counts_only: bool = False
+
+
+#: All cases, by name.
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        Case("one-load", "public scores, everybody has the same load", "all", pairs.one_load),
+        Case("mixed-loads", "public scores, loads differ", "all", pairs.mixed_loads),
+        Case("hidden-scores", "hidden scores change with the exchange", "none", pairs.hidden_scores),
+        Case("hidden-score-alone", "one hidden score changes, nothing is exchanged", "none", pairs.hidden_score_alone),
+        Case("hidden-miscalibration", "co-reviewers move as well", "none", pairs.hidden_miscalibration),
+        Case("hidden-left-out", "the same, and reviews of left-out papers", "none", pairs.hidden_left_out),
+        Case("left-out", "reviews of papers that are left out are exchanged", "all", pairs.left_out),
+        Case("left-out-open", "the same, who has a kept review is not public", "all", pairs.left_out_open, True),
+        Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track),
+        Case("tracks", "two tracks released together", "all", pairs.several_tracks),
+    )
+}
+
+
+def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
+    """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
+
+    >>> [case.name for case in chosen_cases("all", "none", counts=False)]
+    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
+    """
+    if case != "all" and case not in CASES:
+        raise InputError(f"case must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
+    if public is not None:
+        pairs.check_public(public)
+    found = [one for one in CASES.values() if case in ("all", one.name) and public in (None, one.public)]
+    if not counts:
+        found = [one for one in found if not one.counts_only]
+    if not found and public in (None, CASES[case].public):
+        raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
+    if not found:
+        raise InputError(f"public must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}")
+    return found
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A pair with the mechanism that releases it.
+
+    Attributes:
+        case: what it is a case of.
+        pair: the two conferences.
+        mechanism: what releases them; a histogram with its number of bins.
+        unit: what is protected.
+    """
+
+    case: Case
+    pair: Pair
+    mechanism: OwnMechanism
+    unit: Unit
+
+    def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
+        """What is released of one of the two, by the way of every release up to the noise, and the claim."""
+        return _prepared(self.pair, self.pair.records[side], self.mechanism, self.unit)
+
+
+def settle(case: Case, mechanism: OwnMechanism, unit: Unit, load: int) -> Settled:
+    """The case for a mechanism and a unit."""
+    if not isinstance(mechanism, Histogram):
+        return Settled(case, case.make(unit, load, 0), mechanism, unit)
+    # Enough bins to tell all that move apart, unless their number is part of the question.
+    pair = case.make(unit, load, mechanism.bins or 2 * load + 1)
+    if mechanism.bins is not None:
+        return Settled(case, pair, mechanism, unit)
+    numbers = (pair.bins,) if pair.bins else _BINS
+    _, fewest = min((-_distance(pair, replace(mechanism, bins=number), unit), number) for number in numbers)
+    return Settled(case, pair, replace(mechanism, bins=fewest), unit)
+
+
+def _distance(pair: Pair, mechanism: Histogram, unit: Unit) -> int:
+    """How many counts change between the two."""
+    sides = [_prepared(pair, record, mechanism, unit)[0] for record in pair.records]
+    return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
+
+
+def _prepared(pair: Pair, record: Reviews, mechanism: OwnMechanism, unit: Unit) -> tuple[list[Protected], Guarantee]:
+    if pair.part in ("whole", "only", "open"):
+        one = prepare_release(
+            record if pair.part == "whole" else record.only(pair.kept),
+            public=pair.public,
+            quantity=pair.quantity,
+            mechanism=mechanism,
+            unit=unit,
+            accept_float_noise=True,
+            declare_kept=pair.part == "only",
+        )
+        return [one.protected()], one.noise.guarantee
+    groups = prepare_groups(
+        record,
+        pair.tracks,
+        public=pair.public,
+        quantity=pair.quantity,
+        mechanism=mechanism,
+        unit=unit,
+        accept_float_noise=True,
+    )
+    if pair.part == "track":
+        return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee
+    return [one.protected() for one in groups.ready.values()], groups.claim_for(unit)

@@ -1,0 +1,99 @@
+"""Ways to break a claim on the real release path, for tests and benchmarks of the audit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import peerveil as pv
+from peerveil.accounting import rho_for
+from peerveil.groups import together
+from peerveil.mechanisms import OwnMechanism
+from peerveil.private import groups, noise, release
+
+#: The budgets at which sabotage must be caught.
+BUDGETS = (0.5, 1.0, 3.0)
+
+
+def mechanisms(epsilon: float) -> dict[str, OwnMechanism]:
+    """Every mechanism, at a budget; those that have a delta at 1e-6."""
+    return {
+        "laplace": pv.Laplace(epsilon=epsilon),
+        "histogram": pv.Histogram(epsilon=epsilon),
+        "gaussian": pv.Gaussian(epsilon=epsilon, delta=1e-6),
+        "gaussian 1e-3": pv.Gaussian(epsilon=epsilon, delta=1e-3),
+        "sinh-normal": pv.SinhNormal(rho=rho_for(epsilon, 1e-6, 100.0), omega=100.0),
+    }
+
+
+@contextmanager
+def smaller_noise(share: float = 0.5) -> Iterator[None]:
+    """Noise that is a share of what is stated."""
+    measure, sinh_normal = noise._measurement.__wrapped__, noise._sinh_normal
+
+    def measured(mechanism: Any, claim: Any, sensitivity: Any, length: int) -> tuple[Any, float, float]:
+        return measure(mechanism.name, mechanism.scale * share, length), 0.0, 1.0
+
+    with (
+        patch.object(noise, "_measure", measured),
+        patch.object(noise, "_sinh_normal", lambda mechanism: sinh_normal(mechanism.widened(share))),
+    ):
+        yield
+
+
+@contextmanager
+def wrong_bound(**wrong: float) -> Iterator[None]:
+    """Noise scaled by a wrong sensitivity, which the claim rests on, too."""
+    honest = noise.prepare
+
+    def prepared(mechanism: Any, sensitivity: Any, unit: Any, length: int) -> Any:
+        return honest(mechanism, replace(sensitivity, **wrong), unit, length)
+
+    with patch.object(release, "prepare", prepared):
+        yield
+
+
+@contextmanager
+def tracks_do_not_add_up() -> Iterator[None]:
+    """Several tracks cost as much as the one that costs the most."""
+    with patch.object(groups, "together", lambda claims, **_: together(claims, shared=False)):
+        yield
+
+
+@dataclass(frozen=True)
+class Sabotage:
+    """What is broken, and for which mechanisms and in which case that makes a claim false.
+
+    ``wrong`` is the bound without the term, for the records of the case with their usual load; without one the claims
+    of tracks do not add up.
+    """
+
+    name: str
+    case: str
+    mechanisms: tuple[str, ...]
+    wrong: dict[str, float]
+
+    def applied(self) -> Any:
+        return wrong_bound(**self.wrong) if self.wrong else tracks_do_not_add_up()
+
+
+VECTORS = ("laplace", "gaussian", "gaussian 1e-3", "sinh-normal")
+
+#: Bounds of the reviewer unit without one of their terms. In the cases' records, with R = 1: mixed loads of 1 and 5
+#: (vectors), 2 and 4 (counts); kept loads of 3, 4 and 8 (vectors), 3 and 4 (counts); hidden, papers of two reviews, and
+#: kept loads of 1 and 2.
+TERMS = (
+    Sabotage("mixed loads as one load", "mixed-loads", VECTORS, {"l1": 1.6, "l2": math.sqrt(0.8), "linf": 1.0}),
+    Sabotage("mixed loads, the smallest one counts", "mixed-loads", ("histogram",), {"counts": 2 * (1 + 2)}),
+    Sabotage("no left-out term", "left-out", ("laplace",), {"l1": 1 + 7 / 3}),
+    Sabotage("no left-out term", "left-out", ("histogram",), {"counts": 2 * (1 + 4)}),
+    Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),
+    Sabotage("no one without a kept review", "left-out-open", ("histogram",), {"counts": 2 * 4}),
+    Sabotage("no group term", "track", ("laplace",), {"l1": 1 + 7 / 3}),
+    Sabotage("no group term", "track", ("histogram",), {"counts": 2 * (1 + 4)}),
+    Sabotage("tracks do not add up", "tracks", (*VECTORS, "histogram"), {}),
+)
