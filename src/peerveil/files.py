@@ -110,11 +110,7 @@ class Room:
         self._file = Path(folder) / ".reserved"
 
     def take(self, size: int) -> None:
-        """Take so many bytes.
-
-        Raises:
-            WriteError: if there is not so much space.
-        """
+        """Take so many bytes; fails with an ``OSError`` if there is not so much space."""
         block = os.urandom(min(size, 2**20))  # random, as zeros may take no space
         try:
             with self._file.open("wb") as handle:
@@ -122,9 +118,9 @@ class Room:
                     handle.write(block[: size - done])
                 handle.flush()
                 os.fsync(handle.fileno())
-        except OSError as error:
+        except OSError:
             self.free()
-            raise WriteError(_cannot_write(str(self._file.parent), error)) from error
+            raise
 
     def free(self) -> None:
         """Give the space back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -61,9 +62,9 @@ def main() -> None:
     try:
         with tidy_ending():
             _run()
-    except Stopped as stopped:
-        _say(f"Cancelled. {charge_words(without_ledger=True)}".strip())
-        sys.exit(stopped.exit_code)
+    except (Stopped, KeyboardInterrupt) as stopped:
+        _say(f"Cancelled. {charge_words(without_ledger=True) or 'Nothing was charged.'}")
+        sys.exit(getattr(stopped, "exit_code", 128 + signal.SIGINT))
     except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: it is told, not shown
         if isinstance(error, OSError):
             silence()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from peerveil.errors import InputError, LedgerError
+
+# Where nobody asked for its log, it must not write tracebacks to the terminal: its errors are raised, and told by us.
+logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
 
 #: What addresses may begin with, and the driver it means.
 _DRIVERS = {

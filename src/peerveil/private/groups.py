@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,9 +161,7 @@ def release_groups_within(
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
     about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
-    perturbed, number = _drawn(
-        spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about, shared=shared
-    )
+    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
     made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
     note = _note(len(ready), total, shared=shared)
     return GroupReleases(
@@ -300,7 +298,6 @@ def _drawn(
     ready: Mapping[str, Ready],
     mechanism: OwnMechanism,
     statement: Statement,
-    shared: bool,
 ) -> tuple[dict[str, Perturbed], str | None]:
     """What is drawn for each group, and the number of their one charge where there is a ledger."""
     fresh: dict[str, Perturbed] = {}
@@ -335,7 +332,11 @@ def _drawn(
         Order(
             dataset=dataset,
             what=f"{what}: {claim_for(unit).summary}",
-            settings={"shared": shared, "groups": {its: one.settings() for its, one in ready.items()}},
+            settings={
+                "guarantee": asdict(claim_for(unit)),
+                "statement": statement.to_document(),
+                "groups": {its: one.settings() for its, one in ready.items()},
+            },
             data=data,
             size=sum(one.size for one in ready.values()),
             room=sum(files_size(one.weights.reviewers) for one in ready.values()),

@@ -282,6 +282,7 @@ class Ready:
             "public": self.public,
             "mechanism": self.noise.mechanism.describe(),
             "guarantee": asdict(self.noise.guarantee),
+            "statement": self.statement.to_document(),
         }
 
     def digest(self) -> str:
