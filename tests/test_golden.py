@@ -35,7 +35,7 @@ CALLS = json.loads((V1 / "commands" / "calls.json").read_text(encoding="utf-8"))
 
 #: Releases that 0.1.0 made and this version refuses, by name, with the check that fails and the reason it gives.
 REFUSED: dict[str, tuple[str, str]] = {
-    f"{name}/release": ("guarantee", "That is false: papers were left out")
+    f"{name}/release": ("guarantee", "That is not proven: papers were left out")
     for name in ("27-left-out-laplace", "28-left-out-histogram")
 }
 

@@ -248,9 +248,9 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         raise RefusedError("it speaks of other neighbouring assignments than those of this record")
     if any(_LEFT_OUT_V1.match(note) for note in release.notes):
         raise RefusedError(
-            f"it claims: {claim.summary}. That is false: papers were left out, and it holds only for assignments that "
-            "exchange no review of a kept paper for one of these, and keep the number of reviewers with a kept review, "
-            "which version 0.1.0 overlooked; release it again with this version"
+            f"it claims: {claim.summary}. That is not proven: papers were left out, and version 0.1.0 overlooked "
+            "exchanges of a kept review for one of these. It is false if somebody has more reviews in the whole "
+            "conference than anybody among the kept ones; release it again with this version"
         )
     return _same_claim(claim, earned, weaker=release.software != software())
 
