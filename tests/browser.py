@@ -31,7 +31,10 @@ def program() -> str | None:
     return next((name for name in found if name), None)
 
 
-expect.set_options(timeout=60_000)
+#: Seconds for what happens at once, unless the machine is very busy.
+LONG = 600
+
+expect.set_options(timeout=1000 * LONG)
 
 
 @contextmanager
@@ -77,7 +80,7 @@ class Visitor:
 def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
     """A visitor with a browser of their own."""
     context = browser.new_context(accept_downloads=True, **options)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(1000 * LONG)
     page = context.new_page()
     made = Visitor(context, page)
     context.on("request", lambda request: made.asked.append(request.url))
@@ -116,19 +119,19 @@ def served(*options: str, folder: Path) -> Iterator[Served]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], 60)
+        ready, _, _ = select.select([process.stdout], [], [], LONG)
         line = process.stdout.readline() if ready else ""
         address = re.search(r"http://\S+", line)
         assert address, f"no address in {line!r}"
         yield Served(address[0], process)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONG)
         if process.stdout is not None:
             process.stdout.close()
 
 
-def wait_until(happened: Any, seconds: float = 60) -> None:
+def wait_until(happened: Any, seconds: float = LONG) -> None:
     """Wait for something that has no better sign."""
     end = time.monotonic() + seconds
     while not happened():

@@ -25,7 +25,7 @@ def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, sprea
         lower=values - 1.5,
         upper=values + 1.5,
         guarantee=pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0),
-        mechanism={"name": "laplace", "epsilon": 1.0, "scale": 3.0},
+        mechanism={"name": "laplace", "epsilon": None, "scale": 3.0},
         region="tight",
         estimator="safe",
         outlook=outlook,

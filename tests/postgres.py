@@ -43,7 +43,7 @@ def server() -> Iterator[tuple[str, Path]]:
 
         def call(program: str, *arguments: str) -> None:
             subprocess.run(
-                [folder / program, *arguments], cwd=home, check=True, capture_output=True, timeout=120, **owner
+                [folder / program, *arguments], cwd=home, check=True, capture_output=True, timeout=6000, **owner
             )
 
         call("initdb", "-D", str(data), "-U", "tester", "-A", "trust", "--no-sync")
@@ -66,4 +66,4 @@ def stop(data: Path) -> None:
     folder = programs()
     assert folder is not None
     command = [str(folder / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
-    subprocess.run(command, cwd="/", check=True, capture_output=True, timeout=60, **_owner())
+    subprocess.run(command, cwd="/", check=True, capture_output=True, timeout=600, **_owner())

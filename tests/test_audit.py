@@ -18,7 +18,7 @@ from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNo
 from peerveil.mechanisms import OwnMechanism
 from peerveil.private.audit import CASES, audit, worst_neighbours, worst_neighbours_counted
 from peerveil.private.audit.cases import settle
-from peerveil.private.audit.evidence import Evidence, Part, _rho
+from peerveil.private.audit.evidence import Evidence, Part, _gaussian_rho, _rho
 from peerveil.private.audit.laws import limit_within, noise_differs
 from peerveil.private.audit.loss import contradicts, gaussian_delta, loss_of
 from peerveil.private.audit.pairs import Pair
@@ -222,6 +222,8 @@ def test_rho_is_bounded_from_below_by_every_event() -> None:
     assert rho.max() > 0.6 * mu**2 / 2
     assert (_rho(p, q, 1.5) <= rho + 1e-15).all()
     assert (_rho(q, p, math.inf) == 0).all()  # the event is rarer: it shows nothing
+    assert _gaussian_rho(p, q) == pytest.approx(mu**2 / 2)  # of normal laws, every event shows all
+    assert (_gaussian_rho(q, p) == 0).all()
 
 
 def test_a_histogram_keeps_its_claim_and_nearly_reaches_it() -> None:
@@ -262,6 +264,7 @@ OTHERS: list[tuple[OwnMechanism, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "unit", "public"), OTHERS, ids=lambda x: getattr(x, "name", x))
 def test_other_budgets_keep_their_claims(mechanism: OwnMechanism, unit: str, public: str) -> None:
     found = audit(mechanism, unit=unit, public=public, load=3, draws=300, workers=1)

@@ -387,13 +387,35 @@ def test_options_go_with_a_folder(run: Run, tmp_path: Path) -> None:
     assert "--epsilon goes with a folder" in result.err
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+#: The command, but for writing the twentieth release, which never ends: it is killed before, however busy the machine.
+ENDLESS = """
+import sys, time
+from peerveil.bundle import Release
+from peerveil.cli import main
+
+write, written = Release.write_into, []
+
+def counted(self, *args, **options):
+    written.append(1)
+    if len(written) == 20:
+        time.sleep(3600)
+    return write(self, *args, **options)
+
+Release.write_into = counted
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, *(pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGINT, signal.SIGTERM))]
+)
 def test_a_batch_that_was_killed_goes_on(run: Run, tmp_path: Path, how: signal.Signals) -> None:
     tables = "\n".join(
         f'[[venue]]\nname = "v{i}"\nfile = "reviews.csv"\nbudget = {{ epsilon = 0.5 }}' for i in range(60)
     )
     write(tmp_path, tables)
-    command = [sys.executable, "-m", "peerveil", "batch", "venues.toml", "-o", "out", "--workers", "1", "--no-report"]
+    command = [sys.executable, "-c", ENDLESS, "batch", "venues.toml", "-o", "out", "--workers", "1", "--no-report"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and len(list((tmp_path / "out").glob("v*/release.json"))) < 5:
         time.sleep(0.01)

@@ -248,7 +248,11 @@ def test_narrow_terminals_are_served(encoding: str, tmp_path: Path) -> None:
     assert json.loads(shown)["folder"] == "out-µ1"
 
 
-@pytest.mark.parametrize("arguments", [RELEASE, [*RELEASE, "--json"], ["demo", "-o", "out"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [RELEASE, [*RELEASE, "--json"], pytest.param(["demo", "-o", "out"], marks=pytest.mark.slow)],
+    ids=" ".join,
+)
 def test_what_was_written_is_said_to_be_where_it_cannot_be_shown(arguments: list[str], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         process = start(*arguments, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
@@ -288,7 +292,7 @@ def test_being_terminated_leaves_nothing_behind(tmp_path: Path) -> None:
     before = everything_under(tmp_path)
     code = (
         "import time, peerveil.cli, peerveil.private.readers as readers\n"
-        "readers.read = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\n"
+        "readers.read = lambda *_, **__: (print('reading', flush=True), time.sleep(3600))\n"
         "peerveil.cli.main()"
     )
     command = [sys.executable, "-c", code, *changed("-o", "new/out")]
@@ -297,7 +301,7 @@ def test_being_terminated_leaves_nothing_behind(tmp_path: Path) -> None:
         assert process.stdout.readline() == "reading\n"
         assert everything_under(tmp_path) != before
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+        assert process.wait(timeout=600) == 128 + signal.SIGTERM
     assert everything_under(tmp_path) == before
 
 

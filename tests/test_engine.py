@@ -10,32 +10,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import peerveil as pv
+from engine_tasks import always_die, count, die_once, draw, fail, place
 from peerveil.engine import cluster, run, starting_processes
 from peerveil.experiments import simulate
 from peerveil.sweep_files import write_sweep
-
-
-def draw(size: int, seeds: np.random.SeedSequence) -> list[float]:
-    return [float(x) for x in np.random.default_rng(seeds).normal(size=size)]
-
-
-def place(_: int, __: np.random.SeedSequence) -> int:
-    return os.getpid()
-
-
-def fail(task: int, _: np.random.SeedSequence) -> int:
-    if task == 1:
-        raise pv.PeerveilError("task 1 failed")
-    return task
 
 
 def test_results_do_not_depend_on_who_runs_what() -> None:
@@ -76,15 +62,6 @@ def test_nothing_to_do_is_done() -> None:
 def test_workers_are_checked(workers: int) -> None:
     with pytest.raises(pv.InputError, match="workers must be a whole number of at least 1"):
         run(draw, [1], workers=workers)
-
-
-def count(task: int, seeds: np.random.SeedSequence) -> list[float]:
-    """Leaves a mark each time it runs, in the folder that the task's environment names."""
-    folder = Path(os.environ["PEERVEIL_TEST_MARKS"])
-    (folder / f"{task}-{os.urandom(4).hex()}").touch()
-    if task == 3 and (folder / "fail").exists():
-        raise pv.PeerveilError("task 3 failed")
-    return draw(2, seeds)
 
 
 @pytest.fixture
@@ -130,18 +107,6 @@ def test_a_kept_result_that_is_not_whole_is_run_again(marks: Path, tmp_path: Pat
     file.write_text(file.read_text()[:5])
     assert run(count, [0, 1], keep=tmp_path / "kept", workers=1) == first
     assert sum(times_run(marks).values()) == 3
-
-
-def die_once(task: int, seeds: np.random.SeedSequence) -> list[float]:
-    mark = Path(os.environ["PEERVEIL_TEST_MARKS"]) / f"died{task}"
-    if task == 2 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return draw(2, seeds)
-
-
-def always_die(_: int, __: np.random.SeedSequence) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_worker_loses_nothing(marks: Path) -> None:
@@ -219,6 +184,10 @@ def dask_cluster(marks: Path) -> Iterator[str]:
     worker = [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
     started = [subprocess.Popen(command, **quiet) for command in (scheduler, worker, worker)]
     try:
+        while started[0].poll() is None:  # until the scheduler listens, however busy the machine is
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=600):
+                break
+            time.sleep(0.05)
         yield address
     finally:
         for process in started:
@@ -271,12 +240,12 @@ if __name__ == "__main__":
 def workers_of(process: int) -> list[int]:
     """The worker processes of a process."""
     found = []
-    for place in Path("/proc").iterdir():
-        if place.name.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             with suppress(OSError, ValueError):
-                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == process and b"spawn_main" in (place / "cmdline").read_bytes():
-                    found.append(int(place.name))
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == process and b"spawn_main" in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
     return found
 
 
@@ -318,3 +287,19 @@ def test_an_interrupt_waits_until_processes_are_started() -> None:
     assert reached == ["end of the block"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+class AtOnce(ThreadPoolExecutor):
+    """Gives its futures when all of them are done, as a process that has waited for a busy machine finds them."""
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(*args, **kwargs)
+        wait([future])
+        return future
+
+
+def test_what_was_finished_is_kept_whatever_failed_meanwhile(marks: Path, tmp_path: Path) -> None:
+    (marks / "fail").touch()
+    with AtOnce(1) as pool, pytest.raises(pv.PeerveilError, match="task 3 failed"):
+        run(count, list(range(6)), executor=pool, keep=tmp_path / "kept")
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 5

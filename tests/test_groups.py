@@ -6,6 +6,7 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from peerveil.groups import (
 )
 from peerveil.guarantee import UNITS, Guarantee, Unit
 from peerveil.mechanisms import OwnMechanism
+from peerveil.neighbours import Neighbours
 from peerveil.sensitivity import Sensitivity, sensitivity
 from reference.neighbours import is_neighbour
 from reference.theta import Assignment, assignments
@@ -291,16 +293,17 @@ class TestReleases:
         shown = reviews.public("all")
         visible = shown if public == "record" else public
         made = pv.release_groups(reviews, TRACKS, public=visible, mechanism=pv.Laplace(epsilon=1.0))
-        assert made.guarantee == Guarantee(kind="pure", unit="reviewer", epsilon=2.0)
+        related = Neighbours(hidden=public == "none", part=True, declared=True)
+        assert made.guarantee == Guarantee(kind="pure", unit="reviewer", epsilon=2.0, neighbours=related)
         for name, release in made.releases.items():
             assert release.group == Group(name=name, groups=2, shared=True)
             assert "together, epsilon = 2 per reviewer" in release.notes[-1]
             papers = [paper for paper in PAPERS if TRACKS[paper] == name]
             part = reviews.only(papers)
             record = (
-                part_of(shown, papers, reviewers=part.reviewers, loads=(1, shown.loads.largest))
+                part_of(shown, papers, part=release.part, reviewers=part.reviewers, loads=(1, shown.loads.largest))
                 if public == "record"
-                else part.public(public)
+                else part.public(public, declare_kept=True)
             )
             found = pv.verify(release.save(tmp_path / name), pv.weigh(record))
             assert found, found.checks
@@ -323,8 +326,9 @@ class TestReleases:
         scales = [release.mechanism["scale"] for release in made.releases.values()]
         claims = []
         for (name, _), scale in zip(made.releases.items(), scales, strict=True):
-            weights = pv.weigh(reviews.only([p for p in PAPERS if TRACKS[p] == name]).public("all"))
-            bound = (group_sensitivity if shared else sensitivity)(weights, other.unit)
+            part = reviews.only([p for p in PAPERS if TRACKS[p] == name])
+            weights = pv.weigh((part if shared else replace(part, whole=None)).public("all", declare_kept=shared))
+            bound = sensitivity(weights, other.unit)
             claims.append(pv.Laplace(scale=scale).guarantee(bound, other.unit))
         assert other.spent == pytest.approx(together(claims, shared=shared).epsilon)
         (entry,) = [e for e in pv.Ledger(ledger).history("conf") if e.unit == unit]
@@ -365,6 +369,10 @@ class TestReleases:
         assert pv.verify(made, weights)
         document = json.loads(made.to_json())
         document["group"]["shared_reviewers"] = True
+        with pytest.raises(pv.FileError, match="claim is not what its guarantee comes to"):
+            pv.Release.from_document(document)
+        document["group"]["groups"] = 2
+        document["claim"]["invariants"].pop()  # that no reviewer is in two groups
         assert "guarantee" in pv.verify(pv.Release.from_document(document), weights).failed
 
     def test_small_groups_are_warned_of(self) -> None:

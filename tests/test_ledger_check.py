@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -405,20 +407,39 @@ def test_releases_that_were_charged_are_in_order(book: str, tmp_path: Path) -> N
 def test_gaussian_releases_and_groups_are_in_order(tmp_path: Path) -> None:
     where = str(tmp_path / "ledger.db")
     Ledger.create(where).open("conf", rho=30.0)
-    saved(made(where, mechanism=pv.Gaussian(rho=0.05)), tmp_path / "gaussian")
-    groups = {"p": "theory", "q": "theory", "r": "systems"}
-    with pytest.warns(pv.GroupWarning):
-        releases = pv.release_groups(
-            REVIEWS, groups, public="all", mechanism=pv.Laplace(epsilon=0.5), ledger=where, region="baseline"
-        )
+    releases = tracks(where)
     number = Ledger(where).history()[-1].release
-    for name, release in releases.releases.items():
+    for name, release in releases.items():
         saved(replace(release, charge=number), tmp_path / "groups" / name)
+    saved(made(where, mechanism=pv.Gaussian(rho=0.05)), tmp_path / "gaussian")
     assert Ledger(where).check([tmp_path]).findings == ()
-    other_group = replace(release, charge=number, group=replace(release.group, name="third"))  # type: ignore[type-var]
-    saved(other_group, tmp_path / "groups" / "third")
+    release = releases["theory"]
+    assert release.group is not None
+    saved(replace(release, charge=number, group=replace(release.group, name="third")), tmp_path / "groups" / "third")
     (problem,) = Ledger(where).check([tmp_path]).problems
     assert "more releases are under charge" in problem.words
+
+
+def tracks(where: str) -> dict[str, pv.Release]:
+    groups = {"p": "theory", "q": "theory", "r": "systems"}
+    with pytest.warns(pv.GroupWarning):
+        made = pv.release_groups(
+            REVIEWS, groups, public="all", mechanism=pv.Laplace(epsilon=0.5), ledger=where, region="baseline"
+        )
+    return dict(made.releases)
+
+
+def test_tracks_whose_loads_are_declared_do_not_follow_the_whole_unless_that_is_stated(book: str) -> None:
+    made(book)
+    with pytest.raises(pv.BudgetError, match="how many reviewers have which load among the 4 reviews") as error:
+        tracks(book)
+    assert len(Ledger(book).history()) == 1
+    command = shlex.split(str(error.value).split("`")[1])
+    facts = [fact for option, fact in itertools.pairwise(command) if option == "--invariant"]
+    Ledger(book).state("conf", pv.Statement(public="all", invariants=tuple(facts)))
+    tracks(book)
+    made(book)  # the whole fixes less
+    assert Ledger(book).check().ok
 
 
 def test_a_restored_ledger_lacks_what_was_charged_after_the_backup(book: str, tmp_path: Path, run: Run) -> None:

@@ -45,6 +45,9 @@ PORT = 8737
 HOST = f"127.0.0.1:{PORT}"
 COOKIE = f"peerveil-{PORT}={KEYS.session}"
 
+#: Seconds for what happens at once, unless the machine is very busy.
+LONG = 600
+
 
 class Answer:
     def __init__(self) -> None:
@@ -341,7 +344,7 @@ def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.Mo
     assert float(result["noise"]) > 0
     assert not ledger.history()
     _, other = do("promise", folder, monkeypatch, mechanism="gaussian", delta=1e-6)
-    assert "zero-concentrated" in other["summary"]
+    assert "Gaussian differential privacy" in other["summary"]
 
 
 def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,23 +429,23 @@ def test_work_in_processes_is_followed_cancelled_and_lost(folder: Path) -> None:
 
     try:
         good = begin()
-        assert good.finished.wait(60)
+        assert good.finished.wait(LONG)
         assert good.state == "done"
         assert good.result["facts"]["reviewers"] == 8
         bad = begin(file="none.csv")
-        assert bad.finished.wait(60)
+        assert bad.finished.wait(LONG)
         assert bad.state == "failed"
         assert "none.csv" in bad.words
         stopped = begin()
         place.cancel(stopped.id)
-        assert stopped.finished.wait(60)
+        assert stopped.finished.wait(LONG)
         assert stopped.state == "cancelled"
         place.cancel(stopped.id)  # once more does no harm
         lost = begin()
         worker = lost.worker
         assert worker is not None
         worker.process.kill()
-        assert lost.finished.wait(60)
+        assert lost.finished.wait(LONG)
         assert lost.state == "failed"
         assert "too little memory" in lost.words
         assert ended == ["done", "failed", "cancelled", "failed"]
@@ -476,7 +479,7 @@ def test_not_everything_runs_at_once(monkeypatch: pytest.MonkeyPatch, folder: Pa
     with pytest.raises(pv.PeerveilError, match="running already"):
         place.start(task, title="t", ahead="/", back="/")
     place.close()
-    assert all(job.finished.wait(10) for job in started)
+    assert all(job.finished.wait(LONG) for job in started)
 
 
 def test_what_is_said_about_a_cancelled_release(tmp_path: Path) -> None:
@@ -551,17 +554,26 @@ def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+def wait_until_it_answers(host: str, port: int) -> None:
+    """Wait until a page serves, which is a little after it has printed its address."""
+    with socket.create_connection((host, port), timeout=LONG) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n")
+        assert line.recv(2**16).startswith(b"HTTP/1.1 421")
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
     page = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
     )
-    assert page.stdout is not None
-    assert "http://127.0.0.1:" in page.stdout.readline()
-    time.sleep(0.5)
-    page.send_signal(ending)
-    _, complaints = page.communicate(timeout=60)
+    with page:
+        assert page.stdout is not None
+        address = urlsplit(page.stdout.readline().split()[-1])
+        assert address.hostname == "127.0.0.1"
+        wait_until_it_answers(address.hostname, address.port or 0)
+        page.send_signal(ending)
+        _, complaints = page.communicate(timeout=LONG)
     assert not list(tmp_path.glob("peerveil-page-*"))
     assert "Traceback" not in complaints
 
@@ -587,12 +599,12 @@ def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: P
             "paper,reviewer,score",
         )
         line.sendall("\r\n".join(beginning).encode())
-        until = time.monotonic() + 60
+        until = time.monotonic() + LONG
         while not list(tmp_path.rglob("reviews.csv")):
             assert time.monotonic() < until
             time.sleep(0.05)
         page.terminate()
-        said, complaints = page.communicate(timeout=60)
+        said, complaints = page.communicate(timeout=LONG)
     assert not list(tmp_path.glob("peerveil-page-*"))
     assert not complaints, "nothing of what is asked is logged"
     assert "HTTP" not in said
@@ -635,7 +647,7 @@ class Serving:
         self.server = servers[0]
 
     def connect(self, text: str = "") -> socket.socket:
-        line = socket.create_connection(self.address, timeout=120)
+        line = socket.create_connection(self.address, timeout=LONG)
         line.sendall(text.encode())
         return line
 
@@ -986,7 +998,7 @@ def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.Monke
     def slowly(_: object) -> frozenset[str]:
         mine = next(order)
         entered.release()
-        assert mine.wait(10)
+        assert mine.wait(LONG)
         return frozenset()
 
     monkeypatch.setattr("peerveil.web.chair.releases_so_far", slowly)
@@ -996,7 +1008,7 @@ def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.Monke
         address = f"{KEYS.at}{chair.here}/release"
         asked = [asyncio.create_task(_asked(chair.app, "POST", address, body)) for _ in range(2)]
         for _ in asked:
-            assert await asyncio.to_thread(entered.acquire, timeout=30)
+            assert await asyncio.to_thread(entered.acquire, timeout=LONG)
         first.set()
         await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         second.set()

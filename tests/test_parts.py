@@ -473,7 +473,7 @@ class TestReleases:
         assert (made.reviewers, made.loads.sizes, made.loads.counts) == (60, (1, 2, 3), None)
         assert made.part is not None
         assert made.part.number == "follows"
-        assert any("have no score" in note for note in made.notes)
+        assert any("having no score" in note for note in made.notes)
         with pytest.raises(pv.RecordError, match="it is not stated that everyone can see which"):
             pv.release(reviews, public="none", mechanism=pv.Laplace(epsilon=1.0))
 

@@ -60,7 +60,10 @@ def realised(weights: pv.PublicWeights, mechanism: OwnMechanism, estimator: str,
     return float(np.sqrt(np.mean(squares)))
 
 
-@pytest.mark.parametrize("name", ["whole scores", "beta-2-2", "beta-5-1"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("beta-2-2", "beta-5-1")]
+
+
+@pytest.mark.parametrize("name", ["whole scores", *SLOW])
 def test_predicted_errors_come_true(name: str) -> None:
     rng = np.random.default_rng(1)
     weights = WEIGHTS if name == "whole scores" else EXPERIMENTS[name].draw(30, rng)[0]
@@ -102,8 +105,9 @@ def test_errors_have_standard_errors_and_a_range(made: pv.Plan) -> None:
     assert frame.height == len(made.choices)
 
 
-def test_the_same_seed_gives_the_same_plan(made: pv.Plan) -> None:
-    assert pv.plan(WEIGHTS, epsilons=[4.0, 1.0, 1.0], draws=3, seed=5, workers=2).choices == made.choices
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_same_seed_gives_the_same_plan(made: pv.Plan, workers: int) -> None:
+    assert pv.plan(WEIGHTS, epsilons=[4.0, 1.0, 1.0], draws=3, seed=5, workers=workers).choices == made.choices
     other = pv.plan(WEIGHTS, epsilons=[1, 4], draws=3, seed=6, workers=1)
     assert other.choices != made.choices
 

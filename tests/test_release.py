@@ -410,7 +410,7 @@ class TestFiles:
             assert checked.failed == ("schema",)
             assert f"the key '{key}' occurs twice" in checked.checks[0].found
 
-    @pytest.mark.parametrize("place", ["mechanism", "part", "claim", "extension"])
+    @pytest.mark.parametrize("place", ["mechanism", "claim", "extension"])
     @pytest.mark.parametrize("depth", [40, 900])
     def test_what_is_nested_too_deeply_is_refused(self, place: str, depth: int, tmp_path: Path) -> None:
         weights = pv.PublicWeights.from_rows([[1, 2]], load=1)

@@ -177,6 +177,11 @@ class Release:
         return self.values.size
 
     @property
+    def human(self) -> str:
+        """The privacy claim in one sentence for a reviewer; empty where a release does not state it."""
+        return "" if self.schema == 1 else self.guarantee.human
+
+    @property
     def promise(self) -> str:
         """The privacy claim in words, as release.json and the report state it."""
         return words_v1.promise(self.guarantee) if self.schema == 1 else self.guarantee.promise
@@ -243,7 +248,7 @@ class Release:
                 "statement": self.guarantee.statement,
                 "promise": self.promise,
                 "not_protected": self.not_protected,
-                **({} if self.schema == 1 else {"human": self.guarantee.human, "neighbours": related}),
+                **({} if self.schema == 1 else {"human": self.human, "neighbours": related}),
             },
             "region": self.region,
             "estimator": self.estimator,

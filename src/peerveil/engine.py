@@ -204,10 +204,14 @@ def _handed_out(
         if not running:
             return
         done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
+        for future in sorted(done, key=_failed):  # what was finished is not lost for what failed meanwhile
             result = future.result()
             place, _, _ = running.pop(future)
             yield place, result
+
+
+def _failed(future: Future[Any]) -> bool:
+    return future.exception() is not None
 
 
 def _on_executor(

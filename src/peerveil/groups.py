@@ -212,15 +212,4 @@ def together(claims: Sequence[Guarantee], *, shared: bool, joint: float = math.i
     if everything.kind == "approximate":
         return everything  # epsilon and delta of different claims cannot be ranked by one of them
     counted = compose(sorted((c.as_concentrated() for c in claims), key=lambda claim: claim.rho or 0.0)[-count:])
-    if everything.omega is None:
-        return Guarantee(
-            kind="zcdp", unit=everything.unit, rho=counted.rho, delta=everything.delta, float_safe=everything.float_safe
-        )
-    return Guarantee(
-        kind="tcdp",
-        unit=everything.unit,
-        rho=counted.rho,
-        omega=everything.omega,  # the least of all
-        delta=everything.delta,
-        float_safe=everything.float_safe,
-    )
+    return replace(everything, rho=counted.rho, epsilon=None)  # omega stays the least of all

@@ -27,6 +27,9 @@ from peerveil.errors import InputError
 from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.record import Floats, Ints
 
+#: The laws whose noise can be tested; those of mechanisms that users add cannot.
+TESTED = (LaplaceLaw, NormalLaw, SinhNormalLaw, DiscreteLaplaceLaw)
+
 #: How often noise that follows its stated law is refused, at most.
 LEVEL = 1e-6
 

@@ -27,7 +27,11 @@ class Published(Protocol):
     @property
     def guarantee(self) -> Guarantee: ...  # noqa: D102
     @property
+    def human(self) -> str: ...  # noqa: D102
+    @property
     def promise(self) -> str: ...  # noqa: D102
+    @property
+    def claim(self) -> dict[str, Any] | None: ...  # noqa: D102
     @property
     def not_protected(self) -> str: ...  # noqa: D102
     @property

@@ -164,10 +164,22 @@ def assemble(
         public=public,
         record_digest=weights.digest(),
         gap=found.gap,
-        notes=tuple(dict.fromkeys((*notes, *bounds.notes, *found.notes))),  # each once
+        notes=tuple(dict.fromkeys((*notes, *_estimated(weights), *bounds.notes, *found.notes))),  # each once
         created=datetime.now(UTC).replace(microsecond=0),
         software=software(),
     )
+
+
+def _estimated(weights: PublicWeights) -> tuple[str, ...]:
+    """What a release says where its number of reviewers is an estimate."""
+    if not is_open(weights.part):
+        return ()
+    note = (
+        f"How many of the {weights.part.whole.reviewers} reviewers have a review in this release is not public: "
+        f"{weights.reviewers} is an estimate from the noisy counts. Expected error, bands and what the estimator "
+        "promises take it as known."
+    )
+    return (note,)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

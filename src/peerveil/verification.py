@@ -27,7 +27,7 @@ from peerveil.guarantee import Guarantee, Unit
 from peerveil.laws import Law
 from peerveil.mechanisms import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.neighbours import Neighbours
-from peerveil.noise_check import LEVEL, NoiseCheck, count_noise, vector_noise
+from peerveil.noise_check import LEVEL, TESTED, NoiseCheck, count_noise, vector_noise
 from peerveil.outlook import ASSUMPTION_HIDDEN, Outlook
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.record import Floats
@@ -322,6 +322,8 @@ def _noise(release: Release, bounds: Region) -> Check:
         if bounds.violation(release.noisy) > slack:
             return Check(name="noise", result="fails", found="none is stated, but the noisy vector is no possible one")
         return Check(name="noise", result="holds", found="none is stated, and none was needed")
+    if not isinstance(law, TESTED):
+        return unchecked("noise", f"there is no test for the law of {release.mechanism['name']} noise")
     if release.histogram is None:
         tested = vector_noise(release.noisy, lower - slack, upper + slack, law)
     else:

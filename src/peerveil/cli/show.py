@@ -100,6 +100,8 @@ def release_panel(release: Release) -> Panel:
     facts.add_row("loads", loads.describe())
     facts.add_row("public", release.public)
     facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
+    if release.human:
+        facts.add_row("that is", release.human)
     facts.add_row("promise", release.promise)
     facts.add_row("limits", release.not_protected)
     if release.outlook is not None:

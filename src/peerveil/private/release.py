@@ -351,10 +351,10 @@ def prepare_release(
     if estimator is not None:
         check_estimator(estimator)
     everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
-    if everybody < 2:
-        raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     record = reviews.public(public, declare_kept=declare_kept)
     weights = weigh(record, quantity, lone=lone, name=name)
+    if everybody < 2 or (weights.reviewers < 2 and not weights.open):
+        raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     if weights.open and not isinstance(mechanism, Auto | Histogram):
         raise InputError(
             f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
@@ -377,7 +377,7 @@ def prepare_release(
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=notes,
-        statement=stated(public, record),
+        statement=stated(public, record, score=reviews.report.score),
         _reviews=reviews,
         _protected=Protected.checked(
             noise,

@@ -50,6 +50,7 @@ class Report:
     Attributes:
         format: the format the file was read as.
         why: what showed that it has this format.
+        score: the column, field, question or label that was named for the score; empty for the usual one.
         left_out: what was left out, and why.
         shows: what the file shows about which scores are public; it decides nothing.
         problems: what the chair should look at.
@@ -57,6 +58,7 @@ class Report:
 
     format: str = ""
     why: str = ""
+    score: str = ""
     left_out: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

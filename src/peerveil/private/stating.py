@@ -13,19 +13,21 @@ from peerveil.record import PublicRecord
 from peerveil.statement import Statement
 
 
-def stated(public: str | PublicRecord, record: PublicRecord) -> Statement:
+def stated(public: str | PublicRecord, record: PublicRecord, *, score: str = "") -> Statement:
     """What one release states.
 
     Args:
         public: what was stated to be public.
         record: the public record that follows from it. Where it is a part of a conference, and it is declared how many
             reviewers have a kept review, neighbouring assignments share that.
+        score: the column of scores that was named; empty for the usual one.
     """
     part = record.part
     return Statement(
         public=public if isinstance(public, str) else "record",
         record="" if isinstance(public, str) else scores_digest(public),
         scale=record.scale,
+        score=score,
         left_out=() if part is None else tuple(one.words for one in part.left_out),
         invariants=() if part is None or part.number != "declared" else _declared(record),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import beta
 
 from peerveil.guarantee import DELTA, Guarantee
@@ -151,8 +152,7 @@ class Evidence:
 
     @property
     def _measures(self) -> tuple[str, ...]:
-        concentrated = self.guarantee.kind in ("zcdp", "tcdp")
-        return ("rho", "epsilon") if concentrated else ("epsilon", "excess")
+        return ("epsilon", "excess") if self.guarantee.rho is None else ("rho", "epsilon")
 
     @cached_property
     def _ratios(self) -> tuple[Floats, Floats]:
@@ -189,6 +189,8 @@ class Evidence:
             return np.where(above > safe, np.log(np.maximum(above, 1e-300) / safe), 0.0)
         if name == "excess":
             return np.maximum(0.0, least - math.exp(min(self.claimed, 700.0)) * most)
+        if self.guarantee.kind == "gdp":
+            return _gaussian_rho(least, most)
         return _rho(least, most, self.guarantee.omega or math.inf)
 
     def _noise(self, risk: float) -> str:
@@ -222,6 +224,12 @@ def _limits(
         least = np.where(hits > 0, beta.ppf(risk / 2, hits, draws - hits + 1), 0.0)
         most = np.where(errors < draws, beta.ppf(1 - risk / 2, errors + 1, draws - errors), 1.0)
     return least, most
+
+
+def _gaussian_rho(least: Floats, most: Floats) -> Floats:
+    """The least rho of two normal laws, ``mu**2 / 2``, between which an event can have these rates."""
+    p, q = np.clip(least, 1e-300, 1 - 1e-16), np.clip(most, 1e-300, 1 - 1e-16)
+    return np.square(np.maximum(0.0, ndtri(p) - ndtri(q))) / 2
 
 
 def _rho(least: Floats, most: Floats, omega: float) -> Floats:

@@ -81,8 +81,8 @@ def contradicts(loss: Loss, claim: Guarantee) -> bool:
     """
     if claim.kind == "pure":
         return not loss.epsilon <= (claim.epsilon or 0.0) * _ROUND_OFF
-    if claim.kind in ("zcdp", "tcdp") and not (
-        loss.rho <= (claim.rho or 0.0) * _ROUND_OFF and (claim.omega or math.inf) <= loss.omega * _ROUND_OFF
+    if claim.rho is not None and not (
+        loss.rho <= claim.rho * _ROUND_OFF and (claim.omega or math.inf) <= loss.omega * _ROUND_OFF
     ):
         return True
     if loss.mu is not None and claim.epsilon is not None:

@@ -188,7 +188,7 @@ def entry_of(row: Any) -> Entry:
         spend=spend_of(row),
         quantity=row.quantity,
         released_unit=row.unit,
-        mechanism=_parsed(CHARGES, row, "mechanism"),
+        mechanism=json.loads(row.mechanism),
         software=row.software,
         statement=_statement(CHARGES, row) if row.statement.startswith("{") else None,
     )
@@ -200,6 +200,8 @@ def read_statements(connection: sa.Connection, dataset: str | None) -> list[Stat
     if dataset is not None:
         query = query.where(STATEMENTS.c.dataset == dataset)
     rows = connection.execute(query).all()
+    for row in rows:
+        check_row(STATEMENTS, row)
     return [
         Stated(
             dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=_statement(STATEMENTS, row)
@@ -223,7 +225,7 @@ def row_name(table: sa.Table, row: Any) -> str:
 
 def spend_of(row: Any) -> Spend:
     """The cost in a charge's row."""
-    name = _parsed(CHARGES, row, "mechanism").get("name")
+    name = json.loads(row.mechanism).get("name")
     gaussian = row.epsilon is None and row.omega is None and name == Gaussian.name
     return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega), gaussian=gaussian)
 
@@ -237,20 +239,10 @@ def _or_infinite(number: float | None) -> float:
     return math.inf if number is None else number
 
 
-def _parsed(table: sa.Table, row: Any, column: str) -> dict[str, Any]:
-    try:
-        found = json.loads(row._mapping[column])
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise LedgerError(f"{row_name(table, row)} in the ledger has a {column} that is no JSON object. {REMEDY}")
-    return found
-
-
 def _statement(table: sa.Table, row: Any) -> Statement:
-    document, problem = _parsed(table, row, "statement"), ""
+    problem = ""
     try:
-        return Statement.from_document(document)
+        return Statement.from_document(json.loads(row.statement))
     except InputError as error:
         problem = str(error)
     raise LedgerError(f"{row_name(table, row)} in the ledger has a statement that is none: {problem}. {REMEDY}")

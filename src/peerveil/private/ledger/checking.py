@@ -220,6 +220,9 @@ def _limits(rows: Rows) -> Iterator[Finding]:
         except BudgetError as error:
             yield _about(BUDGETS, row, "limits", f"was charged for what it does not take: {error}")
             continue
+        except (ArithmeticError, ValueError):  # numbers that only a hand can have put there
+            yield _about(BUDGETS, row, "limits", "has charges that cannot be added up")
+            continue
         limit = account.budget.limit
         if not spent <= limit * (1 + TOLERANCE):
             yield _about(BUDGETS, row, "limits", f"is overspent: {upward(spent)} of {limit:.6g}")

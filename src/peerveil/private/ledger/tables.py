@@ -6,6 +6,7 @@ hash (see ``chain``). The one row of ``peerveil_ledger`` says how many entries t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -152,6 +153,19 @@ def _above(least: float, most: float = _AMOUNT) -> _Rule:
 _IS_UNIT = _Rule(lambda value: value in UNITS, " or ".join(map(repr, UNITS)))
 _TEXT = _Rule(lambda value: isinstance(value, str) and bool(value), "a text")
 
+
+def _is_object(value: Any) -> bool:
+    try:
+        return isinstance(json.loads(value), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+_OBJECT = _Rule(_is_object, "a JSON object")
+_KNOWN_OR_NOT = _Rule(
+    lambda value: value in (UNKNOWN, UNKNOWN_BEFORE) or _is_object(value), f"a JSON object or {UNKNOWN!r}"
+)
+
 _RULES: dict[sa.Table, dict[str, _Rule]] = {
     BUDGETS: {
         "dataset": _TEXT,
@@ -169,10 +183,10 @@ _RULES: dict[sa.Table, dict[str, _Rule]] = {
         "omega": _above(1),
         "unit": _IS_UNIT,
         "quantity": _TEXT,
-        "mechanism": _TEXT,
-        "statement": _TEXT,
+        "mechanism": _OBJECT,
+        "statement": _KNOWN_OR_NOT,
     },
-    STATEMENTS: {"dataset": _TEXT, "statement": _TEXT, "declared": _Rule(lambda value: value in (0, 1), "0 or 1")},
+    STATEMENTS: {"dataset": _TEXT, "statement": _OBJECT, "declared": _Rule(lambda value: value in (0, 1), "0 or 1")},
 }
 
 

@@ -40,6 +40,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     report = Report(
         format=format,
         why=why,
+        score=choices.score or "",
         left_out=left_out,
         shows=extract.shows,
         problems=(*extract.problems, *_twins(reviewers)),
