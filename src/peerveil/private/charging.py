@@ -137,6 +137,7 @@ class Spending:
         ledger: the place of the ledger; ``None`` if none is charged.
         remedy: how to go on after an interruption.
         room: space for the release's files, taken before the charge.
+        target: the folder in which the release will stand, if it is written to one.
         items: the releases that are followed.
         finished: how many others were charged, now or before, and stand.
     """
@@ -144,6 +145,7 @@ class Spending:
     ledger: str | None
     remedy: str = "call it again with the same arguments"
     room: Room | None = None
+    target: str = ""
     items: list[Item] = field(default_factory=list)
     finished: int = 0
 
@@ -151,6 +153,9 @@ class Spending:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        unsettled = error is not None and self.target and self.items and not self.items[0].where
+        if unsettled and _stands(Path(self.target), self.items[0].kept.number):
+            self.done(self.target)  # interrupted between its writing and the note of it
         if error is not None and self.items:
             error.add_note(self.words())
         for item in self.items:
@@ -267,6 +272,16 @@ def pending(place: str) -> list[Pending]:
             if one.charged or one.drawn or one.running:  # else nothing came of it, and the next release removes it
                 found.append(one)
     return sorted(found, key=lambda one: one.begun)
+
+
+def _stands(folder: Path, number: str) -> bool:
+    """Whether a folder holds a release that was charged under a number, or those of groups."""
+    with suppress(OSError, ValueError):
+        file = next(
+            (file for file in (folder / "release.json", *folder.glob("*/release.json")) if file.is_file()), None
+        )
+        return file is not None and json.loads(file.read_text(encoding="utf-8")).get("charge") == number
+    return False
 
 
 def _running(file: Path) -> bool:

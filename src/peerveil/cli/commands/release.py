@@ -57,7 +57,7 @@ def release(
     own = [f"{name}/{one}" for name in folders.values() for one in FILES] if groups else FILES
     with charging(ledger) as spending:
         with staged_folder(output, own=own, overwrite=overwrite) as stage, working("Reading the reviews") as step:
-            spending.room = Room(stage)
+            spending.room, spending.target = Room(stage), output
             reviews = reading.reviews(file)
             visible = what.visible(reviews, loads, reading)
             step("Drawing noise, bounding the truth from public data, estimating")
