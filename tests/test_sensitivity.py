@@ -73,6 +73,54 @@ def test_exhaustively_on_whole_records(rows: list[list[float]], loads: list[int]
         assert within(largest(rows, loads, unit), sensitivity(weights, unit))
 
 
+def mixed_loads_pair(a: int, b: int) -> tuple[list[list[float]], list[list[float]]]:
+    """Holdings before and after the exchange that moves the means of reviewers with loads from a to b the most.
+
+    A reviewer of b zeros gets a one from each of b reviewers of a ones; somebody with one and a half for loads 1 and 2.
+    """
+    if (a, b) == (1, 2):
+        return [[0.0, 0.5], [1.0, 1.0], [0.0]], [[1.0, 0.0], [0.0, 1.0], [0.5]]
+    before = [[0.0] * b, *([1.0] * a for _ in range(b))]
+    after = [[1.0] * b, *([0.0] + [1.0] * (a - 1) for _ in range(b))]
+    return before, after
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 4), (2, 5), (4, 5), (3, 7)])
+def test_the_bound_for_mixed_loads_is_attained(a: int, b: int) -> None:
+    before, after = mixed_loads_pair(a, b)
+    one, other = (sorted(Fraction(sum(x)) / len(x) for x in world) for world in (before, after))
+    counts = Counter(map(len, before))
+    weights = pv.PublicWeights.from_rows([[x] for mine in before for x in mine], loads=dict(counts))
+    bound = sensitivity(weights, "reviewer")
+    l1, l2, linf, moved = norms(one, other)
+    assert within((l1, l2, linf, moved), bound)
+    assert float(l1) == pytest.approx(1.25 if b == 2 else 1 + (b - 2) / a, rel=1e-12)
+    assert bound.l1 <= (1.25 if b == 2 else 1 + (b - 2) / a) * (1 + 1e-12)
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_no_exchanges_of_mixed_loads_exceed_the_bound(data: st.DataObject) -> None:
+    """Any partners with any loads, weights at the ends of the scale more often than between."""
+    a = data.draw(st.integers(1, 4), label="a")
+    b = data.draw(st.integers(a + 1, 6), label="b")
+    weight = st.sampled_from([Fraction(0), Fraction(0), Fraction(1), Fraction(1), Fraction(1, 2), Fraction(1, 3)])
+    own = data.draw(st.integers(a, b), label="load")
+    exchanged = data.draw(st.integers(1, own), label="exchanges")
+    before = [data.draw(st.lists(weight, min_size=own, max_size=own))]
+    room: list[tuple[int, int]] = []
+    while len(room) < exchanged:
+        load = data.draw(st.integers(a, b))
+        before.append(data.draw(st.lists(weight, min_size=load, max_size=load)))
+        room += [(len(before) - 1, k) for k in range(data.draw(st.integers(1, load)))]
+    after = [list(mine) for mine in before]
+    for place, (j, k) in enumerate(room[:exchanged]):
+        after[0][place], after[j][k] = after[j][k], after[0][place]
+    one, other = (sorted(sum(x, Fraction(0)) / len(x) for x in world) for world in (before, after))
+    l1, _, _, _ = norms(one, other)
+    assert l1 <= (Fraction(5, 4) if b == 2 else 1 + Fraction(b - 2, a))
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_bounds_for_equal_loads_are_attained(unit: Unit) -> None:
     rows, loads = [[0.0, 1.0]] * 4, [2, 2, 2, 2]

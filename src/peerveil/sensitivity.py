@@ -47,8 +47,8 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     With ``R`` the range of the weights and loads from ``a`` to ``b``: an exchange of one review moves two means by at
     most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, the others together by at
     most ``R b/a``. With public scores moves in opposite directions cancel: all together are at most
-    ``R (1 + (b-1)/a)``, and with one load ``l`` for all, the three norms are at most ``2R (1 - 1/l)``,
-    ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
+    ``R (1 + (b-2)/a)``, or ``5/4 R`` for loads of 1 and 2, and with one load ``l`` for all, the three norms are at most
+    ``2R (1 - 1/l)``, ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
 
     Where scores are hidden, they may change along with the exchange, or one of them alone, anywhere on the declared
     scale. Where the record is a part of a conference, neighbours are those of the whole conference.
@@ -208,13 +208,20 @@ def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[floa
     sizes = np.array(loads.sizes, dtype=np.int64)
     turned = _turned_over(weights, loads.largest)[sizes - 1]  # all that exchanges can turn over, for each load
     own, others = turned / sizes, turned / loads.smallest
-    l1 = min(float((own + others).max()), width * (1 + (loads.largest - 1) / loads.smallest))
+    l1 = min(float((own + others).max()), width * _cancelled(loads.smallest, loads.largest))
     l2 = math.sqrt(float((own**2 + width * others).max()))
     linf = width
     if loads.uniform:
         kept = 1 - 1 / loads.largest
         l1, l2, linf = min(l1, 2 * width * kept), min(l2, width * math.sqrt(kept)), width * kept
     return l1, min(l2, math.sqrt(l1 * linf)), linf
+
+
+def _cancelled(smallest: int, largest: int) -> float:
+    """How far all means move together, in units of the range, where moves in opposite directions cancel."""
+    if largest <= 2:  # one and two; one load for all has bounds of its own
+        return 1.25
+    return 1 + (largest - 2) / smallest
 
 
 def _turned_over(weights: PublicWeights, most: int) -> Floats:

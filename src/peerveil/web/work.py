@@ -131,7 +131,7 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
         quantity=said["quantity"],
         mechanism=mechanism,
         unit=said["unit"],
-        estimator=said.get("estimator"),
+        estimator=said.get("estimator") or None,
         lone=opt.parse_lone(said.get("lone") or "refuse"),
         accept_float_noise=True,  # whether it is accepted is asked when it is released
     )
