@@ -114,7 +114,7 @@ def test_every_case_is_a_pair_of_neighbours_with_the_same_public_record(
 ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("one-load", "reviewer"): (1, 1),
     ("one-load", "review"): (1, 1),
-    ("mixed-loads", "reviewer"): (4 / 5, 1),
+    ("mixed-loads", "reviewer"): (1, 1),
     ("mixed-loads", "review"): (1, 1),
     ("hidden-scores", "reviewer"): (1, 1),
     ("hidden-scores", "review"): (1, 1),
@@ -244,7 +244,7 @@ def test_laplace_keeps_its_claim_and_nearly_reaches_it(unit: str) -> None:
     assert found.at(0.9).epsilon >= 0.75 * 2
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", ["reviewer", pytest.param("review", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", mechanisms(1.0))
 def test_every_mechanism_keeps_its_claim_in_every_case(name: str, unit: str) -> None:
     found = audit(mechanisms(1.0)[name], unit=unit, draws=300, workers=1)
@@ -272,7 +272,7 @@ def test_other_budgets_keep_their_claims(mechanism: OwnMechanism, unit: str, pub
     assert found.passed
 
 
-@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("epsilon", [*(pytest.param(e, marks=pytest.mark.slow) for e in BUDGETS if e != 1), 1.0])
 @pytest.mark.parametrize("name", mechanisms(1.0))
 def test_half_the_noise_is_caught_on_the_real_path(name: str, epsilon: float) -> None:
     with smaller_noise():
@@ -282,7 +282,7 @@ def test_half_the_noise_is_caught_on_the_real_path(name: str, epsilon: float) ->
     assert found.worst.supported  # what the release states would be right
 
 
-@pytest.mark.parametrize("epsilon", BUDGETS)
+@pytest.mark.parametrize("epsilon", [*(pytest.param(e, marks=pytest.mark.slow) for e in BUDGETS if e != 1), 1.0])
 @pytest.mark.parametrize(
     ("sabotage", "name"), [(sabotage, name) for sabotage in TERMS for name in sabotage.mechanisms], ids=str
 )

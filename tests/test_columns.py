@@ -111,7 +111,10 @@ SHAPES: dict[str, tuple[str, Callable[[int, list[int]], str]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [shape if shape in ("rows", "private") else pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES],
+)
 def test_compact_files_take_less_than_ten_times_their_size(shape: str, tmp_path: Path) -> None:
     header, row = SHAPES[shape]
     if shape == "blank":

@@ -159,7 +159,13 @@ class TestFiles:
             file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
         assert pv.verify(folder, honest[0].weights)
 
-    @pytest.mark.parametrize("environment", [{"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"}, {"LC_ALL": "C", "LANG": "C"}])
+    @pytest.mark.parametrize(
+        "environment",
+        [
+            {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"},
+            pytest.param({"LC_ALL": "C", "LANG": "C"}, marks=pytest.mark.slow),
+        ],
+    )
     def test_rendering_depends_on_the_release_only(
         self, honest: list[Base], tmp_path: Path, environment: dict[str, str]
     ) -> None:

@@ -217,6 +217,7 @@ def test_an_unfinished_batch_goes_on(tmp_path: Path, run: Run) -> None:
     }
     assert call.code == 1
     assert "was charged as release" in outcomes["charged"]["reason"]
+    assert "run the same command" not in outcomes["charged"]["reason"]
     assert (folder / "out" / "released" / "release.json").read_bytes() == before
     finished = pv.Release.load(folder / "out" / "drawn")
     assert finished.histogram is not None

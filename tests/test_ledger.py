@@ -379,7 +379,8 @@ SPENDER = """
 """
 
 
-@pytest.mark.parametrize("isolation", ["read committed", pytest.param("repeatable read", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
 def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place: str, isolation: str) -> None:
     if place.startswith("postgresql"):
         with psycopg.connect(place, autocommit=True) as connection:
@@ -424,6 +425,7 @@ RELEASER = """
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_path: Path) -> None:
     Ledger.create(place).open("conf", epsilon=1e6)
     told = tmp_path / "told"

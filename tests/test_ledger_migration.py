@@ -228,7 +228,7 @@ OPENER = """
 """
 
 
-@pytest.mark.parametrize("server", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("server", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_processes_that_open_it_at_once_migrate_it_once(
     server: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -294,6 +294,7 @@ EVERY_MOMENT = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked")
+@pytest.mark.slow
 def test_killed_at_any_moment_the_old_or_the_new_ledger_is_there(tmp_path: Path) -> None:
     source = old_ledger(tmp_path / "source.db", 0.5, 1.25)
     before = rows(source, "peerveil_charge")
@@ -314,6 +315,7 @@ def test_killed_at_any_moment_the_old_or_the_new_ledger_is_there(tmp_path: Path)
     assert schemas == {1, 2}
 
 
+@pytest.mark.slow
 def test_killed_on_a_server_the_old_or_the_new_ledger_is_there(postgres_server: tuple[str, Path]) -> None:
     for moment in (9, 18, 30, 45):
         place = old_postgres(postgres_server[0])

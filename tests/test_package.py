@@ -14,6 +14,8 @@ import venv
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import peerveil
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +71,7 @@ def clean_environment(folder: Path, wheel: Path) -> Path:
     return python
 
 
+@pytest.mark.slow
 def test_archives_are_whole_and_the_wheel_works_in_a_clean_environment(tmp_path: Path) -> None:
     wheel, source = archives(tmp_path / "dist")
     check_wheel(wheel)

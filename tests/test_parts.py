@@ -116,7 +116,9 @@ def seen_pairs(
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize(("rows", "loads"), WHOLE)
+@pytest.mark.parametrize(
+    ("rows", "loads"), [*WHOLE[:4], *(pytest.param(*case, marks=pytest.mark.slow) for case in WHOLE[4:])]
+)
 def test_no_neighbours_of_whole_conferences_exceed_the_bounds_of_a_part(
     rows: Rows, loads: list[int], unit: Unit
 ) -> None:

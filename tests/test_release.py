@@ -153,8 +153,8 @@ def test_a_public_record_is_checked_against_the_reviews() -> None:
     good = pv.PublicRecord.from_rows(rows, papers=names, loads=(1, 3), reviewers=3)
     made = pv.release(reviews, public=good, mechanism=mechanism)
     assert made.loads.counts is None
-    # From the stated range of loads, not from the file: three exchanges turn over (8 - 3) + (6 - 4) + (5 - 4) at most.
-    assert made.mechanism["scale"] == pytest.approx(8 * (1 / 3 + 1 / 1))
+    # From the stated range of loads, 1 to 3, not from the file: R (1 + (b-2)/a).
+    assert made.mechanism["scale"] == pytest.approx((8 - 3) * (1 + (3 - 2) / 1))
     wrong = {
         "other scores": pv.PublicRecord.from_rows([[3, 5], [4, 4], [8, 7]], papers=names, load=2),
         "other numbers of scores": pv.PublicRecord.from_rows([[3, 5], [4], [8, 6, 6]], papers=names, load=2),

@@ -328,9 +328,11 @@ class _Batch:
             raise OutputError(f"output folder {target} is there already, and not from this batch; choose another name")
         ready = venue.ready()
         settings[_REVIEWS] = ready.digest()
-        item = self.spending.add(self._kept(venue, ready, settings), self.ledger, venue.dataset or venue.name)
+        kept = self._kept(venue, ready, settings)
+        _check_reviews_known(kept)
+        item = self.spending.add(kept, self.ledger, venue.dataset or venue.name)
         try:
-            _check_kept(item.kept, settings)
+            _check_same(item.kept.facts["settings"], settings)
             drawn = item.drawn(lambda number: self._charge(venue, ready, number), lambda: ready.draw().to_document())
             perturbed = Perturbed.from_document(drawn, ready.weights)
         except Exception as error:
@@ -396,14 +398,14 @@ class _Batch:
         }
 
 
-def _check_kept(kept: Kept, settings: dict[str, str]) -> None:
-    before = kept.facts["settings"]
-    if kept.drawn is None and _REVIEWS not in before:
+def _check_reviews_known(kept: Kept) -> None:
+    """Refuse a venue that was charged for reviews that are not known: a draw for others could cost more."""
+    if kept.drawn is None and _REVIEWS not in kept.facts["settings"]:
+        kept.close()
         raise BudgetError(
-            "it was charged by version 0.1.0, which did not keep for which reviews; it is not charged again. To spend "
-            "budget on it anew, give it another name"
+            f"it was charged as release {kept.number} by version 0.1.0, which kept neither its noise nor for which "
+            "reviews it was charged; it is not charged again. To spend budget on it anew, give it another name"
         )
-    _check_same(before, settings)
 
 
 def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
