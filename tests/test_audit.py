@@ -226,6 +226,7 @@ def test_rho_is_bounded_from_below_by_every_event() -> None:
     assert (_gaussian_rho(q, p) == 0).all()
 
 
+@pytest.mark.slow
 def test_a_histogram_keeps_its_claim_and_nearly_reaches_it() -> None:
     found = audit(pv.Histogram(epsilon=2.0), load=3, draws=5000, case="one-load")
     assert found.claimed == 2
@@ -234,6 +235,7 @@ def test_a_histogram_keeps_its_claim_and_nearly_reaches_it() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.slow
 def test_laplace_keeps_its_claim_and_nearly_reaches_it(unit: str) -> None:
     # Real noise has no seed. What must not happen is judged with a risk of 1e-5; and with these draws the bound of 90 %
     # confidence falls short of 75 % of epsilon about once in several thousand runs.

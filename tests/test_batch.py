@@ -408,7 +408,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGKILL, *(pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGINT, signal.SIGTERM))]
+    "how", [pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)]
 )
 def test_a_batch_that_was_killed_goes_on(run: Run, tmp_path: Path, how: signal.Signals) -> None:
     tables = "\n".join(

@@ -237,6 +237,7 @@ def test_brackets_and_colons_are_shown_as_they_are(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_narrow_terminals_are_served(encoding: str, tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONIOENCODING": encoding}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": encoding}

@@ -195,6 +195,7 @@ def dask_cluster(marks: Path) -> Iterator[str]:
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(
     dask_cluster: str, marks: Path, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def test_methods_come_in_the_papers_order() -> None:
     assert all(abs(p.mean - 2 * p.point) < 4 * p.error for p in noisy)  # Laplace noise of scale 1 has variance 2
 
 
+@pytest.mark.slow
 def test_the_same_bytes_with_one_worker_and_two(tmp_path: Path) -> None:
     files = []
     for workers in (1, 2):

@@ -315,6 +315,7 @@ def assert_same_keys(stored: Any, now: Any, where: str = "") -> None:
         assert isinstance(now, (int, float) if number else type(stored)), where
 
 
+@pytest.mark.slow
 def test_commands_still_work_and_their_json_has_every_key(run: Run, tmp_path: Path) -> None:
     for name in ("reviews.csv", "public.csv", "groups.csv"):
         shutil.copy(V1 / "commands" / name, tmp_path)

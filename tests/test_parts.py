@@ -491,6 +491,67 @@ class TestReleases:
             pv.release(part, public=record, mechanism=pv.Histogram(epsilon=1.0))
 
 
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
+@pytest.mark.parametrize(("people", "load", "papers"), [(1000, 4, 8), (400, 10, 7), (300, 10, 10), (100, 4, 3)])
+def test_few_kept_reviews_of_many_reviewers_do_not_shrink_the_bound(
+    people: int, load: int, papers: int, quantity: str
+) -> None:
+    """How many reviewers have a kept review is guessed for choosing bins; of the bound, the guess says nothing."""
+    kept = [f"kept{i}" for i in range(papers)]
+    rows = [(paper, f"r{3 * i + k}") for i, paper in enumerate(kept) for k in range(3)]
+    rows += [(f"gone{j}-{k}", f"r{j}") for j in range(people) for k in range(load - (j < 3 * papers))]
+    names, who = zip(*rows, strict=True)
+    scores = np.random.default_rng(1).integers(1, 10, len(rows)).astype(float)
+    reviews = pv.Reviews.from_columns(names, who, scores, scale=(1, 10)).only(kept)
+    visible = "all" if quantity == "ratings" else "none"
+    weights = pv.weigh(reviews.public(visible), quantity)
+    assert weights.open
+    b = min(load, papers)
+    moved = 1 + min(2 * b, load) + (0 if quantity == "ratings" else 2 * b * (3 - 1))
+    assert sensitivity(weights, "reviewer").counts == 2 * min(people, moved)
+    # An estimate that is as small as can be changes nothing.
+    assert sensitivity(weights.counted(1), "reviewer") == sensitivity(weights, "reviewer")
+
+
+def test_a_pair_in_a_small_part_of_a_large_conference_loses_no_more_than_is_claimed() -> None:
+    """Five people with one kept review each get another one from z, or give theirs to z."""
+    people, load = 1000, 10
+    counter = iter(range(10**6))
+
+    def world(held_kept: dict[str, list[str]]) -> pv.Reviews:
+        rows = [(paper, who) for who, mine in held_kept.items() for paper in mine]
+        score = {paper: float(1 + i % 9) for i, paper in enumerate(sorted({paper for paper, _ in rows}))}
+        rest = [(f"gone{next(counter)}", f"r{j}") for j in range(people) for _ in range(load)]
+        held_now = Counter(who for _, who in rows)
+        dropped: Counter[str] = Counter()
+        others = []
+        for paper, who in rest:
+            if dropped[who] < held_now[who]:
+                dropped[who] += 1
+            else:
+                others.append((paper, who))
+        names, who_all = zip(*(rows + others), strict=True)
+        return pv.Reviews.from_columns(names, who_all, [score.get(paper, 5.0) for paper in names], scale=(1, 10)).only(
+            [paper for paper in names if paper.startswith("kept")]
+        )
+
+    before = {f"r{j}": [f"kept{j}a", f"kept{j}b"][: 1 + (j < 6)] for j in range(1, 11)} | {
+        "r0": [f"kept0{c}" for c in "vwxyz"]
+    }
+    after = {who: list(mine) for who, mine in before.items()}
+    for j in range(1, 6):  # z exchanges every kept review with one of five people who have two
+        after["r0"][j - 1], after[f"r{j}"][0] = after[f"r{j}"][0], after["r0"][j - 1]
+    vectors = [true_vector(world(held_kept), "ratings") for held_kept in (before, after)]
+    cells = Counter(vectors[0].tolist())
+    cells.subtract(vectors[1].tolist())
+    made = prepare_release(
+        world(before), public="all", quantity="ratings", mechanism=pv.Histogram(epsilon=1.0), unit="reviewer"
+    )
+    scale = made.noise.mechanism.describe()["scale"]
+    assert scale == pytest.approx(2 * (1 + load))
+    assert sum(map(abs, cells.values())) / scale <= 1
+
+
 def test_loads_are_public_loads() -> None:
     """The loads of an open part carry nothing of the private file: two assignments give the same public record."""
     one, other, kept, _ = construction(3, 6)

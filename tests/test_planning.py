@@ -105,7 +105,8 @@ def test_errors_have_standard_errors_and_a_range(made: pv.Plan) -> None:
     assert frame.height == len(made.choices)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_the_same_seed_gives_the_same_plan(made: pv.Plan, workers: int) -> None:
     assert pv.plan(WEIGHTS, epsilons=[4.0, 1.0, 1.0], draws=3, seed=5, workers=workers).choices == made.choices
     other = pv.plan(WEIGHTS, epsilons=[1, 4], draws=3, seed=6, workers=1)

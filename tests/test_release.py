@@ -42,7 +42,7 @@ REPORTS = st.sampled_from([*[False] * 9, True])
 
 
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
     case: Case, report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -76,7 +76,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
 
 
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(
     pair: tuple[Case, list[list[bool]]], report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

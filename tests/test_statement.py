@@ -134,17 +134,15 @@ def test_the_same_statement_is_always_admitted(statement: Statement) -> None:
     assert additional(statement, []) == ()
 
 
-def test_score_columns_do_not_limit_each_other_but_the_usual_one_may_be_any() -> None:
+def test_what_is_stated_of_one_column_is_stated_of_the_reviews_but_scales_are_each_columns_own() -> None:
     hidden = Statement(public="none", scale=ONE, score="rating")
-    assert additional(Statement(public="all", score="confidence"), [hidden]) == ()
-    assert additional(Statement(public="all", score="rating"), [hidden])
-    assert additional(Statement(public="all"), [hidden])  # the usual column may be 'rating'
-    unnamed = Statement(public="none", scale=ONE)
-    assert additional(Statement(public="all", score="rating"), [unnamed])
-    # One column for which all is public does not make another one public.
-    both = [hidden, Statement(public="all", score="confidence")]
-    assert additional(Statement(public="all"), both)
-    assert additional(Statement(public="all", score="confidence"), both) == ()
+    for column in ("confidence", "Rating", "ra ting", ""):
+        assert additional(Statement(public="all", score=column), [hidden])
+        assert additional(hidden, [Statement(public="all", score=column)]) == ()
+    wider = (ONE[0], ONE[1] + 1)
+    assert additional(Statement(public="none", scale=wider, score="confidence"), [hidden]) == ()
+    for column in ("rating", "Rating", "ra-ting", ""):
+        assert additional(Statement(public="none", scale=wider, score=column), [hidden])
 
 
 def test_what_is_additional_is_named() -> None:

@@ -27,7 +27,7 @@ DELTA = 1e-6
 
 NOT_PROTECTED = (
     "Not protected: who has which load, the number of reviews of each paper, and the numbers of papers, reviews and "
-    "reviewers. These are declared public, as are the scores stated to be public."
+    "reviewers of the whole conference. These are declared public, as are the scores stated to be public."
 )
 
 #: What is not protected either, where the loads among kept reviews are declared.
@@ -160,8 +160,8 @@ class Guarantee:
         # A concentrated loss may come to epsilon 0 at a large delta, and be one all the same.
         if (self.epsilon if self.kind == "pure" else self.rho) == 0:
             return (
-                "The public record alone determines what is released: it is the same for every assignment, so the "
-                "release says nothing about who wrote which review."
+                "The public record alone determines what is released: it is the same for every assignment that fits "
+                "it, so the release says nothing more about who wrote which review."
             )
         if self.kind == "pure":
             gain = (
@@ -185,17 +185,18 @@ class Guarantee:
         """The claim in one sentence for a reviewer, and no stronger than it is; empty where nothing is claimed.
 
         >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).human
-        'Someone who hesitates, 50:50, between two assignments that differ only by exchanges of your reviews can become
-        at most 74 % sure of one of them by this release.'
+        'Someone who hesitates, 50:50, between two assignments that fit what is public and differ only by exchanges of
+        your reviews can become at most 74 % sure of one of them by this release.'
         """
         if self.kind == "stated":
             return ""
-        hidden = " and by scores that are not public" if self.neighbours.hidden else ""
+        hidden = " and by hidden scores of these, or by one hidden score alone," if self.neighbours.hidden else ""
         yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
-        between = f"Someone who hesitates, 50:50, between two assignments that differ only by {yours}{hidden}"
+        both = "between two assignments that fit what is public and differ only by"
+        between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"
         epsilon, delta = _number(self.epsilon), _number(self.delta)
         if (epsilon if self.kind == "pure" else self.rho) == 0:
-            return "This release says nothing about who wrote which review."
+            return "This release says nothing more about who wrote which review than what is public."
         sure = 1 / (1 + math.exp(-epsilon))
         if self.kind == "pure":
             return f"{between} can become at most {_percent(sure)} sure of one of them by this release."

@@ -54,7 +54,7 @@ class Neighbours:
     def words(self, unit: str) -> str:
         """The relation in words, for the promise."""
         whose = " of the whole conference" if self.part else ""
-        kept = ", leave as many reviewers with the same loads among the kept reviews" if self.declared else ""
+        kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
         hidden = (
             ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
             if self.hidden

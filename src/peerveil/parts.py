@@ -142,7 +142,8 @@ class Part:
         most = min(self.whole.largest, papers)
         least_number = max(largest_paper, math.ceil(self.kept / most))
         number = max(least_number, min(reviewers, self.whole.reviewers, self.kept))
-        return declare_loads(self.kept, loads=(1, most), reviewers=number, papers=papers)
+        # What arithmetic on an estimate leaves possible is not known, so the range is not narrowed.
+        return Loads(reviewers=number, reviews=self.kept, sizes=tuple(range(1, most + 1)), counts=None)
 
     def to_document(self) -> dict[str, Any]:
         """As JSON can hold it."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from peerveil.guarantee import Guarantee
 from peerveil.loads import Loads
 from peerveil.outlook import Outlook
+from peerveil.parts import Part
 from peerveil.record import Floats
 
 
@@ -48,6 +49,8 @@ class Published(Protocol):
     def loads(self) -> Loads: ...  # noqa: D102
     @property
     def public(self) -> str: ...  # noqa: D102
+    @property
+    def part(self) -> Part | None: ...  # noqa: D102
     @property
     def record_digest(self) -> str: ...  # noqa: D102
     @property

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from peerveil.bins import NoisyCounts
@@ -146,13 +147,14 @@ def assemble(
     evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
     with on_one_thread():
         found = estimate(r, weights, bounds, evidence, estimator=chosen)
+    lower, upper = proven_bounds(weights, bounds)
     return Release(
         quantity=weights.quantity,
         values=found.values,
         noisy=r,
         histogram=counts,
-        lower=bounds.lower,
-        upper=bounds.upper,
+        lower=lower,
+        upper=upper,
         guarantee=guarantee,
         mechanism=description,
         region=bounds.name,
@@ -168,6 +170,14 @@ def assemble(
         created=datetime.now(UTC).replace(microsecond=0),
         software=software(),
     )
+
+
+def proven_bounds(weights: PublicWeights, bounds: Region) -> tuple[Floats, Floats]:
+    """What public data proves each entry to lie between; only the range of weights if their number is an estimate."""
+    if not weights.open:
+        return bounds.lower, bounds.upper
+    low, high = (np.full(bounds.reviewers, end) for end in weights.span)
+    return low, high
 
 
 def _estimated(weights: PublicWeights) -> tuple[str, ...]:

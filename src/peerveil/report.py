@@ -20,6 +20,7 @@ from peerveil.charts.distribution import cumulative, histogram, miscalibration, 
 from peerveil.charts.look import Picture, dark_css, to_svg
 from peerveil.charts.wording import DIFFERENCES, axis
 from peerveil.guarantee import Guarantee, upward
+from peerveil.parts import is_open
 from peerveil.published import Published
 
 #: The pictures of a report, by the names of their files.
@@ -115,6 +116,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         picture_style=dark_css(),
         deciles=_deciles(release),
         symbols=_symbols(release.guarantee),
+        estimated=is_open(release.part),
         mechanism=_MECHANISMS.get(release.mechanism["name"], f"The mechanism is {release.mechanism['name']}"),
         parameters=_parameters(release.mechanism),
         estimator=_ESTIMATORS.get(release.estimator, ""),

@@ -12,6 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.guarantee import Unit
+from peerveil.parts import is_open
 from peerveil.record import Floats
 from peerveil.weights import PublicWeights
 
@@ -89,12 +90,14 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     (2.666666667, 8)
     """
     loads, part = weights.loads, weights.part
-    people = loads.reviewers if part is None or part.number != "open" else part.whole.reviewers
-    moved = 2 if unit == "review" else 1 + min(2 * loads.largest, largest_load)
-    if weights.open:
-        if weights.hidden_span and weights.quantity == "miscalibration":
-            moved = _moved_by_hidden(weights, unit, largest_load)
-        counts = 2 * int(min(people, moved))
+    people, most = loads.reviewers, loads.largest
+    if is_open(part):  # loads are a guess then, which proves nothing
+        people, most = part.whole.reviewers, min(part.whole.largest, weights.sizes().size)
+    moved = 2 if unit == "review" else 1 + min(2 * most, largest_load)
+    if weights.hidden_span and weights.quantity == "miscalibration":
+        moved = _moved_by_hidden(int(weights.sizes().max()), most, unit, largest_load)
+    counts = 2 * int(min(people, moved))
+    if is_open(part):
         return Sensitivity(l1=math.inf, l2=math.inf, linf=math.inf, counts=counts)
     within = _of_a_record(weights, unit)
     follows = part is not None and part.number == "follows"
@@ -103,12 +106,11 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     low, high = weights.span
     width = math.nextafter(high - low, math.inf)
     l1 = width * (1 + _exchanged_share(loads.smallest, loads.largest, largest_load))
-    counts, touched = 2 * int(min(people, moved)), 1 + 2 * loads.largest
+    touched = 1 + 2 * loads.largest
     if weights.hidden_span and weights.quantity == "miscalibration":
         # Hidden scores that change move other weights of their papers, as within one record.
         l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
         touched = 4 * int(weights.sizes().max()) * loads.reviewers
-        counts = 2 * int(min(people, _moved_by_hidden(weights, unit, largest_load)))
     l1 = min(l1, loads.reviewers * width)  # no entry moves further than the weights do
     l1, l2, linf = _widened((l1, math.sqrt(l1 * width), width), weights, touched)
     return Sensitivity(l1=max(l1, within.l1), l2=max(l2, within.l2), linf=max(linf, within.linf), counts=counts)
@@ -128,9 +130,8 @@ def _exchanged_share(smallest: int, largest: int, most: float) -> float:
     return max(p / a + q / (a + 1) for p, q in corners)
 
 
-def _moved_by_hidden(weights: PublicWeights, unit: Unit, largest_load: float) -> float:
+def _moved_by_hidden(largest_paper: int, b: int, unit: Unit, largest_load: float) -> float:
     """How many means can change where hidden scores change the weights of all reviews of their papers."""
-    largest_paper, b = int(weights.sizes().max()), weights.loads.largest
     if unit == "review":
         return 2 * largest_paper
     if math.isinf(largest_load):

@@ -123,9 +123,9 @@ _PUBLIC_WORDS = {
 def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
     """What a statement fixes beyond what was stated before, each fact in words; empty if nothing.
 
-    Statements about different score columns do not limit each other, as whole reviews are exchanged; the usual column
-    (an empty name) is compared with every other one, as it may be the same. Where nothing was stated, nothing is
-    additional.
+    What is stated of one score column is taken as stated of the reviews as a whole: a column may be a criterion of
+    another release, or the same one under another name. Only scales are compared column by column, the usual column (an
+    empty name) with every other one. Where nothing was stated, nothing is additional.
 
     >>> hidden = Statement(public="none", scale=(1, 10))
     >>> additional(Statement(public="all"), [hidden])
@@ -135,26 +135,29 @@ def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
     """
     if not stated:
         return ()
-    facts: list[str] = []
-    for column in dict.fromkeys(before.score for before in stated):
-        if new.score in (column, "") or not column:
-            facts += _additional_scores(new, [before for before in stated if before.score == column])
+    facts = _additional_scores(new, stated)
     known = {fact for before in stated for fact in before.invariants}
     facts += [f"{fact!r} is declared (before: not declared)" for fact in new.invariants if fact not in known]
     return tuple(dict.fromkeys(facts))
 
 
 def _additional_scores(new: Statement, stated: Sequence[Statement]) -> list[str]:
-    """What a statement fixes about the scores of one column."""
+    """What a statement fixes about scores."""
     if any(before.public == "all" for before in stated):
         return []  # every score is fixed already, whatever the scale
     before = " and ".join(dict.fromkeys(_scores(one) for one in stated))
     if new.public == "all" or (new.public == "record" and new.record not in {one.record for one in stated}):
         return [f"{_scores(new)} (before: {before})"]
-    if new.scale not in {one.scale for one in stated}:
-        scales = " and ".join(dict.fromkeys(_range(one.scale) for one in stated))
+    same = [one for one in stated if _plain(new.score) in ("", _plain(one.score)) or not one.score]
+    if same and new.scale not in {one.scale for one in same}:
+        scales = " and ".join(dict.fromkeys(_range(one.scale) for one in same))
         return [f"hidden scores lie on the scale {_range(new.scale)} (before: {scales})"]
     return []
+
+
+def _plain(column: str) -> str:
+    """The name of a column as readers compare it: without regard to case and punctuation."""
+    return "".join(filter(str.isalnum, column.casefold()))
 
 
 def _scores(statement: Statement) -> str:

@@ -31,7 +31,7 @@ from peerveil.noise_check import LEVEL, TESTED, NoiseCheck, count_noise, vector_
 from peerveil.outlook import ASSUMPTION_HIDDEN, Outlook
 from peerveil.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.record import Floats
-from peerveil.refinement import law_of, reassemble, stated_words, with_counted
+from peerveil.refinement import law_of, proven_bounds, reassemble, stated_words, with_counted
 from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.release_files import Opened, file_checks, open_release, other_files
@@ -137,7 +137,7 @@ def _signed(opened: Opened, keys: list[Any] | None) -> Check:
         return Check(name="signature", result="fails", found=problem)
     whose = f"the key {key.sha256_str()} ({key.algo_name})"
     if keys is None:
-        return unchecked("signature", f"signed by {whose}; whose key that is was not checked (signed_by)")
+        return unchecked("signature", f"signed by {whose}; whose key that is was not checked")
     if key not in keys:
         return Check(name="signature", result="fails", found=f"signed by {whose}, which is not among the keys given")
     return Check(name="signature", result="holds", found=f"signed by {whose}, which is among the keys given")
@@ -160,7 +160,7 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights) ->
         yield Check(name="region", result="fails", found=problem)
         yield from (unchecked(name, "the region could not be computed") for name in rest[3:])
         return
-    yield looked_at("region", lambda: _region(release, bounds))
+    yield looked_at("region", lambda: _region(release, weights, bounds))
     yield looked_at_as_is("noise", lambda: _noise(release, bounds))
     again, problem = _attempt(lambda: reassemble(release, weights, bounds=bounds, estimator=release.estimator))
     if again is None:
@@ -300,10 +300,10 @@ def _bins(release: Release, weights: PublicWeights) -> str:
     return f"{bins.number} of them, as the public record gives"
 
 
-def _region(release: Release, bounds: Region) -> str:
+def _region(release: Release, weights: PublicWeights, bounds: Region) -> str:
     slack = bounds.slack(_tolerance(release))
-    for name in ("lower", "upper"):
-        off = _furthest(getattr(release, name), getattr(bounds, name))
+    for name, proven in zip(("lower", "upper"), proven_bounds(weights, bounds), strict=True):
+        off = _furthest(getattr(release, name), proven)
         if off > slack:
             raise RefusedError(f"{name} is off what the public record proves, by up to {off:.3g}")
     violation = bounds.violation(release.values)

@@ -237,11 +237,11 @@ def prepare_groups(
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
     """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
+    stated = record.loads if record.part is None else record.part.whole
     whole = None
     if part.whole is not None:
-        stated = record.loads if record.part is None else record.part.whole
         whole = Part(whole=stated, left_out=part.whole.left_out, number="declared")
-    return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, record.loads.largest))
+    return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, stated.largest))
 
 
 def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:

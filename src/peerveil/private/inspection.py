@@ -139,7 +139,12 @@ def _is_private(source: Source, choices: Choices) -> bool:
 def _private_facts(reviews: Reviews) -> dict[str, Any]:
     report = reviews.report
     facts: dict[str, Any] = {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
-    facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
+    if reviews.whole is None:
+        facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
+    else:  # loads that are stated are those of the whole conference
+        whole = reviews.whole.loads()
+        facts |= {"reviewers": whole.reviewers, "loads": whole.describe()}
+        facts["loads among kept reviews"] = reviews.loads().describe()
     facts["left out"] = list(report.left_out)
     facts["public"] = [*report.shows, "you say what is public (--public); nothing is assumed"]
     return facts

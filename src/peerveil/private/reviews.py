@@ -286,12 +286,13 @@ class Reviews:
         if without and visible != "all" and not self.whole.stated:
             raise RecordError(
                 f"reviews of {without} papers have no score, and it is not stated that everyone can see which; state "
-                "that (missing_score='absent'), or leave their papers out whole (missing_score='leave-out')"
+                "that (missing_score='absent'), or leave these papers out of the file"
             )
-        if self.whole.concerned(NO_SCORE) and visible == "none":
+        if self.whole.concerned(NO_SCORE) and visible != "all":
             raise RecordError(
                 f"{self.whole.concerned(NO_SCORE)} papers were left out for a missing score, which is no public ground "
-                "where no score is public; state that everyone can see which reviews have none (missing_score='absent')"
+                "where not all scores are public; state that everyone can see which reviews have none "
+                "(missing_score='absent')"
             )
 
     def _check(self, record: PublicRecord) -> None:
@@ -364,8 +365,8 @@ class Reviews:
                 f"{which} a part of a conference, and the other one is not; both must leave out the same papers and "
                 "reviews, and the loads that are stated are those of the whole conference"
             )
-        if sum(one.reviews for one in self.whole.left_out) != stated.gone:
-            raise RecordError("the public record does not leave out the same number of reviews as the private one")
+        if self.whole.left_out != stated.left_out:
+            raise RecordError("the public record does not leave out the same papers and reviews as the private one")
         _check_loads(stated.whole, self.whole.loads())
 
     def __repr__(self) -> str:

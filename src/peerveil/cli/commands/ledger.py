@@ -41,7 +41,7 @@ def open_budget(
 ) -> None:
     """Open a budget for a data set; the ledger is made if there is none. A budget cannot be changed later.
 
-    With --epsilon alone only Laplace releases can be charged; with --delta or --rho others can, too.
+    With --epsilon alone Laplace noise and histograms can be charged; with --delta or --rho others can, too.
     """
     from peerveil.budget import Budget
     from peerveil.private.ledger import Ledger
