@@ -247,6 +247,7 @@ def test_a_mapping_reads(name: str) -> None:
     assert reviews.criteria_names == (("clarity", "soundness") if name == "mapping.toml" else ())
 
 
+@pytest.mark.slow
 def test_a_plan_has_no_field_that_was_lost() -> None:
     stored = json.loads((V1 / "plan" / "plan" / "plan.json").read_text(encoding="utf-8"))
     weights = pv.weigh(pv.read_public(V1 / "plan" / "public.csv", load=4), "ratings")

@@ -326,10 +326,12 @@ def test_a_release_that_fixes_less_is_charged_as_it_is(place: str) -> None:
 def test_another_score_column_is_recorded(place: str) -> None:
     ledger = Ledger.create(place)
     ledger.open("conf", epsilon=3.0)
-    rating, confidence = replace(HIDDEN, score="rating"), replace(ALL, score="confidence")
+    rating, confidence = replace(HIDDEN, score="rating"), replace(HIDDEN, score="confidence", scale=(0, 1))
     charge(ledger, 0.5, statement=rating)
     charge(ledger, 0.5, statement=confidence)
     assert [one.statement for one in ledger.statements("conf")] == [rating, confidence]
+    with pytest.raises(pv.BudgetError, match="all scores are public"):
+        charge(ledger, 0.5, statement=replace(ALL, score="another"))
 
 
 def test_charges_without_a_statement_are_remarked_on(place: str) -> None:

@@ -132,7 +132,7 @@ def test_a_public_vector_needs_no_noise(mechanism: OwnMechanism) -> None:
     prepared = noise.prepare(mechanism, NONE, "reviewer", 2)
     assert prepared.draw(VALID).tolist() == [1, 2]
     assert prepared.guarantee.epsilon == 0
-    assert "says nothing about who wrote which review" in prepared.guarantee.promise
+    assert "says nothing more about who wrote which review" in prepared.guarantee.promise
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf")])

@@ -578,6 +578,7 @@ def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path)
     assert "Traceback" not in complaints
 
 
+@pytest.mark.slow
 def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
     page = subprocess.Popen(

@@ -314,6 +314,7 @@ ASK_AGAIN = """async (address) => (await fetch(address, {
 })).url"""
 
 
+@pytest.mark.slow
 def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_path: Path) -> None:
     place = str(tmp_path / "b.db")
     pv.Ledger.create(place).open("big", epsilon=5)
