@@ -54,12 +54,15 @@ def report_release(made: Release, output: str, *, as_json: bool, report: bool = 
                     "estimator": made.estimator,
                     "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
                     "notes": list(made.notes),
+                    "charge": made.charge,
                 }
             )
         else:
             out.print(release_panel(made))
             written = ("release.json", "release.csv", *(("report.html",) if report else ()))
             out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
+            if made.charge is not None:
+                out.print(f"Charged to the ledger as release {made.charge}.")
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
