@@ -25,10 +25,11 @@ test: $(STAMP) ## the tests, doctests included, in a few minutes
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
 	$(BIN)/python -m pytest -n auto -q -m slow
 
-check: $(STAMP) ## format, lint, types, then the tests
+check: $(STAMP) ## format, lint, types, imports, then the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(MAKE) test
 
 bench: $(STAMP) ## the tables of speed and accuracy
@@ -44,7 +45,7 @@ docs: $(STAMP) figures ## write the pages that follow from the code, and build a
 release: $(STAMP) ## build the wheel and the source archive into dist, and check both; nothing is uploaded
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
-	PEERVEIL_DIST=dist $(BIN)/python -m pytest -q tests/test_package.py
+	PEERVEIL_DIST=dist $(BIN)/python -m pytest -q tests/project/test_package.py
 
 format: $(STAMP) ## put the code in its usual shape
 	$(BIN)/ruff format .

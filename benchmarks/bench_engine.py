@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from peerveil import engine
+from peerveil.support import parallel
 
 TASKS = (1_000, 10_000)
 
@@ -39,7 +39,7 @@ def row(name: str, count: int, **options: object) -> None:
             worst = max(worst, resident_megabytes())
 
     start = time.perf_counter()
-    engine.run(nothing, range(count), progress=watch, **options)  # type: ignore[arg-type]
+    parallel.run(nothing, range(count), progress=watch, **options)  # type: ignore[arg-type]
     took = time.perf_counter() - start
     print(f"{name:<34} {count:>8,} {took:>8.2f} {1e3 * took / count:>12.3f} {worst - before:>12.1f}", flush=True)
 
@@ -62,7 +62,7 @@ def main() -> None:
     start: Any = distributed.LocalCluster
     with (
         start(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
-        engine.cluster(local.scheduler_address) as executor,
+        parallel.cluster(local.scheduler_address) as executor,
     ):
         for count in TASKS:
             row("a cluster of two worker processes", count, executor=executor)

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import track
 
 import peerveil as pv
-from peerveil.assignment import deal
-from peerveil.record import Floats
+from peerveil.inference.assignments import deal
+from peerveil.record.public_record import Floats
 
 KINDS = ("baseline", "chain", "envelope", "plain", "tight", "hull")
 

@@ -24,13 +24,13 @@ from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import peerveil as pv  # noqa: E402
-from peerveil.assignment import deal  # noqa: E402
-from peerveil.estimation import estimate  # noqa: E402
-from peerveil.evidence import EntryNoise  # noqa: E402
-from peerveil.laws import LaplaceLaw  # noqa: E402
-from peerveil.posterior import CORRELATIONS, Family, correlation_chances  # noqa: E402
-from peerveil.record import Floats  # noqa: E402
-from peerveil.sensitivity import sensitivity  # noqa: E402
+from peerveil.inference.assignments import deal  # noqa: E402
+from peerveil.inference.estimators import estimate  # noqa: E402
+from peerveil.inference.likelihood import EntryNoise  # noqa: E402
+from peerveil.inference.posterior import CORRELATIONS, Family, correlation_chances  # noqa: E402
+from peerveil.privacy.noise_laws import LaplaceLaw  # noqa: E402
+from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
+from peerveil.record.public_record import Floats  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference.leniency import lean  # noqa: E402

@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from peerveil import engine
-from peerveil.estimation import nearest_safe
-from peerveil.experiments import EXPERIMENTS
-from peerveil.mechanisms import Laplace
-from peerveil.prior import prior
-from peerveil.projection import project
-from peerveil.rehearsal import Rehearsal
+from peerveil.inference.estimators import nearest_safe
+from peerveil.inference.prior import prior
+from peerveil.mechanisms.base import Laplace
+from peerveil.planning.rehearsal import Rehearsal
+from peerveil.regions.projection import project
+from peerveil.simulation.experiments import EXPERIMENTS
+from peerveil.support import parallel
 
 DRAWS, SEED = 100, 71
 METHODS = ("noisy", "baseline", "chain", "tight", "safe", "dealt")
@@ -58,7 +58,7 @@ def errors(task: tuple[str, float], seeds: np.random.SeedSequence) -> list[float
 
 def main() -> None:
     tasks = [setting for setting in EARLIER for _ in range(DRAWS)]
-    found = np.array(engine.run(errors, tasks, seed=SEED)).reshape(len(EARLIER), DRAWS, len(METHODS))
+    found = np.array(parallel.run(errors, tasks, seed=SEED)).reshape(len(EARLIER), DRAWS, len(METHODS))
     print(f"{'setting':<14} {'at':>3}  " + "".join(f"{method:>32}" for method in METHODS))
     worst = dict.fromkeys(METHODS, 0.0)
     for (name, point), rows in zip(EARLIER, found, strict=True):

@@ -24,11 +24,11 @@ from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import peerveil as pv  # noqa: E402
-from peerveil.mechanisms import OwnMechanism  # noqa: E402
-from peerveil.posterior import ensembles  # noqa: E402
-from peerveil.prior import Ensemble, prior  # noqa: E402
-from peerveil.record import Floats  # noqa: E402
-from peerveil.rehearsal import Rehearsal  # noqa: E402
+from peerveil.inference.posterior import ensembles  # noqa: E402
+from peerveil.inference.prior import Ensemble, prior  # noqa: E402
+from peerveil.mechanisms.base import OwnMechanism  # noqa: E402
+from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
+from peerveil.record.public_record import Floats  # noqa: E402
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LENIENCY = (0.0, 0.4, 0.9, 2.0)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from peerveil.monotone import covers, fit_monotone
-from peerveil.record import Floats
+from peerveil.quantities.monotone import covers, fit_monotone
+from peerveil.record.public_record import Floats
 from timing import peak_megabytes, timed
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -15,12 +15,12 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
-from peerveil.guarantee import Unit  # noqa: E402
-from peerveil.mechanisms import OwnMechanism, histogram_bins  # noqa: E402
-from peerveil.noise_check import count_noise, vector_noise  # noqa: E402
-from peerveil.private.truth import true_vector  # noqa: E402
-from peerveil.sensitivity import sensitivity  # noqa: E402
-from peerveil.simulate import synthetic_conference  # noqa: E402
+from peerveil.inference.noise_test import count_noise, vector_noise  # noqa: E402
+from peerveil.mechanisms.base import OwnMechanism, histogram_bins  # noqa: E402
+from peerveil.privacy.guarantee import Unit  # noqa: E402
+from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
+from peerveil.private.true_vector import true_vector  # noqa: E402
+from peerveil.simulation.conferences import synthetic_conference  # noqa: E402
 
 SIZES = (30, 300, 3000)
 BUDGETS = (0.3, 1.0, 3.0)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 import peerveil as pv
-from peerveil.simulate import synthetic_conference
+from peerveil.simulation.conferences import synthetic_conference
 
 FIFTH = 0.2
 

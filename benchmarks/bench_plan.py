@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 import peerveil as pv
-from peerveil import engine
-from peerveil.experiments import EXPERIMENTS
-from peerveil.planning import Choice
-from peerveil.prior import prior
-from peerveil.record import Floats
-from peerveil.rehearsal import Rehearsal
-from peerveil.rounds import LENIENCIES
+from peerveil.inference.prior import prior
+from peerveil.planning.plans import Choice
+from peerveil.planning.rehearsal import Rehearsal
+from peerveil.planning.rounds import LENIENCIES
+from peerveil.record.public_record import Floats
+from peerveil.simulation.experiments import EXPERIMENTS
+from peerveil.support import parallel
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REAL: dict[str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ def compare(name: str, weights: pv.PublicWeights, draws: int) -> None:
     made = pv.plan(weights, epsilons=[1])
     took = time.perf_counter() - start
     for choice in dict.fromkeys((made.best(1.0), made.best(1.0, guaranteed=False))):
-        squares = np.array(engine.run(happened, [(weights, choice)] * draws, seed=2))
+        squares = np.array(parallel.run(happened, [(weights, choice)] * draws, seed=2))
         rmse = math.sqrt(squares.mean())
         error = squares.std(ddof=1) / math.sqrt(draws) / (2 * rmse)
         ratio = choice.rmse / rmse

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from mutations import FORMATS, fuzz_apart
-from peerveil.exports import KINDS, PRIVATE, Cast, export
 from peerveil.private.readers import read
-from peerveil.public_files import read_public
-from peerveil.simulate import Conference
+from peerveil.record.public_files import read_public
+from peerveil.simulation.conferences import Conference
+from peerveil.simulation.exports import KINDS, PRIVATE, Cast, export
 from timing import timed
 
 BATCH = 1000

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 import peerveil as pv
-from peerveil.programme import Programme
-from peerveil.record import Floats
+from peerveil.record.public_record import Floats
+from peerveil.regions.quadratic_programme import Programme
 from timing import peak_megabytes, timed, timed_in_turn
 
 LOAD = 4

@@ -26,12 +26,12 @@ from typing import Any, get_args
 import numpy as np
 
 import peerveil as pv
-from peerveil.criteria import MissingCriteria
-from peerveil.exports import KINDS, PRIVATE, Cast, Style, export
 from peerveil.private.inspection import inspect
 from peerveil.private.readers import read
-from peerveil.public_files import read_public
-from peerveil.simulate import Conference, synthetic_conference
+from peerveil.record.criteria import MissingCriteria
+from peerveil.record.public_files import read_public
+from peerveil.simulation.conferences import Conference, synthetic_conference
+from peerveil.simulation.exports import KINDS, PRIVATE, Cast, Style, export
 
 FORMATS = (*KINDS, "parquet")
 #: Part of every reviewer's name and address; no message may hold it.

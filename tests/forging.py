@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 import peerveil as pv
-from peerveil.bins import NoisyCounts
-from peerveil.documents import document_digest
-from peerveil.mechanisms import OwnMechanism, mechanism_from
-from peerveil.refinement import assemble, law_of
-from peerveil.report import FIGURES
-from peerveil.simulate import synthetic_conference
+from peerveil.mechanisms.base import OwnMechanism, mechanism_from
+from peerveil.privacy.bins import NoisyCounts
+from peerveil.releases.documents import document_digest
+from peerveil.releases.refinement import assemble, law_of
+from peerveil.reporting.report import FIGURES
+from peerveil.simulation.conferences import synthetic_conference
 
 CRITERIA = ("clarity", "soundness")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import peerveil as pv
-from peerveil.groups import part_of
-from peerveil.quantities import Quantity
+from peerveil.privacy.groups import part_of
+from peerveil.quantities.base import Quantity
 
 V1 = Path(__file__).parent / "golden" / "v0.1.0"
 

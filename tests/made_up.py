@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 import peerveil as pv
-from peerveil.outlook import Outlook
+from peerveil.inference.expected_error import Outlook
 
 
 def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, spread: float = 1.0) -> pv.Release:

@@ -184,13 +184,6 @@ def _serve() -> None:
     import altair  # noqa: F401
     import sqlalchemy  # noqa: F401
 
-    import peerveil.charts
-    import peerveil.cli.show
-    import peerveil.private.groups
-    import peerveil.private.ledger
-    import peerveil.private.readers
-    import peerveil.private.release  # noqa: F401
-
     for line in sys.stdin:
         job = json.loads(line)
         said, told = os.pipe(), os.pipe()

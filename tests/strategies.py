@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.loads import LoadsStatement
+from peerveil.record.loads import LoadsStatement
 
 PAPERS = "abcdefgh"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import peerveil as pv
-from peerveil.charts import envelope, write_svg
-from peerveil.simulate import synthetic_conference
+from peerveil.reporting.charts import envelope, write_svg
+from peerveil.simulation.conferences import synthetic_conference
 
 conference = synthetic_conference(reviewers=60, rng=np.random.default_rng(1))
 weights = pv.weigh(pv.read(conference.frame()).public("all"))

@@ -13,11 +13,11 @@ PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = Path(__file__).with_suffix(".svg")
 START, END = "<!-- modules: written by docs/figures/layers.py -->", "<!-- end of modules -->"
 
-#: Packages that are drawn as one box.
-WHOLE = ("regions", "exports", "charts", "private.readers")
-
 #: What users meet: the command line starts the page, and the page says what the command line says. One box.
 FRONT = "cli, web"
+
+#: Names everything, starts the command line, and knows the old paths.
+LEFT_OUT = ("peerveil", "__main__", "moved")
 
 
 def name_of(path: Path) -> str:
@@ -39,16 +39,15 @@ def imports(path: Path, known: set[str]) -> set[str]:
 
 def box_of(module: str) -> str:
     """The box that a module is drawn in."""
-    if module.split(".", maxsplit=1)[0] in FRONT.split(", "):
-        return FRONT
-    return next((whole for whole in WHOLE if module == whole or module.startswith(f"{whole}.")), module)
+    package = module.split(".", maxsplit=1)[0]
+    return FRONT if package in FRONT.split(", ") else package
 
 
 @cache
 def graph() -> dict[str, set[str]]:
     """For each box the boxes that its modules import; the package's front, which names everything, is left out."""
     files = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
-    files = {name: path for name, path in files.items() if name not in ("peerveil", "__main__", "private")}
+    files = {name: path for name, path in files.items() if name not in LEFT_OUT}
     found: dict[str, set[str]] = {}
     for name, path in files.items():
         boxes = {box_of(one) for one in imports(path, set(files))} - {box_of(name)}
@@ -82,7 +81,7 @@ def direct(edges: dict[str, set[str]], depth: dict[str, int]) -> list[tuple[str,
 
 def side(box: str) -> int:
     """0 for the public half, 1 for the private one, 2 for the front, which sees both."""
-    return 2 if box == FRONT else int(box.startswith("private."))
+    return 2 if box == FRONT else int(box == "private")
 
 
 BORDER = 'fill="none" stroke="#d55e00" stroke-dasharray="6 4"'
@@ -131,7 +130,7 @@ def svg() -> str:
         )
     for box, (x, y) in sorted(where.items()):
         fill, line = COLOURS[side(box)]
-        label = escape(box.removeprefix("private."))
+        label = escape(box)
         out += [
             f'<rect x="{x}" y="{y}" width="{BOX[0]}" height="{BOX[1]}" rx="4" fill="{fill}" stroke="{line}"/>',
             f'<text x="{x + BOX[0] // 2}" y="{y + 16}" font-size="12" text-anchor="middle">{label}</text>',
@@ -140,13 +139,15 @@ def svg() -> str:
 
 
 def listing() -> str:
-    """Every box, from the top down, with the first sentence of what its module says of itself."""
+    """Every package, from the top down, with what it says of itself, and its modules with what they say."""
     edges = graph()
     depth = levels(edges)
-    rows = ["| level | module | what it is |", "|---|---|---|"]
+    rows = []
     for box in sorted(depth, key=lambda box: (depth[box], box)):
-        said = " ".join(map(first_words, box.split(", ")))
-        rows.append(f"| {depth[box]} | `{box}` | {said} |")
+        for package in box.split(", "):
+            rows += ["", f"**{package}**: {first_words(package)}", ""]
+            names = sorted(name_of(path) for path in SOURCE.joinpath(package).rglob("*.py"))
+            rows += [f"- `{name}`: {first_words(name)}" for name in names if name != package]
     return "\n".join(rows)
 
 

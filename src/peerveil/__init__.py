@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from peerveil.moved import MovedModules
+
 if TYPE_CHECKING:
-    from peerveil.auto import Auto as Auto
-    from peerveil.bundle import Release as Release
-    from peerveil.comparison import Comparison as Comparison
-    from peerveil.comparison import compare as compare
     from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
     from peerveil.errors import InputError as InputError
@@ -18,90 +17,96 @@ if TYPE_CHECKING:
     from peerveil.errors import PeerveilError as PeerveilError
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
-    from peerveil.groups import read_groups as read_groups
-    from peerveil.guarantee import Guarantee as Guarantee
-    from peerveil.guarantee import compose as compose
-    from peerveil.loads import Loads as Loads
-    from peerveil.mechanisms import External as External
-    from peerveil.mechanisms import Gaussian as Gaussian
-    from peerveil.mechanisms import Histogram as Histogram
-    from peerveil.mechanisms import Laplace as Laplace
-    from peerveil.mechanisms import SinhNormal as SinhNormal
-    from peerveil.planning import Plan as Plan
-    from peerveil.planning import plan as plan
-    from peerveil.private.groups import GroupWarning as GroupWarning
-    from peerveil.private.groups import release_groups as release_groups
+    from peerveil.mechanisms.base import External as External
+    from peerveil.mechanisms.base import Gaussian as Gaussian
+    from peerveil.mechanisms.base import Histogram as Histogram
+    from peerveil.mechanisms.base import Laplace as Laplace
+    from peerveil.mechanisms.base import SinhNormal as SinhNormal
+    from peerveil.planning.auto import Auto as Auto
+    from peerveil.planning.plans import Plan as Plan
+    from peerveil.planning.plans import plan as plan
+    from peerveil.privacy.groups import read_groups as read_groups
+    from peerveil.privacy.guarantee import Guarantee as Guarantee
+    from peerveil.privacy.guarantee import compose as compose
+    from peerveil.privacy.statement import Statement as Statement
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
     from peerveil.private.release import LedgerWarning as LedgerWarning
     from peerveil.private.release import release as release
     from peerveil.private.reviews import Reviews as Reviews
-    from peerveil.projection import Projection as Projection
-    from peerveil.projection import project as project
-    from peerveil.public_files import read_public as read_public
-    from peerveil.record import PublicRecord as PublicRecord
-    from peerveil.refinement import refine as refine
+    from peerveil.private.tracks import GroupWarning as GroupWarning
+    from peerveil.private.tracks import release_groups as release_groups
+    from peerveil.quantities.weights import PublicWeights as PublicWeights
+    from peerveil.quantities.weights import weigh as weigh
+    from peerveil.record.loads import Loads as Loads
+    from peerveil.record.public_files import read_public as read_public
+    from peerveil.record.public_record import PublicRecord as PublicRecord
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
-    from peerveil.statement import Statement as Statement
-    from peerveil.verdict import Verification as Verification
-    from peerveil.verification import verify as verify
-    from peerveil.version import __version__ as __version__
-    from peerveil.weights import PublicWeights as PublicWeights
-    from peerveil.weights import weigh as weigh
+    from peerveil.regions.projection import Projection as Projection
+    from peerveil.regions.projection import project as project
+    from peerveil.releases.checks import Verification as Verification
+    from peerveil.releases.comparison import Comparison as Comparison
+    from peerveil.releases.comparison import compare as compare
+    from peerveil.releases.refinement import refine as refine
+    from peerveil.releases.release import Release as Release
+    from peerveil.releases.verification import verify as verify
+    from peerveil.support.version import __version__ as __version__
 
 # Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _HOME = {
-    "Auto": "auto",
+    "Auto": "planning.auto",
     "BudgetError": "errors",
-    "Comparison": "comparison",
-    "External": "mechanisms",
+    "Comparison": "releases.comparison",
+    "External": "mechanisms.base",
     "FileError": "errors",
-    "Gaussian": "mechanisms",
-    "GroupWarning": "private.groups",
-    "Guarantee": "guarantee",
-    "Histogram": "mechanisms",
+    "Gaussian": "mechanisms.base",
+    "GroupWarning": "private.tracks",
+    "Guarantee": "privacy.guarantee",
+    "Histogram": "mechanisms.base",
     "InputError": "errors",
-    "Laplace": "mechanisms",
+    "Laplace": "mechanisms.base",
     "Ledger": "private.ledger",
     "LedgerError": "errors",
     "LedgerWarning": "private.release",
-    "Loads": "loads",
+    "Loads": "record.loads",
     "OutputError": "errors",
     "PeerveilError": "errors",
-    "Plan": "planning",
-    "Projection": "projection",
+    "Plan": "planning.plans",
+    "Projection": "regions.projection",
     "ProjectionError": "errors",
-    "PublicRecord": "record",
-    "PublicWeights": "weights",
+    "PublicRecord": "record.public_record",
+    "PublicWeights": "quantities.weights",
     "RecordError": "errors",
     "Region": "regions.convex",
-    "Release": "bundle",
+    "Release": "releases.release",
     "Reviews": "private.reviews",
-    "SinhNormal": "mechanisms",
-    "Statement": "statement",
-    "Verification": "verdict",
-    "compare": "comparison",
-    "compose": "guarantee",
-    "plan": "planning",
-    "project": "projection",
+    "SinhNormal": "mechanisms.base",
+    "Statement": "privacy.statement",
+    "Verification": "releases.checks",
+    "compare": "releases.comparison",
+    "compose": "privacy.guarantee",
+    "plan": "planning.plans",
+    "project": "regions.projection",
     "read": "private.readers",
-    "read_groups": "groups",
-    "read_public": "public_files",
-    "refine": "refinement",
+    "read_groups": "privacy.groups",
+    "read_public": "record.public_files",
+    "refine": "releases.refinement",
     "region": "regions",
     "release": "private.release",
-    "release_groups": "private.groups",
-    "verify": "verification",
-    "weigh": "weights",
+    "release_groups": "private.tracks",
+    "verify": "releases.verification",
+    "weigh": "quantities.weights",
 }
+
+sys.meta_path.append(MovedModules())
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings, made from the table above
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("peerveil.version").__version__
+        return import_module("peerveil.support.version").__version__
     if name not in _HOME:
         raise AttributeError(f"module 'peerveil' has no attribute {name!r}")
     return getattr(import_module(f"peerveil.{_HOME[name]}"), name)

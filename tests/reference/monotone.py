@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from peerveil.record import Floats
+from peerveil.record.public_record import Floats
 
 Vector = tuple[float, ...]
 

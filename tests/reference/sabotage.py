@@ -10,10 +10,11 @@ from typing import Any
 from unittest.mock import patch
 
 import peerveil as pv
-from peerveil.accounting import rho_for
-from peerveil.groups import together
-from peerveil.mechanisms import OwnMechanism
-from peerveil.private import groups, noise, release
+from peerveil.mechanisms.base import OwnMechanism
+from peerveil.privacy.accounting import rho_for
+from peerveil.privacy.groups import together
+from peerveil.private import noise, release
+from peerveil.private import tracks as groups
 
 #: The budgets at which sabotage must be caught.
 BUDGETS = (0.5, 1.0, 3.0)

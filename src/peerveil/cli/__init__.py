@@ -89,7 +89,7 @@ def _run() -> None:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from peerveil.version import software  # noqa: PLC0415 - seldom asked
+        from peerveil.support.version import software  # noqa: PLC0415 - seldom asked
 
         sys.stdout.write(f"{software()}\n")
         raise typer.Exit

@@ -9,22 +9,22 @@ from rich.console import RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from peerveil.bundle import FILES
 from peerveil.cli.show import error_table, out, release_panel
 from peerveil.cli.working import after_writing, working
-from peerveil.exports import KINDS, PRIVATE, export
-from peerveil.files import staged_folder
-from peerveil.mechanisms import Laplace
+from peerveil.mechanisms.base import Laplace
 from peerveil.private.readers import read
 from peerveil.private.release import release
-from peerveil.private.truth import true_vector
-from peerveil.projection import project
-from peerveil.public_files import write_public
-from peerveil.quantities import QUANTITIES
-from peerveil.record import Floats
+from peerveil.private.true_vector import true_vector
+from peerveil.quantities.base import QUANTITIES
+from peerveil.quantities.weights import weigh
+from peerveil.record.public_files import write_public
+from peerveil.record.public_record import Floats
 from peerveil.regions import region
-from peerveil.simulate import synthetic_conference
-from peerveil.weights import weigh
+from peerveil.regions.projection import project
+from peerveil.releases.release import FILES
+from peerveil.simulation.conferences import synthetic_conference
+from peerveil.simulation.exports import KINDS, PRIVATE, export
+from peerveil.support.atomic_files import staged_folder
 
 CRITERIA = ("soundness", "clarity", "originality")
 REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))

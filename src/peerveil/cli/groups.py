@@ -15,12 +15,12 @@ from peerveil.cli import options as opt
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.auto import Auto
-    from peerveil.bundle import Release
-    from peerveil.mechanisms import OwnMechanism
+    from peerveil.mechanisms.base import OwnMechanism
+    from peerveil.planning.auto import Auto
     from peerveil.private.reviews import Reviews
-    from peerveil.record import PublicRecord
-    from peerveil.weights import PublicWeights
+    from peerveil.quantities.weights import PublicWeights
+    from peerveil.record.public_record import PublicRecord
+    from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -84,7 +84,7 @@ class NoiseOptions(OptionGroup):
 
     def chosen_or_auto(self) -> OwnMechanism | Auto:
         """The mechanism, or that a plan is to choose it."""
-        from peerveil.auto import Auto
+        from peerveil.planning.auto import Auto
 
         if self.mechanism != Auto.name:
             return self.chosen()
@@ -185,7 +185,7 @@ class PublicOptions(OptionGroup):
 
         Loads are as the options say, or as a release states them: those among the reviews that it is of.
         """
-        from peerveil.groups import part_of
+        from peerveil.privacy.groups import part_of
 
         if release is None:
             return self._read(file, loads.stated())
@@ -194,7 +194,7 @@ class PublicOptions(OptionGroup):
         return part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
 
     def _read(self, file: str, stated: dict[str, Any]) -> PublicRecord:
-        from peerveil.public_files import read_public
+        from peerveil.record.public_files import read_public
 
         return read_public(
             file,
@@ -215,7 +215,7 @@ class PublicOptions(OptionGroup):
         only: list[str] | None = None,
     ) -> PublicWeights:
         """The public weights of a file's reviews, or of those that a release is of."""
-        from peerveil.weights import weigh
+        from peerveil.quantities.weights import weigh
 
         lone = opt.parse_lone(self.lone)
         return weigh(self.record(file, loads, release, only), quantity, lone=lone)
@@ -274,7 +274,7 @@ class ReleaseOptions(OptionGroup):
 
     def visible(self, reviews: Reviews, loads: LoadsOptions, reading: ReadingOptions) -> str | PublicRecord:
         """What is public, as the library takes it: 'all', 'none', or the record of a file."""
-        from peerveil.public_files import read_public
+        from peerveil.record.public_files import read_public
 
         self.check()
         assert self.public is not None  # noqa: S101 - checked

@@ -13,11 +13,11 @@ import typer
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.criteria import MissingCriteria as MissingChoice
-    from peerveil.loads import LoadsStatement
-    from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
-    from peerveil.quantities import Lone as LoneChoice
-    from peerveil.weights import PublicWeights
+    from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+    from peerveil.quantities.base import Lone as LoneChoice
+    from peerveil.quantities.weights import PublicWeights
+    from peerveil.record.criteria import MissingCriteria as MissingChoice
+    from peerveil.record.loads import LoadsStatement
 
 Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
 Loads = Annotated[
@@ -284,7 +284,7 @@ def parse_mechanism(
     >>> parse_mechanism("gaussian", rho=0.1)
     Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
     """
-    from peerveil.mechanisms import OWN  # noqa: PLC0415
+    from peerveil.mechanisms.base import OWN  # noqa: PLC0415
 
     if name not in OWN:
         hint = "; say how many bins with --bins" if name.startswith("histogram") else ""
@@ -316,7 +316,7 @@ def simulated_mechanism(
     weights: PublicWeights, unit: str, name: str, *, epsilon: float | None, scale: float | None, bins: int | None
 ) -> OwnMechanism:
     """The mechanism to simulate, with its noise: as given, or as a budget would make it."""
-    from peerveil.rehearsal import Rehearsal  # noqa: PLC0415
+    from peerveil.planning.rehearsal import Rehearsal  # noqa: PLC0415
 
     if (epsilon is None) == (scale is None):
         raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
@@ -327,7 +327,7 @@ def simulated_mechanism(
 
 def parse_lone(text: str) -> LoneChoice:
     """What to do with a paper's only review."""
-    from peerveil.quantities import Lone as LoneChoice  # noqa: PLC0415
+    from peerveil.quantities.base import Lone as LoneChoice  # noqa: PLC0415
 
     for known in get_args(LoneChoice):
         if text == known:
@@ -349,7 +349,7 @@ def parse_criteria(text: str | None) -> list[str]:
 
 def parse_missing(text: str) -> MissingChoice:
     """What to do where a criterion is missing."""
-    from peerveil.criteria import MissingCriteria as MissingChoice  # noqa: PLC0415
+    from peerveil.record.criteria import MissingCriteria as MissingChoice  # noqa: PLC0415
 
     for known in get_args(MissingChoice):
         if text == known:

@@ -15,11 +15,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from peerveil.bundle import Release
 from peerveil.cli.options import spell
 from peerveil.cli.working import after_writing
-from peerveil.planning import Plan
-from peerveil.record import Floats
+from peerveil.planning.plans import Plan
+from peerveil.record.public_record import Floats
+from peerveil.releases.release import Release
 
 # What is shown is data, with any brackets and colons it has: never markup.
 out = Console(markup=False, emoji=False, highlight=False)

@@ -12,14 +12,14 @@ from typing import Any
 
 from rich.table import Table
 
-from peerveil import engine
 from peerveil.cli.show import out, rows_table
 from peerveil.cli.working import after_writing, counting
 from peerveil.errors import InputError
-from peerveil.experiments import EXPERIMENTS, TITLES, Sweep, simulate, simulate_record
-from peerveil.mechanisms import OwnMechanism
-from peerveil.sweep_files import sweep_folder, write_sweep
-from peerveil.weights import PublicWeights
+from peerveil.mechanisms.base import OwnMechanism
+from peerveil.quantities.weights import PublicWeights
+from peerveil.releases.sweep_files import sweep_folder, write_sweep
+from peerveil.simulation.experiments import EXPERIMENTS, TITLES, Sweep, simulate, simulate_record
+from peerveil.support import parallel
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def run(
     """Run a sweep, write what it found and show it."""
     runs = list(sweep.runs())
     tasks = sweep_folder(folder, sweep.settings(), overwrite=overwrite)
-    with engine.cluster(cluster) as executor:
+    with parallel.cluster(cluster) as executor:
         for title, one in runs:
             found = _run_one(title, one, executor=executor, workers=workers, keep=tasks)
             files = write_sweep(found, folder)

@@ -11,10 +11,10 @@ from peerveil.cli.groups import OptionGroup
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.bundle import Release
     from peerveil.private.charging import Spending
-    from peerveil.private.groups import GroupReleases
     from peerveil.private.reviews import Reviews
+    from peerveil.private.tracks import GroupReleases
+    from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -39,7 +39,7 @@ class GroupOptions(OptionGroup):
 
     def mapping(self, file: str, paper: str | None) -> dict[str, str]:
         """For each paper its group, from the file of groups, or from a column of the file itself."""
-        from peerveil.groups import read_groups
+        from peerveil.privacy.groups import read_groups
 
         if self.groups is not None:
             return read_groups(self.groups, group=self.group_column)
@@ -83,7 +83,7 @@ def write_groups(
     report: bool = True,
 ) -> GroupReleases:
     """Release every group into a folder of its own."""
-    from peerveil.private.groups import release_groups_within
+    from peerveil.private.tracks import release_groups_within
 
     made = release_groups_within(spending, reviews, groups, **release)
     spending.free()

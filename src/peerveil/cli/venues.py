@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
 from peerveil.errors import FileError, InputError
-from peerveil.private.batch import Outcome, Venue, check_venue_name
+from peerveil.private.batch.run import Outcome, Venue, check_venue_name
 from peerveil.private.reviews import Reviews
-from peerveil.record import PublicRecord
-from peerveil.table_files import file_to_read
+from peerveil.record.public_record import PublicRecord
+from peerveil.tables.reading import file_to_read
 
 Group = TypeVar("Group")
 

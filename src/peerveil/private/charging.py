@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from peerveil.errors import LedgerError, PeerveilError
-from peerveil.files import Room
-from peerveil.guarantee import upward
+from peerveil.privacy.guarantee import upward
 from peerveil.private.journal import BusyError, Kept, begin, look, remove_parts, take
+from peerveil.support.atomic_files import Room
 
 if TYPE_CHECKING:
     from peerveil.private.fingerprint import Fingerprint
@@ -296,7 +296,7 @@ def _running(file: Path) -> bool:
 
 def _folder(place: str) -> Path:
     """Where what is pending of a ledger is kept: beside an SQLite file, or in a folder of the user's."""
-    from peerveil.private.database import ledger_url
+    from peerveil.private.ledger.database import ledger_url
 
     url = ledger_url(place)
     beside = url.get_backend_name() == "sqlite"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from peerveil.private.reviews import Reviews
-from peerveil.record import Ints
+from peerveil.record.public_record import Ints
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from peerveil.delimited import separator_of
-from peerveil.looking import first_line, located, look
 from peerveil.private.readers import choices_from, detect, extract
 from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import PREFIX
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
-from peerveil.public_forms import recognise
-from peerveil.public_scores import public_scores
-from peerveil.record import Floats, check_scale
-from peerveil.table_files import FORMATS, Source, is_path, read_table
-from peerveil.tables import PAPER_NAMES, SCORE_NAMES, Table
+from peerveil.record.public_formats import recognise
+from peerveil.record.public_record import Floats, check_scale
+from peerveil.record.public_scores import public_scores
+from peerveil.tables.delimited import separator_of
+from peerveil.tables.reading import FORMATS, Source, is_path, read_table
+from peerveil.tables.sniffing import first_line, located, look
+from peerveil.tables.table import PAPER_NAMES, SCORE_NAMES, Table
 
 
 def inspect(

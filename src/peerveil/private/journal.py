@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from peerveil.errors import InputError, PeerveilError
-from peerveil.files import sync_folder
+from peerveil.support.atomic_files import sync_folder
 
 fcntl: ModuleType | None
 try:

@@ -17,11 +17,11 @@ import numpy as np
 import opendp.prelude as dp
 
 from peerveil.errors import InputError, PeerveilError
-from peerveil.guarantee import Guarantee, Unit
-from peerveil.mechanisms import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
-from peerveil.neighbours import Neighbours
-from peerveil.record import Floats, Ints
-from peerveil.sensitivity import Sensitivity
+from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.neighbours import Neighbours
+from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.record.public_record import Floats, Ints
 
 dp.enable_features("contrib")
 

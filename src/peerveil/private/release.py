@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerveil.auto import Auto
-from peerveil.bins import Bins, NoisyCounts
-from peerveil.bundle import Release
 from peerveil.errors import InputError
-from peerveil.estimation import check_estimator
-from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
-from peerveil.neighbours import Neighbours
+from peerveil.inference.estimators import check_estimator
+from peerveil.mechanisms.base import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
+from peerveil.planning.auto import Auto
+from peerveil.privacy.bins import Bins, NoisyCounts
+from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
+from peerveil.privacy.neighbours import Neighbours
+from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.privacy.statement import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
-from peerveil.private.stating import stated
-from peerveil.private.truth import true_vector
-from peerveil.quantities import Lone, Quantity
-from peerveil.record import Floats, PublicRecord
-from peerveil.refinement import Perturbed
+from peerveil.private.statements import stated
+from peerveil.private.true_vector import true_vector
+from peerveil.quantities.base import Lone, Quantity
+from peerveil.quantities.weights import PublicWeights, weigh
+from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
-from peerveil.sensitivity import Sensitivity, sensitivity
-from peerveil.statement import Statement
-from peerveil.terms import Terms
-from peerveil.weights import PublicWeights, weigh
+from peerveil.releases.refinement import Perturbed
+from peerveil.releases.release import Release
+from peerveil.releases.terms import Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger

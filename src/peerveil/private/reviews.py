@@ -11,8 +11,8 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.columns import Coded
-from peerveil.criteria import (
+from peerveil.errors import InputError, RecordError
+from peerveil.record.criteria import (
     Criteria,
     MissingCriteria,
     arrange_criteria,
@@ -21,9 +21,8 @@ from peerveil.criteria import (
     in_canonical_order,
     papers_left_out,
 )
-from peerveil.errors import InputError, RecordError
-from peerveil.loads import Loads, declare_loads
-from peerveil.parts import (
+from peerveil.record.loads import Loads, declare_loads
+from peerveil.record.parts import (
     ABSENT,
     NO_CRITERION,
     NO_SCORE,
@@ -34,7 +33,8 @@ from peerveil.parts import (
     is_open,
     public_part,
 )
-from peerveil.record import Floats, Ints, PublicRecord, check_scale, frozen, owned
+from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, frozen, owned
+from peerveil.tables.columns import Coded
 
 EXPLAIN_PUBLIC = (
     "which scores are public must be stated: public='all' if everyone can see every score (and criterion, where they "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from peerveil.errors import InputError
+from peerveil.quantities.weights import PublicWeights
 from peerveil.regions.baseline import baseline
 from peerveil.regions.chain import chain
 from peerveil.regions.convex import Region
 from peerveil.regions.envelope import envelope
 from peerveil.regions.hull import hull
 from peerveil.regions.tight import tight
-from peerveil.weights import PublicWeights
 
 __all__ = ["REGIONS", "Region", "check_region", "region"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from peerveil.loads import Loads
-from peerveil.record import Floats
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.loads import Loads
+from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
-from peerveil.weights import PublicWeights
 
 
 def baseline(weights: PublicWeights) -> Region:
@@ -46,7 +46,7 @@ def shares(loads: Loads) -> Floats:
     Where only the set of loads is public, the most spread-out shares that the number of reviewers and reviews
     allow: they majorise every multiset of shares that may be the true one.
 
-    >>> from peerveil.loads import declare_loads
+    >>> from peerveil.record.loads import declare_loads
     >>> shares(declare_loads(3, loads={1: 1, 2: 1})).tolist()
     [1.0, 0.5, 0.5]
     """

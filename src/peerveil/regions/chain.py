@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peerveil.errors import RecordError
-from peerveil.record import Floats
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import baseline
 from peerveil.regions.convex import Region
 from peerveil.regions.tuples import TupleOrder, WeightTuple
-from peerveil.weights import PublicWeights
 
 #: Loads above this are left to weaker bounds at once: their chains never leave the first tuples.
 LONGEST_LOAD = 64

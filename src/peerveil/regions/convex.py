@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from peerveil.errors import InputError, PeerveilError
-from peerveil.markup import table
-from peerveil.record import Floats
+from peerveil.record.public_record import Floats
+from peerveil.support.html_tables import table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

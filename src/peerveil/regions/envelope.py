@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from peerveil.record import Floats
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import shares, total_range
 from peerveil.regions.convex import Region, constant
 from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_tell
-from peerveil.weights import PublicWeights
 
 
 def envelope(weights: PublicWeights) -> Region:

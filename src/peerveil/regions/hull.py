@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import InputError, ProjectionError
-from peerveil.loads import Loads
-from peerveil.record import Floats
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.loads import Loads
+from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import total_range
 from peerveil.regions.convex import Region
 from peerveil.regions.oracles import Oracle, oracle_for
-from peerveil.weights import PublicWeights
 
 #: The most reviews, and the most places (reviews times reviewers times loads that may occur), of a record with a hull.
 MOST_REVIEWS = 20

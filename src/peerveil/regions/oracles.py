@@ -18,9 +18,9 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from peerveil.errors import PeerveilError, RecordError
-from peerveil.loads import Loads
-from peerveil.record import Floats, Ints
-from peerveil.weights import PublicWeights
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.loads import Loads
+from peerveil.record.public_record import Floats, Ints
 
 #: Most work of one answer by dynamic programming, in updates of a state: some seconds. Beyond, HiGHS is asked.
 _MOST_UPDATES = 1_000_000_000

@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from peerveil.errors import PeerveilError, RecordError
-from peerveil.loads import Loads
-from peerveil.record import Floats
+from peerveil.record.loads import Loads
+from peerveil.record.public_record import Floats
 
 #: Up to this many tuples the linear programme is solved, about a hundred times: in a tenth of a second, and no more.
 MOST_TUPLES = 150
@@ -68,7 +68,7 @@ def tuple_count(sizes: Sequence[int], loads: Loads) -> int:
 def programme_bounds(rows: Sequence[Sequence[float]], loads: Loads) -> Floats:
     """Lower bounds on the ascending means by a linear programme: fractions of tuples that hold every review once.
 
-    >>> from peerveil.loads import declare_loads
+    >>> from peerveil.record.loads import declare_loads
     >>> programme_bounds([[0, 1], [0, 1]], declare_loads(4, load=2)).tolist()
     [0.0, 0.5]
     """

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.record import Floats, Ints
+from peerveil.record.public_record import Floats, Ints
 
 #: Beyond this many reviewers, `pinned_totals` leaves out limits of papers if one has more than half as many reviews.
 DENSE = 500

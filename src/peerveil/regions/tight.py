@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from peerveil.record import Floats
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
 from peerveil.regions.chain import LONGEST_LOAD, lower_bounds
 from peerveil.regions.convex import Region
 from peerveil.regions.envelope import envelope
 from peerveil.regions.packing import MOST_TUPLES, pigeonhole_bounds, programme_bounds, tuple_count
-from peerveil.weights import PublicWeights
 
 #: Up to this many reviewers bounds on single entries are computed. Beyond, they say little that sums do not say
 #: already, and would keep projections from being two passes.

@@ -7,7 +7,7 @@ import asyncio
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from peerveil.charts.look import DARK, dark_css
+from peerveil.reporting.charts.look import DARK, dark_css
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
 from peerveil.web.page import HERE, Here, found

@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
-from peerveil.engine import starting_processes
 from peerveil.errors import PeerveilError
+from peerveil.support.parallel import starting_processes
 from peerveil.web.work import Task, main
 
 #: How much work may run at once.

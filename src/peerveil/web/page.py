@@ -15,8 +15,8 @@ import jinja2
 from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from peerveil.charts.look import dark_css
 from peerveil.errors import InputError
+from peerveil.reporting.charts.look import dark_css
 from peerveil.web.cases import Case, Cases
 from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.work import Task

@@ -74,7 +74,7 @@ def _ended(number: int, _frame: object) -> None:
 
 def whole_place(ledger: str) -> str:
     """A ledger's place from wherever it is asked for: work is done in other folders."""
-    from peerveil.private.database import ledger_url  # noqa: PLC0415 - databases only where there is a ledger
+    from peerveil.private.ledger.database import ledger_url  # noqa: PLC0415 - databases only where there is a ledger
 
     url = ledger_url(ledger)
     return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerveil.budget import Spend
 from peerveil.errors import PeerveilError
-from peerveil.guarantee import downward, upward
+from peerveil.privacy.budget import Spend
+from peerveil.privacy.guarantee import downward, upward
 
 # ruff: noqa: PLC0415 - databases only where there is a ledger
 

@@ -19,7 +19,7 @@ from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, Readi
 from peerveil.cli.telling import NOTHING, told
 
 if TYPE_CHECKING:
-    from peerveil.bundle import Release
+    from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - a process imports what its task needs
 
@@ -56,9 +56,6 @@ def main(pipe: Connection) -> None:
 
 def _load() -> None:
     """Load what most tasks need, while there is nothing to do yet."""
-    import peerveil.charts
-    import peerveil.private.inspection
-    import peerveil.private.release  # noqa: F401
 
 
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
@@ -93,7 +90,7 @@ def _demo(task: Task, step: Step) -> dict[str, Any]:
     import numpy as np
 
     from peerveil.cli.demonstration import CRITERIA
-    from peerveil.simulate import synthetic_conference
+    from peerveil.simulation.conferences import synthetic_conference
 
     step("Inventing a conference")
     conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(1))
@@ -148,10 +145,10 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
 
 def _plan(task: Task, step: Step) -> dict[str, Any]:
     """What each budget would buy, as `peerveil plan` says; nothing is drawn or spent."""
-    from peerveil import charts
-    from peerveil.plan_files import picture_rows
-    from peerveil.planning import EPSILONS, plan
-    from peerveil.weights import weigh
+    from peerveil.planning.plans import EPSILONS, plan
+    from peerveil.quantities.weights import weigh
+    from peerveil.releases.plan_files import picture_rows
+    from peerveil.reporting import charts
 
     said = task.said
     reading, loads = group(ReadingOptions, said), group(LoadsOptions, said)
@@ -180,9 +177,9 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
     """Make a release, as `peerveil release` does."""
-    from peerveil.files import Room
     from peerveil.private.charging import Spending
     from peerveil.private.release import release_within
+    from peerveil.support.atomic_files import Room
 
     said = task.said
     noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
@@ -219,10 +216,10 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
     """Sharpen a noisy vector, as `peerveil refine` does."""
-    from peerveil.bundle import Release
-    from peerveil.mechanisms import External, Mechanism
-    from peerveil.noisy_files import read_noisy
-    from peerveil.refinement import refine
+    from peerveil.mechanisms.base import External, Mechanism
+    from peerveil.releases.noisy_files import read_noisy
+    from peerveil.releases.refinement import refine
+    from peerveil.releases.release import Release
 
     said = task.said
     noise: Mechanism | None = None
@@ -250,9 +247,9 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
 
 def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> dict[str, Any]:
     """Write the bundle, as files and packed, and what the page shows of it."""
-    from peerveil import charts
-    from peerveil.bundle import Release
-    from peerveil.charts.wording import DIFFERENCES
+    from peerveil.releases.release import Release
+    from peerveil.reporting import charts
+    from peerveil.reporting.wording import DIFFERENCES
 
     step("Drawing pictures and writing files")
     output = Path(task.output)

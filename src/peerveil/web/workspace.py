@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from peerveil.errors import InputError
-from peerveil.staging import lives
+from peerveil.support.staging import lives
 
 _PREFIX = "peerveil-page-"
 

@@ -24,14 +24,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from peerveil.public_files import write_public
+from peerveil.simulate import Conference, synthetic_conference
+from peerveil.version import software
 
 import peerveil as pv
 from peerveil.private import batch as batches
 from peerveil.private import ledger as ledgers
 from peerveil.private.release import Ready
-from peerveil.public_files import write_public
-from peerveil.simulate import Conference, synthetic_conference
-from peerveil.version import software
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1]

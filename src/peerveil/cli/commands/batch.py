@@ -12,7 +12,7 @@ from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, Rele
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.private.batch import Outcome
+    from peerveil.private.batch.run import Outcome
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -50,12 +50,12 @@ def batch(
     Exit code 1 if a venue failed. batch.json in the output folder says which, and can be published. Reasons and
     warnings may hold private values: they are shown here, and written to batch.json in the private folder.
     """
-    from peerveil import engine
     from peerveil.cli.show import out, print_json, rows_table
     from peerveil.cli.venues import common_options, venues_from_toml, venues_in_folder
     from peerveil.cli.working import after_writing, charging, counting
-    from peerveil.private.batch import Outcome, Venue, public_report, report, run_batch
-    from peerveil.private.batch_folders import REPORT, open_folders
+    from peerveil.private.batch.folders import REPORT, open_folders
+    from peerveil.private.batch.run import Outcome, Venue, public_report, report, run_batch
+    from peerveil.support import parallel
 
     said = common_options(what, noise, loads, reading)
     if Path(venues).is_dir():
@@ -71,7 +71,7 @@ def batch(
     try:
         with (
             charging(ledger) as spending,
-            engine.cluster(cluster) as executor,
+            parallel.cluster(cluster) as executor,
             counting("Releasing venues") as progress,
         ):
             run_batch(

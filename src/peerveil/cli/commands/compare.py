@@ -9,7 +9,7 @@ import typer
 from peerveil.cli import options as opt
 
 if TYPE_CHECKING:
-    from peerveil.comparison import Comparison
+    from peerveil.releases.comparison import Comparison
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -21,9 +21,9 @@ def compare(
     as_json: opt.AsJson = False,
 ) -> None:
     """Compare two releases, of two years or two tracks: what differs, and how much of that may be noise."""
-    from peerveil.bundle import Release
     from peerveil.cli.show import print_json
-    from peerveil.comparison import compare
+    from peerveil.releases.comparison import compare
+    from peerveil.releases.release import Release
 
     found = compare(Release.load(first), Release.load(second))
     if as_json:
@@ -34,7 +34,7 @@ def compare(
 
 def _show(found: Comparison) -> None:
     from peerveil.cli.show import out, rows_table
-    from peerveil.comparison import QUANTILE_COLUMNS
+    from peerveil.releases.comparison import QUANTILE_COLUMNS
 
     one, other = found.reviewers
     out.print(f"{found.quantity}: {one} reviewers in the first release, {other} in the second", style="bold")

@@ -36,7 +36,7 @@ def inspect(
     from peerveil.cli.working import after_writing
     from peerveil.private.inspection import draft_mapping
     from peerveil.private.inspection import inspect as look
-    from peerveil.public_files import write_public as write
+    from peerveil.record.public_files import write_public as write
 
     with opt.spelling(ratings="--score"):
         if write_mapping is not None:

@@ -11,7 +11,7 @@ import typer
 from peerveil.cli import options as opt
 
 if TYPE_CHECKING:
-    from peerveil.budget import Spend
+    from peerveil.privacy.budget import Spend
     from peerveil.private.ledger import Account, Ledger, Stated
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -43,7 +43,7 @@ def open_budget(
 
     With --epsilon alone Laplace noise and histograms can be charged; with --delta or --rho others can, too.
     """
-    from peerveil.budget import Budget
+    from peerveil.privacy.budget import Budget
     from peerveil.private.ledger import Ledger
 
     Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuses what makes none before a file is made
@@ -102,7 +102,7 @@ def state(
 
     The claims of all its releases together then speak of assignments that share these facts as well.
     """
-    from peerveil.statement import Statement
+    from peerveil.privacy.statement import Statement
 
     statement = Statement(
         public=public,
@@ -181,7 +181,7 @@ def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
 
 
 def _cost(spend: Spend) -> str:
-    from peerveil.guarantee import upward
+    from peerveil.privacy.guarantee import upward
 
     return f"rho {upward(spend.rho)}" if spend.epsilon is None else f"epsilon {upward(spend.epsilon)}"
 
@@ -193,7 +193,7 @@ def _noise(described: dict[str, object]) -> str:
 
 def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
     from peerveil.cli.show import out, print_json, rows_table
-    from peerveil.guarantee import downward, upward
+    from peerveil.privacy.guarantee import downward, upward
 
     names = dict.fromkeys(account.dataset for account in accounts)
     stated = {name: ledger.statements(name) for name in names}

@@ -41,18 +41,18 @@ def plan(
     """
     from contextlib import nullcontext
 
-    from peerveil import engine
     from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, rows_table
     from peerveil.cli.working import after_writing, counting
-    from peerveil.files import staged_folder
-    from peerveil.plan_files import FILES, plan_document, write_plan
-    from peerveil.planning import plan as make
+    from peerveil.planning.plans import plan as make
+    from peerveil.releases.plan_files import FILES, plan_document, write_plan
+    from peerveil.support import parallel
+    from peerveil.support.atomic_files import staged_folder
 
     budgets = opt.parse_numbers(epsilon, "--epsilon")
     folder = staged_folder(output, own=FILES, overwrite=overwrite) if output is not None else nullcontext()
     with folder as stage:
         weights = scores.weights(public, loads, quantity)
-        with engine.cluster(cluster) as executor, counting("Rehearsing releases") as progress:
+        with parallel.cluster(cluster) as executor, counting("Rehearsing releases") as progress:
             made = make(
                 weights,
                 epsilons=budgets,

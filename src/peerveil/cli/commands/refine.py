@@ -13,8 +13,8 @@ from peerveil.cli.working import working
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.bundle import Release
-    from peerveil.mechanisms import Mechanism
+    from peerveil.mechanisms.base import Mechanism
+    from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -50,12 +50,12 @@ def refine(
 
     A release.json says itself what it is of, how it was made private, and which loads are public.
     """
-    from peerveil.bundle import FILES, Release
     from peerveil.cli.show import report_release
-    from peerveil.files import staged_folder
-    from peerveil.mechanisms import External
-    from peerveil.noisy_files import read_noisy
-    from peerveil.refinement import refine as sharpen
+    from peerveil.mechanisms.base import External
+    from peerveil.releases.noisy_files import read_noisy
+    from peerveil.releases.refinement import refine as sharpen
+    from peerveil.releases.release import FILES, Release
+    from peerveil.support.atomic_files import staged_folder
 
     if words is not None and noise_scale is not None:
         raise InputError("give --words or --noise-scale, not both")

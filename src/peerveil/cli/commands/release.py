@@ -15,8 +15,8 @@ from peerveil.cli.working import charging, working
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.private.groups import GroupReleases
     from peerveil.private.reviews import Reviews
+    from peerveil.private.tracks import GroupReleases
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -42,11 +42,11 @@ def release(
     With a file of public scores, say what is public about loads: --load, --loads, or --reviewers. With groups of
     papers, each gets a release and a folder of its own; the budget is each group's.
     """
-    from peerveil.bundle import FILES, Release
     from peerveil.cli.show import report_release, telling_warnings
-    from peerveil.files import Room, staged_folder
-    from peerveil.groups import folder_names
+    from peerveil.privacy.groups import folder_names
     from peerveil.private.release import release_within
+    from peerveil.releases.release import FILES, Release
+    from peerveil.support.atomic_files import Room, staged_folder
 
     what.check()
     mechanism = noise.chosen_or_auto()

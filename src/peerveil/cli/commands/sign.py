@@ -25,8 +25,8 @@ def sign(
     from pathlib import Path
 
     from peerveil.cli.show import out
-    from peerveil.signatures import SIGNATURE
-    from peerveil.signatures import sign as make_signature
+    from peerveil.releases.signatures import SIGNATURE
+    from peerveil.releases.signatures import sign as make_signature
 
     fingerprint = make_signature(release, Path(key).expanduser())
     out.print(f"Signed by the key {fingerprint}: {SIGNATURE}", highlight=False)

@@ -12,9 +12,9 @@ from peerveil.cli.tracks import GroupOptions
 from peerveil.cli.working import working
 
 if TYPE_CHECKING:
-    from peerveil.bundle import Release
-    from peerveil.verdict import Verification
-    from peerveil.weights import PublicWeights
+    from peerveil.quantities.weights import PublicWeights
+    from peerveil.releases.checks import Verification
+    from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -40,9 +40,9 @@ def verify(
     Quantity and mechanism are read from the release, and loads, too, unless you state them. For a release of a group of
     papers, say which papers are in it (--groups, --group-column), or give a file of these alone.
     """
-    from peerveil.release_files import read_release
-    from peerveil.verdict import Check, Verification
-    from peerveil.verification import verify
+    from peerveil.releases.checks import Check, Verification
+    from peerveil.releases.published_files import read_release
+    from peerveil.releases.verification import verify
 
     with working("Reading") as step:
         read, schema = read_release(release)
@@ -66,7 +66,7 @@ def _weights(
 ) -> tuple[PublicWeights | None, str]:
     """The weights, or why the loads that the release states do not fit the public record."""
     from peerveil.errors import InputError, RecordError
-    from peerveil.quantities import QUANTITIES
+    from peerveil.quantities.base import QUANTITIES
 
     if release.quantity not in QUANTITIES:
         raise InputError(
@@ -85,7 +85,7 @@ def _show(found: Verification, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from peerveil.cli.show import out, print_json, rows_table
-    from peerveil.verification import UNCHECKED
+    from peerveil.releases.verification import UNCHECKED
 
     if as_json:
         print_json({"verified": found.verified, "checks": [asdict(check) for check in found.checks]})

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peerveil import engine
-from peerveil.accounting import check_delta
 from peerveil.errors import InputError
-from peerveil.guarantee import Guarantee, check_unit
-from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.mechanisms.base import Histogram, OwnMechanism
+from peerveil.privacy.accounting import check_delta
+from peerveil.privacy.guarantee import Guarantee, check_unit
 from peerveil.private.audit.cases import CASES, Case, Settled, chosen_cases, settle
 from peerveil.private.audit.evidence import Bounds, Evidence, Part, delta_of
 from peerveil.private.audit.pairs import check_load, worst_neighbours, worst_neighbours_counted
-from peerveil.record import Floats
+from peerveil.record.public_record import Floats
+from peerveil.support import parallel
 
 __all__ = ["CASES", "Audit", "Case", "Finding", "audit", "worst_neighbours", "worst_neighbours_counted"]
 
@@ -168,7 +168,7 @@ def audit(
     case: str = "all",
     workers: int | None = None,
     executor: Executor | None = None,
-    progress: engine.Progress | None = None,
+    progress: parallel.Progress | None = None,
 ) -> Audit:
     """Audit a mechanism on the worst neighbours of a unit, in every case there is.
 
@@ -189,7 +189,7 @@ def audit(
 
     Noise is real, so no two audits are the same.
 
-    >>> from peerveil.mechanisms import Laplace
+    >>> from peerveil.mechanisms.base import Laplace
     >>> audit(Laplace(epsilon=1.0), draws=500, workers=1).passed
     True
     """
@@ -204,7 +204,7 @@ def audit(
     settled = [settle(one, mechanism, protected, load) for one in chosen_cases(case, public, counts=counts)]
     audited = [_Audited(one, draws) for one in settled]
     tasks = [task for one in audited for task in one.tasks()]
-    blocks = iter(engine.run(_release_often, tasks, workers=workers, executor=executor, progress=progress))
+    blocks = iter(parallel.run(_release_often, tasks, workers=workers, executor=executor, progress=progress))
     evidence = [(one.settled.case.name, one.evidence([next(blocks) for _ in one.tasks()], delta)) for one in audited]
     return _judged(evidence, confidence)
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from peerveil.errors import InputError
-from peerveil.guarantee import Guarantee, Unit
-from peerveil.mechanisms import Histogram, OwnMechanism
+from peerveil.mechanisms.base import Histogram, OwnMechanism
+from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import KEPT, Pair
-from peerveil.private.groups import prepare_groups
 from peerveil.private.release import Protected, prepare_release
 from peerveil.private.reviews import Reviews
+from peerveil.private.tracks import prepare_groups
 
 #: How many bins are tried, to find the fewest in which everybody who moves is seen to move.
 _BINS = (3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from peerveil.guarantee import DELTA, Guarantee
-from peerveil.laws import Law
-from peerveil.mechanisms import OwnMechanism
+from peerveil.mechanisms.base import OwnMechanism
+from peerveil.privacy.guarantee import DELTA, Guarantee
+from peerveil.privacy.noise_laws import Law
 from peerveil.private.audit.laws import noise_differs
 from peerveil.private.audit.loss import Loss, contradicts, loss_of
-from peerveil.record import Floats, Ints
+from peerveil.record.public_record import Floats, Ints
 
 #: Simulated releases on which tests are chosen.
 _SIMULATED = 10_000

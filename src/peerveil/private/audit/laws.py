@@ -9,8 +9,8 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from peerveil.errors import InputError
-from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
-from peerveil.record import Floats
+from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.record.public_record import Floats
 
 #: How much of the noise is to be within a limit, as stated: the limits at which it is looked at.
 _WITHIN = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)

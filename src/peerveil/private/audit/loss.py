@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from peerveil.errors import InputError
-from peerveil.guarantee import Guarantee
-from peerveil.laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
-from peerveil.record import Floats
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.record.public_record import Floats
 
 #: Relative room for round-off.
 _ROUND_OFF = 1 + 1e-9

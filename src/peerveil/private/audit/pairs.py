@@ -11,13 +11,13 @@ from typing import Self
 
 import numpy as np
 
-from peerveil.binning import bins_of
-from peerveil.bins import Bins
 from peerveil.errors import InputError
-from peerveil.guarantee import Unit
+from peerveil.mechanisms.bin_choice import bins_of
+from peerveil.privacy.bins import Bins
+from peerveil.privacy.guarantee import Unit
 from peerveil.private.reviews import Reviews
-from peerveil.quantities import Quantity
-from peerveil.weights import weigh
+from peerveil.quantities.base import Quantity
+from peerveil.quantities.weights import weigh
 
 #: The two tracks of conferences with tracks; where papers are left out, those of the second one are.
 KEPT, OTHER = "kept", "other"
@@ -121,7 +121,7 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     For the unit review, two reviewers in the middle exchange a zero for a one and move apart. Where scores are hidden,
     what is exchanged may change as well: two reviewers of zeros exchange one, or all, and these become ones.
 
-    >>> from peerveil.private.truth import true_vector
+    >>> from peerveil.private.true_vector import true_vector
     >>> [true_vector(reviews, "ratings").tolist() for reviews in worst_neighbours("reviewer", 2, "all")]
     [[0.0, 1.0], [0.5, 0.5]]
     """
@@ -152,7 +152,7 @@ def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int) ->
     reviewer of zeros gets a one from each of the others, who have halves besides. Where scores are hidden, what is
     exchanged becomes ones, and the others are as near to the end of a bin as makes them leave it.
 
-    >>> from peerveil.private.truth import true_vector
+    >>> from peerveil.private.true_vector import true_vector
     >>> one, other, bins = worst_neighbours_counted("reviewer", 2, "all", 5)
     >>> [bins.counts(true_vector(reviews, "ratings")).tolist() for reviews in (one, other)]
     [[1, 0, 0, 2, 0], [0, 2, 0, 0, 1]]

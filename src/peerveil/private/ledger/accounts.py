@@ -9,12 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.budget import TOLERANCE, Budget, Spend
 from peerveil.errors import BudgetError, InputError, LedgerError
-from peerveil.guarantee import Unit, check_unit, downward
-from peerveil.mechanisms import Gaussian
+from peerveil.mechanisms.base import Gaussian
+from peerveil.privacy.budget import TOLERANCE, Budget, Spend
+from peerveil.privacy.guarantee import Unit, check_unit, downward
+from peerveil.privacy.statement import Statement
 from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, STATEMENTS, faults
-from peerveil.statement import Statement
 
 #: What to do about a row that no version of Peerveil writes.
 REMEDY = (

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from peerveil.budget import Budget, Spend
 from peerveil.errors import BudgetError, InputError, LedgerError
-from peerveil.guarantee import Guarantee, Unit, check_unit
-from peerveil.mechanisms import Mechanism
-from peerveil.private.database import engine, ledger_url, lock_all, shown, transaction, translated
+from peerveil.mechanisms.base import Mechanism
+from peerveil.privacy.budget import Budget, Spend
+from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
+from peerveil.privacy.statement import Statement, additional
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.private.ledger.accounts import (
     Account,
@@ -32,10 +32,10 @@ from peerveil.private.ledger.accounts import (
 )
 from peerveil.private.ledger.chain import Chain
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
+from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction, translated
 from peerveil.private.ledger.migration import is_old, make_tables, migrate
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
-from peerveil.statement import Statement, additional
-from peerveil.version import software
+from peerveil.support.version import software
 
 
 class Ledger:
@@ -48,9 +48,9 @@ class Ledger:
         remarks: what whoever opened it should know.
 
     >>> import tempfile
-    >>> from peerveil.guarantee import Guarantee
-    >>> from peerveil.mechanisms import Laplace
-    >>> from peerveil.statement import Statement
+    >>> from peerveil.privacy.guarantee import Guarantee
+    >>> from peerveil.mechanisms.base import Laplace
+    >>> from peerveil.privacy.statement import Statement
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
     >>> account = ledger.open("conf2026", "reviewer", epsilon=1.0)

@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
-from peerveil.budget import TOLERANCE
 from peerveil.errors import BudgetError, LedgerError
-from peerveil.guarantee import upward
+from peerveil.privacy.budget import TOLERANCE
+from peerveil.privacy.guarantee import upward
 from peerveil.private.ledger.accounts import Entry, account_of, entry_of, row_name, spend_of
 from peerveil.private.ledger.chain import START, entry_hash
 from peerveil.private.ledger.reconciling import find_releases, reconcile
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, faults
-from peerveil.verdict import Check, unchecked
+from peerveil.releases.checks import Check, unchecked
 
 #: What is looked at, in order.
 Topic = Literal["rows", "chain", "limits", "releases"]

@@ -15,9 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from peerveil.errors import LedgerError
-from peerveil.private.database import lock_all
 from peerveil.private.ledger.accounts import check_row
 from peerveil.private.ledger.chain import START, Chain
+from peerveil.private.ledger.database import lock_all
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, METADATA, SCHEMA, UNKNOWN_BEFORE
 
 _OLD = 1

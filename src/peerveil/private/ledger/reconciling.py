@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from peerveil.budget import TOLERANCE, Spend
-from peerveil.bundle import DATA_FILES, Release
 from peerveil.errors import FileError, PeerveilError
+from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
+from peerveil.releases.release import DATA_FILES, Release
 
 #: Whether it is a problem, what it is about, and what was found.
 Found = tuple[bool, str, str]

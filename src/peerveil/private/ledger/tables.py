@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.guarantee import UNITS
+from peerveil.privacy.guarantee import UNITS
 
 SCHEMA = 2
 

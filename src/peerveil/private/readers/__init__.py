@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerveil.criteria import MissingCriteria
 from peerveil.errors import FileError, InputError
-from peerveil.looking import Look, guarded, look
-from peerveil.parts import MissingScore
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
 from peerveil.private.readers.finish import finish
 from peerveil.private.readers.mapping import read_mapping
 from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
-from peerveil.scores import Symbols
-from peerveil.table_files import FORMATS, Source
+from peerveil.record.criteria import MissingCriteria
+from peerveil.record.parts import MissingScore
+from peerveil.tables.reading import FORMATS, Source
+from peerveil.tables.scores import Symbols
+from peerveil.tables.sniffing import Look, guarded, look
 
 __all__ = ["READERS", "choices_from", "detect", "extract", "read"]
 

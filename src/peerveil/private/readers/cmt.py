@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from peerveil.errors import FileError
-from peerveil.looking import Look
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.readers.spreadsheetml import Row, rows
-from peerveil.table_files import Source, file_to_read
-from peerveil.tables import is_missing, plain
+from peerveil.tables.reading import Source, file_to_read
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import is_missing, plain
 
 _QUESTION = re.compile(r"\s*(Q\d{1,3})\s*\((.*?)(\s+-\s+Value)?\s*\)\s*", re.DOTALL | re.IGNORECASE)
 _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNORECASE)

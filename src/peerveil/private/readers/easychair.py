@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from peerveil.columns import Cells, mapped
-from peerveil.looking import Look, look
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.table_files import Source, read_table
-from peerveil.tables import SCORE_NAMES, Table, is_missing, plain
+from peerveil.tables.columns import Cells, mapped
+from peerveil.tables.reading import Source, read_table
+from peerveil.tables.sniffing import Look, look
+from peerveil.tables.table import SCORE_NAMES, Table, is_missing, plain
 
 SCORES = ("overall evaluation", *SCORE_NAMES)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from peerveil.columns import Coded
 from peerveil.errors import RecordError
 from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
-from peerveil.record import Floats, check_scale
-from peerveil.scores import to_score
-from peerveil.tables import Table, is_missing, shown
+from peerveil.record.public_record import Floats, check_scale
+from peerveil.tables.columns import Coded
+from peerveil.tables.scores import to_score
+from peerveil.tables.table import Table, is_missing, shown
 
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.columns import Cells, taken
 from peerveil.errors import FileError
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.scores import is_no_entry
-from peerveil.tables import Table, field_called, plain
+from peerveil.tables.columns import Cells, taken
+from peerveil.tables.scores import is_no_entry
+from peerveil.tables.table import Table, field_called, plain
 
 METAREVIEWS = "metareviews"
 NOT_SUBMITTED = "reviews that were not submitted"

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.columns import Cells, mapped
 from peerveil.errors import FileError
-from peerveil.json_files import elements
-from peerveil.looking import Look, look
 from peerveil.private.readers.gathering import (
     METAREVIEWS,
     NOT_SUBMITTED,
@@ -22,8 +19,11 @@ from peerveil.private.readers.gathering import (
     kept_rows,
 )
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.table_files import Source, file_to_read, read_table
-from peerveil.tables import SCORE_NAMES, Table, criteria_columns, field_called, is_missing, wanted_columns
+from peerveil.tables.columns import Cells, mapped
+from peerveil.tables.json_files import elements
+from peerveil.tables.reading import Source, file_to_read, read_table
+from peerveil.tables.sniffing import Look, look
+from peerveil.tables.table import SCORE_NAMES, Table, criteria_columns, field_called, is_missing, wanted_columns
 
 SCORES = ("overall merit", "ovemer", "merit", *SCORE_NAMES)
 

@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
-from peerveil.columns import Coded
 from peerveil.private.readers.protocol import Choices
-from peerveil.tables import Table
+from peerveil.tables.columns import Coded
+from peerveil.tables.table import Table
 
 #: With fewer reviews it may be chance that no id occurs twice.
 ENOUGH = 10

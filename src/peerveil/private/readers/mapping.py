@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from peerveil.errors import FileError
-from peerveil.files import write_new
-from peerveil.table_files import read_text
+from peerveil.support.atomic_files import write_new
+from peerveil.tables.reading import read_text
 
 #: What a mapping may say, and what it is for.
 KEYS = {

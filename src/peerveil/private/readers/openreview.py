@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from peerveil.errors import FileError
-from peerveil.json_files import Element, elements
-from peerveil.looking import Look, guarded, look
 from peerveil.private.readers.gathering import DELETED, METAREVIEWS, Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.table_files import Source, file_to_read, is_path, read_table
-from peerveil.tables import SCORE_NAMES
+from peerveil.tables.json_files import Element, elements
+from peerveil.tables.reading import Source, file_to_read, is_path, read_table
+from peerveil.tables.sniffing import Look, guarded, look
+from peerveil.tables.table import SCORE_NAMES
 
 SCORES = (*SCORE_NAMES, "overall recommendation", "overall assessment", "evaluation")
 ARRAYS = ("groups", "profiles", "notes")

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from peerveil.errors import InputError, PeerveilError
-from peerveil.json_files import Element
 from peerveil.private.readers.openreview import from_elements
 from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.tables.json_files import Element
 
 #: How a venue is written where a file could stand.
 PREFIX = "openreview:"

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, get_args
 
-from peerveil.criteria import MissingCriteria
 from peerveil.errors import InputError
-from peerveil.looking import Look
-from peerveil.parts import MissingScore
-from peerveil.scores import Symbols, is_no_entry, to_score
-from peerveil.table_files import Source
-from peerveil.tables import Table, check_names
+from peerveil.record.criteria import MissingCriteria
+from peerveil.record.parts import MissingScore
+from peerveil.tables.reading import Source
+from peerveil.tables.scores import Symbols, is_no_entry, to_score
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import Table, check_names
 
 #: Who is protected where a PC member and a subreviewer stand behind one review.
 PERSONS = ("member", "subreviewer")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from peerveil.errors import FileError
-from peerveil.unpacking import open_bytes
+from peerveil.tables.opening import open_bytes
 
 # Excel has no more columns; a cell that claims to stand further right is no cell.
 _MOST_COLUMNS = 16_384

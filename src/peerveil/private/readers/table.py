@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from peerveil.looking import Look
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.table_files import FORMATS, Source, read_table
-from peerveil.tables import (
+from peerveil.tables.reading import FORMATS, Source, read_table
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import (
     PAPER_NAMES,
     REVIEWER_NAMES,
     REVIEWER_NAMES_ELSE,

@@ -1,0 +1,1 @@
+"""What public data and noisy output make likely: priors, likelihoods, posteriors, estimators."""

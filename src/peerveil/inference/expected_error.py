@@ -1,0 +1,68 @@
+"""How near a release is to the truth, in all likelihood: data, and on what it rests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from peerveil.errors import InputError
+from peerveil.record.public_record import Floats
+
+#: How likely a band is to hold its entry.
+LEVEL = 0.9
+
+ASSUMPTION = (
+    "Expected error and bands assume that the true assignment is like one drawn at random among the valid ones, with "
+    "reviewers who differ in leniency by an unknown amount, and that the noise follows its stated law. They come from "
+    "public data and the noisy vector alone."
+)
+
+#: What is assumed besides where scores are hidden.
+ASSUMPTION_HIDDEN = (
+    " Scores that are not public are taken to be like those that are, on the whole higher or lower by an unknown "
+    "amount; where none is public, they may be anywhere on the scale."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outlook:
+    """What to expect of the error of an estimate.
+
+    Attributes:
+        expected_rmse: the root of the expected mean squared error of an entry.
+        lower: lower ends of the bands.
+        upper: upper ends of the bands.
+        level: the probability with which a band holds its entry.
+        assumption: on what this rests, in words.
+
+    >>> import numpy as np
+    >>> Outlook(expected_rmse=0.1, lower=np.array([1.0]), upper=np.array([1.4])).level
+    0.9
+    """
+
+    expected_rmse: float
+    lower: Floats
+    upper: Floats
+    level: float = LEVEL
+    assumption: str = ASSUMPTION
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.expected_rmse) and self.expected_rmse >= 0):
+            raise InputError(f"expected_rmse must be a finite number of at least 0, got {self.expected_rmse}")
+        if not 0 < self.level < 1:
+            raise InputError(f"level must lie between 0 and 1, got {self.level}")
+        if self.lower.shape != self.upper.shape or (self.lower > self.upper).any():
+            raise InputError("the lower end of a band must not exceed its upper end")
+        self.lower.flags.writeable = self.upper.flags.writeable = False
+
+    @property
+    def summary(self) -> str:
+        """In one line.
+
+        >>> import numpy as np
+        >>> Outlook(expected_rmse=0.1234, lower=np.array([1.0]), upper=np.array([1.4])).summary
+        'about 0.123 (root mean square), with 90 % bands for each mean'
+        """
+        return f"about {self.expected_rmse:.3g} (root mean square), with {self.level:.0%} bands for each mean".replace(
+            "%", " %"
+        )

@@ -1,0 +1,1 @@
+"""Plans: rehearsals of releases on public data alone."""

@@ -1,0 +1,165 @@
+"""Rehearsing a release: a mechanism on a public record, prepared once, simulated as often as wanted.
+
+The truth is synthetic and noise is seeded, so errors may be known and shown. No private data, no budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from peerveil.errors import InputError, RecordError
+from peerveil.inference.count_posterior import CountFamily, CountNoise
+from peerveil.inference.estimators import ESTIMATORS, Estimate, estimate
+from peerveil.inference.likelihood import EntryNoise
+from peerveil.inference.posterior import Family, Model, ensembles
+from peerveil.inference.prior import Ensemble
+from peerveil.mechanisms.base import Histogram, OwnMechanism, histogram_bins
+from peerveil.privacy.bins import Bins, NoisyCounts
+from peerveil.privacy.guarantee import check_unit
+from peerveil.privacy.noise_laws import Law
+from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
+from peerveil.regions import Region, check_region
+from peerveil.regions import region as make_region
+from peerveil.regions.projection import project
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rehearsal:
+    """A mechanism on a public record, with everything that all its releases share. Make one with :meth:`of`.
+
+    Attributes:
+        weights: the public weights.
+        mechanism: the mechanism, with its noise stated.
+        kind: the name of the region that estimates are made with.
+
+    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> rehearsal = Rehearsal.of(weights, Histogram(epsilon=1.0))
+    >>> noisy = rehearsal.perturb(np.array([1.5, 2.0, 3.0, 5.0]), np.random.default_rng(1))
+    >>> sorted(rehearsal.answers(noisy, ["noisy", "projection", "safe", "bayes"]))
+    ['bayes', 'noisy', 'projection', 'safe']
+    """
+
+    weights: PublicWeights
+    mechanism: OwnMechanism
+    kind: str = "tight"
+    _drawn: Sequence[Ensemble] | None = None
+    _sensitivity: Sensitivity
+
+    @classmethod
+    def of(
+        cls,
+        weights: PublicWeights,
+        mechanism: OwnMechanism,
+        *,
+        unit: str = "reviewer",
+        region: str = "tight",
+        drawn: Sequence[Ensemble] | None = None,
+    ) -> Rehearsal:
+        """Prepare a mechanism on a public record.
+
+        Args:
+            weights: the public weights.
+            mechanism: with a budget or its noise.
+            unit: what a budget is for.
+            region: the region's name.
+            drawn: what :func:`peerveil.inference.posterior.ensembles` drew from the same weights, if it is at hand.
+        """
+        bound = sensitivity(weights, check_unit(unit))
+        if not bound:
+            raise InputError("the public record alone determines the means: there is no noise to simulate")
+        check_region(region)
+        return cls(weights=weights, mechanism=mechanism.settle(bound), kind=region, _drawn=drawn, _sensitivity=bound)
+
+    @property
+    def _law(self) -> Law:
+        law = self.mechanism.noise_law()
+        assert law is not None  # noqa: S101 - settled
+        return law
+
+    @cached_property
+    def _likely(self) -> Sequence[Ensemble] | None:
+        """What is likely before anything is seen; ``None`` where no assignment was found to draw from."""
+        try:
+            return ensembles(self.weights) if self._drawn is None else self._drawn
+        except RecordError:
+            return None
+
+    @cached_property
+    def bins(self) -> Bins | None:
+        """The bins of a histogram."""
+        if not isinstance(self.mechanism, Histogram):
+            return None
+        return histogram_bins(self.weights, self.mechanism, self._sensitivity, drawn=self._likely)
+
+    @cached_property
+    def _family(self) -> Family | CountFamily | None:
+        if self._likely is None:
+            return None
+        if self.bins is None:
+            return Family.of_ensembles(self._likely)
+        return CountFamily.of_ensembles(self._likely, self.bins, self.weights)
+
+    @cached_property
+    def _regions(self) -> dict[str, Region]:
+        return {}
+
+    def perturb(self, truth: Floats, rng: np.random.Generator) -> Floats | NoisyCounts:
+        """Simulated noise on a synthetic truth: a noisy vector or noisy counts."""
+        if self.bins is None:
+            return truth + self._law.draw(rng, truth.size)
+        counts = self.bins.counts(truth)
+        return NoisyCounts(bins=self.bins, counts=counts + self._law.draw(rng, counts.size).astype(np.int64))
+
+    def noisy_vector(self, noisy: Floats | NoisyCounts) -> Floats:
+        """The vector that the mechanism alone gives."""
+        return noisy.vector(self.weights.reviewers) if isinstance(noisy, NoisyCounts) else noisy
+
+    def estimates(
+        self, noisy: Floats | NoisyCounts, estimators: Sequence[str] = ESTIMATORS, *, outlook: bool = True
+    ) -> dict[str, Estimate]:
+        """What each estimator makes of noisy data; what is likely is computed once for all."""
+        r = self.noisy_vector(noisy)
+        family = self._family
+        model: Model | None
+        evidence: EntryNoise | CountNoise
+        if isinstance(noisy, NoisyCounts):
+            evidence = CountNoise(noisy, self._law)
+            model = family.given(evidence) if isinstance(family, CountFamily) else None
+        else:
+            evidence = EntryNoise(r, self._law)
+            model = family.given(evidence) if isinstance(family, Family) else None
+        used = None if model is None else evidence
+        bounds = self.region(self.kind)
+        return {
+            name: estimate(
+                r, self.weights, bounds, used, estimator=name if used else "projection", model=model, outlook=outlook
+            )
+            for name in estimators
+        }
+
+    def answers(self, noisy: Floats | NoisyCounts, methods: Sequence[str]) -> dict[str, Floats]:
+        """What each method makes of noisy data: ``noisy``, an estimator, or projection on a region by its name."""
+        found = {}
+        wanted = [method for method in methods if method in ("safe", "bayes")]
+        made = self.estimates(noisy, wanted, outlook=False) if wanted else {}
+        r = self.noisy_vector(noisy)
+        for method in methods:
+            if method == "noisy":
+                found[method] = r
+            elif method in made:
+                found[method] = made[method].values
+            else:
+                found[method] = project(r, self.region(self.kind if method == "projection" else method)).values
+        return found
+
+    def region(self, kind: str) -> Region:
+        """The region of a kind, made once."""
+        if kind not in self._regions:
+            self._regions[kind] = make_region(self.weights, kind)
+        return self._regions[kind]

@@ -1,0 +1,120 @@
+"""Rehearsals of many mechanisms on the same plausible assignments, in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from peerveil.inference.posterior import ensembles
+from peerveil.inference.prior import Ensemble, prior
+from peerveil.mechanisms.base import Gaussian, Histogram, Laplace
+from peerveil.planning.rehearsal import Rehearsal
+from peerveil.privacy.guarantee import Unit
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
+from peerveil.support import parallel
+
+#: How strongly reviewers are taken to differ in leniency, each as likely as the others; 0 is not at all.
+LENIENCIES = (0.0, 0.4, 0.9, 2.0)
+
+#: A mechanism with a budget.
+Candidate = Laplace | Gaussian | Histogram
+
+_DECILES = np.arange(1, 10) / 10
+
+
+def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Floats:
+    """The sorted means of an assignment that fits the record, the same for every candidate.
+
+    >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
+    >>> float(plausible(weights, leniency=0, draw=3, seed=1).sum())
+    1.0
+    """
+    seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
+    return np.asarray(prior(weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors[0])
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rehearses candidates on assignments."""
+
+    weights: PublicWeights
+    unit: Unit
+    estimators: tuple[str, ...]
+    seed: int
+    workers: int | None
+    executor: Executor | None
+
+    def run(
+        self, candidates: Sequence[Candidate], draws: range, progress: parallel.Progress
+    ) -> dict[Candidate, Floats]:
+        """For each candidate: leniency, draw, estimator, and squared error and largest error of a decile."""
+        tasks = [
+            _Task(self.weights, self.unit, candidate, leniency, draw, self.estimators, self.seed)
+            for candidate in candidates
+            for leniency in range(len(LENIENCIES))
+            for draw in draws
+        ]
+        found = parallel.run(
+            _rehearse, tasks, seed=self.seed, workers=self.workers, executor=self.executor, progress=progress
+        )
+        shape = (len(candidates), len(LENIENCIES), len(draws), len(self.estimators), 2)
+        return dict(zip(candidates, np.array(found).reshape(shape), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    weights: PublicWeights
+    unit: Unit
+    candidate: Candidate
+    leniency: int
+    draw: int
+    estimators: tuple[str, ...]
+    seed: int
+
+
+def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
+    truth = plausible(task.weights, task.leniency, task.draw, task.seed)
+    rehearsal = _stage(task.weights).rehearsal(task.candidate, task.unit)
+    answers = rehearsal.answers(rehearsal.perturb(truth, np.random.default_rng(seeds)), task.estimators)
+    return [
+        [
+            float(np.mean((answers[name] - truth) ** 2)),
+            float(np.abs(np.quantile(answers[name], _DECILES) - np.quantile(truth, _DECILES)).max()),
+        ]
+        for name in task.estimators
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """What all rehearsals on a record share."""
+
+    weights: PublicWeights
+    _rehearsals: dict[tuple[Candidate, Unit], Rehearsal] = field(default_factory=dict)
+
+    @cached_property
+    def drawn(self) -> Sequence[Ensemble]:
+        return ensembles(self.weights)
+
+    def rehearsal(self, candidate: Candidate, unit: Unit) -> Rehearsal:
+        key = (candidate, unit)
+        if key not in self._rehearsals:
+            self._rehearsals[key] = Rehearsal.of(self.weights, candidate, unit=unit, drawn=self.drawn)
+        return self._rehearsals[key]
+
+
+#: The stage of the record that this process is at, by the record's digest.
+_STAGES: dict[str, _Stage] = {}
+
+
+def _stage(weights: PublicWeights) -> _Stage:
+    digest = weights.digest()
+    if digest not in _STAGES:
+        _STAGES.clear()
+        _STAGES[digest] = _Stage(weights)
+    return _STAGES[digest]

@@ -1,0 +1,1 @@
+"""Neighbouring assignments, sensitivity, accounting, guarantees, budgets, noise laws and bins."""

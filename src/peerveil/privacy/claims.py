@@ -1,0 +1,92 @@
+"""The privacy claim in the standard terms of the field: unit, domain, invariants, neighbours, measure, parameters.
+
+The terms are those of Bailie, Gong and Meng ("Refreshment stirred, not shaken") and of NIST SP 800-226.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peerveil.privacy.groups import Group
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.record.loads import Loads
+from peerveil.record.parts import Part
+
+_UNITS = {"reviewer": "all reviews of one reviewer", "review": "one review"}
+
+_MEASURES = {
+    "pure": "pure differential privacy: the probability of any outcome differs between neighbours by at most a factor "
+    "e^epsilon",
+    "gdp": "Gaussian differential privacy: telling neighbours apart is at least as hard as telling apart normal laws "
+    "of variance 1 with means 0 and sqrt(2 rho)",
+    "zcdp": "zero-concentrated differential privacy: the Rényi divergence of every order a > 1 between neighbours is "
+    "at most a rho",
+    "tcdp": "truncated concentrated differential privacy: the Rényi divergence of every order a between 1 and omega "
+    "between neighbours is at most a rho",
+    "approximate": "approximate differential privacy: the probability of any outcome under a neighbour is at most "
+    "e^epsilon times its probability plus delta",
+}
+
+
+def standard_claim(
+    guarantee: Guarantee, *, papers: int, loads: Loads, part: Part | None, group: Group | None, public: str
+) -> dict[str, Any] | None:
+    """A claim in standard terms; ``None`` where its source's words are carried, to which nothing is added.
+
+    Args:
+        guarantee: the claim.
+        papers: number of papers of the release.
+        loads: what is public about the loads among its reviews.
+        part: the whole conference, where the release is of a part of it.
+        group: the group of papers that it is of.
+        public: what was stated to be public, in words.
+
+    >>> from peerveil.record.loads import declare_loads
+    >>> claim = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    >>> loads = declare_loads(6, load=2)
+    >>> stated = standard_claim(claim, papers=3, loads=loads, part=None, group=None, public="all scores")
+    >>> stated["unit"], stated["parameters"]
+    ('all reviews of one reviewer', {'epsilon': 1.0, 'delta': 0.0})
+    """
+    if guarantee.kind == "stated" or guarantee.unit is None:
+        return None
+    whole = loads if part is None else part.whole
+    hidden = ", with the scores that are not public anywhere on their scale" if guarantee.neighbours.hidden else ""
+    parameters = {name: getattr(guarantee, name) for name in ("epsilon", "delta", "rho", "omega")}
+    return {
+        "unit": _UNITS[guarantee.unit],
+        "domain": (
+            f"assignments of {whole.reviews} reviews to {whole.reviewers} reviewers in which nobody reviews a paper "
+            f"twice{hidden}"
+        ),
+        "invariants": _invariants(papers, loads, part, group, public),
+        "neighbours": f"{guarantee.neighbours.words(guarantee.unit)}; both have all the invariants",
+        "measure": _MEASURES[guarantee.kind],
+        "parameters": {name: value for name, value in parameters.items() if value is not None},
+    }
+
+
+def _invariants(papers: int, loads: Loads, part: Part | None, group: Group | None, public: str) -> list[str]:
+    """What neighbouring assignments have in common: what is held fixed, as everyone knows it."""
+    fixed = ["which papers there are, and how many reviews each has", f"what is stated to be public: {public}"]
+    if part is None:
+        return [
+            *fixed,
+            f"the loads of all {loads.reviewers} reviewers, as far as they are public: {loads.describe()}",
+            *_apart(group),
+        ]
+    whole = part.whole
+    fixed.append(f"the loads of all {whole.reviewers} reviewers of the conference: {whole.describe()}")
+    fixed += [f"{one.words}; which ones these are" for one in part.left_out]
+    if part.number == "declared":
+        fixed.append(
+            f"the number of reviewers with a review among the {papers} papers of this release, and their loads there: "
+            f"{loads.reviewers}, {loads.describe()}"
+        )
+    return fixed
+
+
+def _apart(group: Group | None) -> list[str]:
+    if group is None or group.shared:
+        return []
+    return [f"no reviewer has reviews in two of the {group.groups} groups of papers"]

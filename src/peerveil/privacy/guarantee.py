@@ -1,0 +1,412 @@
+"""The privacy claim of a release, as data and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Literal, get_args
+
+from peerveil.errors import InputError
+from peerveil.privacy.accounting import check_delta, delta_at, epsilon_at
+from peerveil.privacy.gdp import gaussian_delta, gaussian_epsilon
+from peerveil.privacy.neighbours import Neighbours
+from peerveil.support.arguments import real
+
+#: What one protected thing is: all of a reviewer's reviews, or a single review.
+Unit = Literal["reviewer", "review"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+#: From the strongest claim to the weakest; then words that are not ours.
+Kind = Literal["pure", "gdp", "zcdp", "tcdp", "approximate", "stated"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+#: The delta at which a concentrated claim is put in words, unless another is asked for.
+DELTA = 1e-6
+
+NOT_PROTECTED = (
+    "Not protected: who has which load, the number of reviews of each paper, and the numbers of papers, reviews and "
+    "reviewers of the whole conference. These are declared public, as are the scores stated to be public."
+)
+
+#: What is not protected either, where the loads among kept reviews are declared.
+NOT_PROTECTED_KEPT = (
+    " So are the number of reviewers with a review among those that were kept, and their loads among these."
+)
+
+_NOT_FLOAT_SAFE = (
+    " The noise was drawn in floating-point arithmetic, and this holds for ideal arithmetic: the last digits of the "
+    "published numbers may reveal more."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """What a release promises.
+
+    Attributes:
+        kind: ``"pure"``: epsilon-differential privacy. ``"gdp"``: Gaussian differential privacy, with
+            ``rho = mu**2 / 2``. ``"zcdp"``, ``"tcdp"``: zero-concentrated and truncated concentrated differential
+            privacy, with rho and omega. ``"approximate"``: (epsilon, delta). ``"stated"``: words carried from someone
+            else, to which Peerveil adds nothing.
+        unit: what one protected thing is; ``None`` for a stated guarantee.
+        epsilon: the bound; of a concentrated claim, what it comes to at ``delta``.
+        delta: 0 for a pure claim.
+        rho: of a Gaussian or concentrated claim. A Gaussian claim is also zero-concentrated with this rho, and comes
+            to a smaller epsilon.
+        omega: of a truncated concentrated claim.
+        float_safe: whether the claim covers the last digits of floating-point numbers.
+        statement: the words of a stated guarantee.
+        neighbours: which assignments the claim speaks of, beside the unit.
+
+    >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).summary
+    'epsilon = 1 per reviewer (pure differential privacy)'
+    >>> Guarantee(kind="zcdp", unit="reviewer", rho=0.05).summary
+    'rho = 0.05 per reviewer (zero-concentrated differential privacy): epsilon = 1.472 at delta = 1e-06'
+    >>> Guarantee(kind="gdp", unit="reviewer", rho=0.05).summary
+    'rho = 0.05 per reviewer (Gaussian differential privacy, mu = 0.3163): epsilon = 1.368 at delta = 1e-06'
+    """
+
+    kind: Kind
+    unit: Unit | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    omega: float | None = None
+    float_safe: bool = True
+    statement: str = ""
+    neighbours: Neighbours = field(default=Neighbours())
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}")
+        if self.kind == "stated":
+            if not self.statement or any(
+                x is not None for x in (self.unit, self.epsilon, self.delta, self.rho, self.omega)
+            ):
+                raise InputError("a stated guarantee carries words and no numbers of its own")
+            return
+        check_unit(self.unit)
+        for name in ("epsilon", "delta", "rho", "omega"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, real(name, value))
+        if self.statement:
+            raise InputError("only a stated guarantee carries words of its own")
+        if self.kind in ("pure", "approximate"):
+            self._check_plain()
+        else:
+            self._check_concentrated()
+
+    def _check_plain(self) -> None:
+        _at_least_zero("epsilon", self.epsilon)
+        if self.rho is not None or self.omega is not None:
+            raise InputError(f"rho and omega belong to concentrated guarantees, not to a {self.kind} one")
+        if self.kind == "approximate":
+            check_delta(math.nan if self.delta is None else self.delta)
+        elif self.delta is None:
+            object.__setattr__(self, "delta", 0.0)
+        elif self.delta != 0:
+            raise InputError(f"a pure guarantee has delta 0, got {self.delta}")
+
+    def _check_concentrated(self) -> None:
+        rho = _at_least_zero("rho", self.rho)
+        if self.kind in ("gdp", "zcdp") and self.omega is not None:
+            raise InputError(f"a {self.kind} guarantee has no omega: it holds for every order")
+        if self.kind == "tcdp" and not (self.omega is not None and math.isfinite(self.omega) and self.omega > 1):
+            raise InputError(f"omega must be a finite number > 1, got {self.omega}")
+        if self.delta is None:
+            object.__setattr__(self, "delta", DELTA)
+        least = self.epsilon_at(self.delta or 0.0)
+        if self.epsilon is None:
+            object.__setattr__(self, "epsilon", least)
+        elif not self.epsilon >= least * (1 - 1e-9):
+            raise InputError(f"epsilon={self.epsilon} at delta={self.delta} is less than rho={rho} comes to")
+
+    @property
+    def summary(self) -> str:
+        """The claim in one line."""
+        if self.kind == "stated":
+            return f"as stated by the source: {self.statement}"
+        if self.kind == "pure":
+            return f"epsilon = {_exact(self.epsilon)} per {self.unit} (pure differential privacy)"
+        plain = f"epsilon = {_upward(self.epsilon)} at delta = {_exact(self.delta)}"
+        if self.kind == "approximate":
+            return f"{plain} per {self.unit} (approximate differential privacy)"
+        order = "" if self.omega is None else f", omega = {_exact(self.omega)}"
+        name = {"gdp": "Gaussian", "zcdp": "zero-concentrated"}.get(self.kind, "truncated concentrated")
+        shift = "" if self.mu is None else f", mu = {_upward(self.mu)}"
+        return f"rho = {_exact(self.rho)}{order} per {self.unit} ({name} differential privacy{shift}): {plain}"
+
+    @property
+    def mu(self) -> float | None:
+        """Of a Gaussian claim: the shift of a standard normal number that is as hard to notice as a neighbour.
+
+        >>> Guarantee(kind="gdp", unit="review", rho=0.5).mu
+        1.0
+        """
+        return math.sqrt(2 * _number(self.rho)) if self.kind == "gdp" else None
+
+    @property
+    def promise(self) -> str:
+        """The claim in words for a conference's web site, and no stronger than it is."""
+        if self.kind == "stated":
+            return (
+                f"The noise was added elsewhere. Its source states: {self.statement} Refining used public data and the "
+                "noisy vector alone, which takes nothing away from that and adds nothing to it."
+            )
+        assert self.unit is not None  # noqa: S101 - checked at construction
+        assert self.epsilon is not None  # noqa: S101 - checked at construction
+        # A concentrated loss may come to epsilon 0 at a large delta, and be one all the same.
+        if (self.epsilon if self.kind == "pure" else self.rho) == 0:
+            return (
+                "The public record alone determines what is released: it is the same for every assignment that fits "
+                "it, so the release says nothing more about who wrote which review."
+            )
+        if self.kind == "pure":
+            gain = (
+                "Whatever someone already knows, this release changes their odds between these two assignments by at "
+                f"most a factor e^{_exact(self.epsilon)} = {_factor(self.epsilon)}."
+            )
+        else:
+            shown = _upward(self.epsilon)
+            gain = (
+                "Between these two, whatever someone already knows, the probability of any conclusion from this "
+                f"release rises from p to at most e^{shown} p + {_exact(self.delta)}, where e^{shown} = "
+                f"{_factor(float(shown))}."
+            )
+        return (
+            f"Take any {self.neighbours.words(self.unit)}. {gain} Knowledge that ties many reviewers' assignments "
+            "together can gain more." + ("" if self.float_safe else _NOT_FLOAT_SAFE)
+        )
+
+    @property
+    def human(self) -> str:
+        """The claim in one sentence for a reviewer, and no stronger than it is; empty where nothing is claimed.
+
+        >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).human
+        'Someone who hesitates, 50:50, between two assignments that fit what is public and differ only by exchanges of
+        your reviews can become at most 74 % sure of one of them by this release.'
+        """
+        if self.kind == "stated":
+            return ""
+        hidden = " and by hidden scores of these, or by one hidden score alone," if self.neighbours.hidden else ""
+        yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
+        both = "between two assignments that fit what is public and differ only by"
+        between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"
+        epsilon, delta = _number(self.epsilon), _number(self.delta)
+        if (epsilon if self.kind == "pure" else self.rho) == 0:
+            return "This release says nothing more about who wrote which review than what is public."
+        sure = 1 / (1 + math.exp(-epsilon))
+        if self.kind == "pure":
+            return f"{between} can become at most {_percent(sure)} sure of one of them by this release."
+        # Of two equally likely worlds the right one is guessed with half of one plus their total variation distance.
+        right = sure + delta / (1 + math.exp(min(epsilon, 700.0)))
+        return f"{between} guesses the right one with this release in at most {_percent(right)} of all cases."
+
+    @property
+    def not_protected(self) -> str:
+        """What the claim does not cover, in words."""
+        return NOT_PROTECTED + (NOT_PROTECTED_KEPT if self.neighbours.declared else "")
+
+    def about(self, neighbours: Neighbours) -> Guarantee:
+        """The same claim about other assignments; words carried from someone else stay as they are."""
+        return self if self.kind == "stated" else replace(self, neighbours=neighbours)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The epsilon of this claim at a delta.
+
+        >>> round(Guarantee(kind="zcdp", unit="review", rho=0.05).epsilon_at(1e-3), 3)
+        0.905
+        """
+        check_delta(delta)
+        if self.kind == "pure":
+            # As a concentrated claim it may come to less, where epsilon is small and delta is not.
+            return min(_number(self.epsilon), epsilon_at(delta, _number(self.epsilon) ** 2 / 2))
+        if self.kind == "gdp":
+            return gaussian_epsilon(delta, _number(self.mu))
+        if self.kind in ("zcdp", "tcdp"):
+            return epsilon_at(delta, _number(self.rho), self.omega or math.inf)
+        if self.kind == "approximate" and delta >= _number(self.delta):
+            return _number(self.epsilon)
+        raise InputError(f"a guarantee of kind {self.kind!r} says nothing at delta={delta}")
+
+    def delta_at(self, epsilon: float) -> float:
+        """The delta of this claim at an epsilon; 1 where it has none.
+
+        >>> Guarantee(kind="pure", unit="review", epsilon=1.0).delta_at(1.5)
+        0.0
+        """
+        if self.kind == "stated":
+            raise InputError("a stated guarantee has no numbers of its own")
+        if self.kind in ("pure", "approximate"):
+            return _number(self.delta) if epsilon >= _number(self.epsilon) else 1.0
+        if self.kind == "gdp":
+            return gaussian_delta(epsilon, _number(self.mu))
+        return delta_at(epsilon, _number(self.rho), self.omega or math.inf)
+
+    def as_concentrated(self) -> Guarantee:
+        """This claim as a concentrated one: epsilon is a rho of ``epsilon**2 / 2``, and so is mu.
+
+        >>> Guarantee(kind="pure", unit="review", epsilon=1.0).as_concentrated().rho
+        0.5
+        """
+        if self.kind in ("zcdp", "tcdp"):
+            return self
+        if self.kind == "gdp":
+            return replace(self, kind="zcdp", epsilon=None)
+        if self.kind == "pure":
+            concentrated = Guarantee(
+                kind="zcdp", unit=self.unit, rho=_number(self.epsilon) ** 2 / 2, float_safe=self.float_safe
+            )
+            return concentrated.about(self.neighbours)
+        raise InputError(f"a guarantee of kind {self.kind!r} cannot be made a concentrated one")
+
+    def as_approximate(self, delta: float | None = None) -> Guarantee:
+        """This claim as (epsilon, delta).
+
+        >>> Guarantee(kind="zcdp", unit="review", rho=0.05).as_approximate().summary
+        'epsilon = 1.472 at delta = 1e-06 per review (approximate differential privacy)'
+        """
+        at = delta if delta is not None else self.delta or DELTA
+        approximate = Guarantee(
+            kind="approximate", unit=self.unit, epsilon=self.epsilon_at(at), delta=at, float_safe=self.float_safe
+        )
+        return approximate.about(self.neighbours)
+
+
+def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """What several releases of the same data promise together, each chosen in the light of those before it.
+
+    Together they speak of the assignments that are neighbours for each of them.
+
+    Epsilons of pure claims add up, and so do rhos of Gaussian ones. Claims of different kinds are made concentrated,
+    and rho adds up. Where one is approximate, all are, and epsilon and delta add up.
+
+    >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    >>> compose([pure, pure]).epsilon
+    2.0
+    >>> compose([pure, Guarantee(kind="zcdp", unit="reviewer", rho=0.1)]).rho
+    0.6
+    """
+    parts = list(guarantees)
+    return _sum(parts).about(Neighbours.common(part.neighbours for part in parts))
+
+
+def _sum(parts: list[Guarantee]) -> Guarantee:
+    """Claims added up, each about the same assignments."""
+    if not parts:
+        raise InputError("guarantees must hold at least one; what nothing promises is not known")
+    units, kinds = {part.unit for part in parts}, {part.kind for part in parts}
+    if "stated" in kinds:
+        raise InputError("a stated guarantee has no numbers of its own, so it cannot be added up")
+    if len(units) > 1:
+        raise InputError(
+            "guarantees must be for one unit; one for a review says something else than one for a reviewer: convert "
+            "them from the noise first (Mechanism.guarantee)"
+        )
+    (unit,) = units
+    safe = all(part.float_safe for part in parts)
+    if kinds == {"pure"}:
+        return Guarantee(kind="pure", unit=unit, epsilon=_total(part.epsilon for part in parts), float_safe=safe)
+    if "approximate" in kinds:
+        plain = [part if part.kind == "pure" else part.as_approximate() for part in parts]
+        delta = _total(part.delta for part in plain)
+        if delta >= 1:
+            raise InputError(f"delta adds up to {delta:g}, which promises nothing")
+        epsilon = _total(part.epsilon for part in plain)
+        return Guarantee(kind="approximate", unit=unit, epsilon=epsilon, delta=delta, float_safe=safe)
+    concentrated = [part.as_concentrated() for part in parts]
+    rho = _total(part.rho for part in concentrated)
+    # What costs nothing is of every kind.
+    costly = {part.kind for part, its in zip(parts, concentrated, strict=True) if its.rho} or kinds
+    orders = [part.omega for part in concentrated if part.omega is not None]
+    stated = {part.delta for part in parts if part.kind != "pure"}
+    at = stated.pop() if len(stated) == 1 else None  # the one at which all of them are put in words
+    if orders:
+        return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), delta=at, float_safe=safe)
+    kind: Kind = "gdp" if costly <= {"gdp"} else "zcdp"
+    return Guarantee(kind=kind, unit=unit, rho=rho, delta=at, float_safe=safe)
+
+
+def check_unit(unit: str | None) -> Unit:
+    """The unit, if it is one.
+
+    >>> check_unit("paper")
+    Traceback (most recent call last):
+    peerveil.errors.InputError: unit must be 'reviewer' or 'review', got 'paper'
+    """
+    for known in UNITS:
+        if unit == known:
+            return known
+    raise InputError(f"unit must be {' or '.join(map(repr, UNITS))}, got {unit!r}")
+
+
+def _at_least_zero(name: str, value: float | None) -> float:
+    if value is None or not (math.isfinite(value) and value >= 0):
+        raise InputError(f"{name} must be a finite number of at least 0, got {value}")
+    return value
+
+
+def _percent(share: float) -> str:
+    """A share as a percentage, rounded up: with as many digits as tell it from certainty."""
+    if share >= 1:
+        return "100 %"
+    for digits in range(12):
+        step = 10.0 ** -(digits + 2)
+        rounded = math.ceil(share / step * (1 - 1e-15)) * step
+        if rounded < 1:
+            return f"{rounded * 100:.{digits}f} %"
+    return "100 %"
+
+
+def _number(value: float | None) -> float:
+    assert value is not None  # noqa: S101 - every kind is checked to have its numbers
+    return value
+
+
+def _total(values: Iterable[float | None]) -> float:
+    return math.fsum(map(_number, values))
+
+
+def _exact(number: float | None) -> str:
+    """All digits: a claim must not look smaller than it is."""
+    return f"{number!r}".removesuffix(".0")
+
+
+def upward(number: float, digits: int = 6) -> str:
+    """A number rounded up to some digits: a cost must not look smaller than it is.
+
+    >>> upward(1.00000049, 4), upward(0.7)
+    ('1.001', '0.7')
+    """
+    return _rounded(number, digits, ROUND_CEILING)
+
+
+def downward(number: float, digits: int = 6) -> str:
+    """A number rounded down to some digits: what is said to be left must be there.
+
+    >>> downward(0.33333366), downward(30.0), downward(0.0)
+    ('0.333333', '30', '0')
+    """
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, rounding: str) -> str:
+    rounded = Decimal(repr(number)).normalize(Context(prec=digits, rounding=rounding))
+    return f"{float(rounded):.{digits}g}"  # a decimal itself would write 30 as 3e+1
+
+
+def _upward(number: float | None) -> str:
+    """Four digits: of what was computed, more would mean nothing."""
+    return upward(_number(number), 4)
+
+
+def _factor(epsilon: float) -> str:
+    """The factor to three digits, rounded up."""
+    if epsilon == 0:
+        return "1"
+    if epsilon > 700:
+        return "practically without limit"
+    digits = Context(prec=3, rounding=ROUND_CEILING)
+    return f"{Decimal(math.nextafter(math.exp(epsilon), math.inf)).normalize(digits):g}"

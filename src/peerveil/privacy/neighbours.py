@@ -1,0 +1,66 @@
+"""Which assignments a claim speaks of: the neighbour relation, as data and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from peerveil.record.parts import Part
+
+_EXCHANGES = {
+    "reviewer": "one reviewer's reviews were exchanged, one for one, with other reviewers'",
+    "review": "two reviewers exchanged one review each",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """Which pairs of assignments are neighbours, beside the unit that is protected.
+
+    Attributes:
+        hidden: whether scores that are not public may differ as well: those of the reviews exchanged, or one alone.
+        part: whether the release is of a part of a conference. Neighbours are assignments of the whole conference.
+        declared: whether neighbours have the same number of reviewers with a kept review, with the same loads among the
+            kept reviews, because these are declared public.
+
+    >>> Neighbours(hidden=True).words("review")
+    'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
+    scores that are not public: those of the reviews exchanged, or of one review alone'
+    """
+
+    hidden: bool = False
+    part: bool = False
+    declared: bool = False
+
+    @classmethod
+    def of(cls, part: Part | None, *, hidden: bool) -> Neighbours:
+        """The relation of a record: a part of a conference or the whole of it, with hidden scores or without."""
+        return cls(hidden=hidden, part=part is not None, declared=part is not None and part.number == "declared")
+
+    @classmethod
+    def common(cls, several: Iterable[Neighbours]) -> Neighbours:
+        """The pairs that are neighbours for all of several claims: of these, all the claims hold.
+
+        >>> Neighbours.common([Neighbours(hidden=True), Neighbours(declared=True, part=True)])
+        Neighbours(hidden=False, part=True, declared=True)
+        """
+        listed = list(several)
+        return cls(
+            hidden=all(one.hidden for one in listed),
+            part=any(one.part for one in listed),
+            declared=any(one.declared for one in listed),
+        )
+
+    def words(self, unit: str) -> str:
+        """The relation in words, for the promise."""
+        whose = " of the whole conference" if self.part else ""
+        kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
+        hidden = (
+            ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
+            if self.hidden
+            else ""
+        )
+        return (
+            f"two assignments{whose} that fit the public record{kept}{',' if kept else ''} and differ only in that "
+            f"{_EXCHANGES[unit]}{hidden}"
+        )

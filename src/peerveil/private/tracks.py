@@ -1,0 +1,356 @@
+"""Releases of groups of papers, such as tracks and areas: one each, and one charge for all."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peerveil.errors import InputError, RecordError
+from peerveil.inference.estimators import check_estimator
+from peerveil.mechanisms.base import Histogram, OwnMechanism
+from peerveil.planning.auto import Auto
+from peerveil.privacy.groups import SMALL, Group, joint_epsilon, papers_by_group, part_of, together
+from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.sensitivity import sensitivity
+from peerveil.privacy.statement import Statement
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
+from peerveil.private.release import LedgerWarning, Ready, files_size, prepare_release, spending_for
+from peerveil.private.reviews import Reviews
+from peerveil.private.statements import stated_together
+from peerveil.quantities.base import Lone, Quantity
+from peerveil.record.parts import Part
+from peerveil.record.public_record import PublicRecord
+from peerveil.regions import check_region
+from peerveil.regions import region as make_region
+from peerveil.releases.refinement import Perturbed
+from peerveil.releases.release import Release
+from peerveil.releases.terms import Terms
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
+
+
+class GroupWarning(UserWarning):
+    """Something about groups of papers that does not stop their release, but that the chair should know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupReleases:
+    """The releases of all groups.
+
+    Attributes:
+        releases: by the groups' names.
+        guarantee: what all of them promise together.
+    """
+
+    releases: dict[str, Release]
+    guarantee: Guarantee
+
+
+def release_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None = None,
+    quantity: Quantity = "ratings",
+    mechanism: OwnMechanism,
+    unit: str = "reviewer",
+    region: str = "tight",
+    estimator: str | None = None,
+    shared: bool = True,
+    lone: Lone = "refuse",
+    name: str | None = None,
+    ledger: str | None = None,
+    dataset: str | None = None,
+    accept_float_noise: bool = False,
+    licence: str | None = None,
+    citation: str | None = None,
+) -> GroupReleases:
+    """Release each group of papers by itself: in each, the sorted means of its reviewers' weights there.
+
+    The number of reviewers of each group becomes public, and with ``public="all"`` or ``"none"`` also how many have
+    which load in it. A ledger is charged once, for all groups together.
+
+    Args:
+        reviews: the private reviews of all groups.
+        groups: for each paper its group. Which paper is in which group must be public.
+        public: as in :func:`peerveil.release`, for all papers.
+        quantity: as there.
+        mechanism: the noise of each group; a budget is each group's own.
+        unit: as in :func:`peerveil.release`.
+        region: as there.
+        estimator: as there.
+        shared: whether reviewers may have reviews in several groups. ``False`` declares, for everyone to know, that
+            none has; the reviews are checked against that. Then the largest claim counts instead of the sum.
+        lone: as there.
+        name: as there.
+        ledger: as there.
+        dataset: as there.
+        accept_float_noise: as there.
+        licence: as there.
+        citation: as there.
+
+    >>> import peerveil as pv
+    >>> people = ["ann", "bob", "ann", "cem", "bob", "cem", "bob", "ann"]
+    >>> reviews = pv.Reviews.from_columns(list("ppqqrrss"), people, [3, 5, 4, 4, 8, 6, 2, 7])
+    >>> tracks = {"p": "theory", "q": "theory", "r": "systems", "s": "systems"}
+    >>> with warnings.catch_warnings(action="ignore"):                               # both are small
+    ...     made = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Laplace(epsilon=0.5))
+    >>> sorted(made.releases), made.guarantee.epsilon
+    (['systems', 'theory'], 1.0)
+    """
+    with spending_for(ledger) as spending:
+        return release_groups_within(
+            spending,
+            reviews,
+            groups,
+            public=public,
+            quantity=quantity,
+            mechanism=mechanism,
+            unit=unit,
+            region=region,
+            estimator=estimator,
+            shared=shared,
+            lone=lone,
+            name=name,
+            dataset=dataset,
+            accept_float_noise=accept_float_noise,
+            licence=licence,
+            citation=citation,
+        )
+
+
+def release_groups_within(
+    spending: Spending,
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    region: str = "tight",
+    estimator: str | None = None,
+    shared: bool = True,
+    dataset: str | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    **how: Any,
+) -> GroupReleases:
+    """Releases of groups whose charge is kept in ``spending`` until whoever called says that they are written.
+
+    Other arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
+    check_region(region)
+    estimator = estimator or "safe"
+    check_estimator(estimator)
+    if isinstance(mechanism, Auto):
+        raise InputError("mechanism must be named where there are groups; a plan of each may tell which is best")
+    terms = Terms(licence=licence, citation=citation)
+    if dataset is not None and spending.ledger is None:
+        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+    prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
+    ready, claim_for = prepared.ready, prepared.claim_for
+    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+    first = next(iter(ready.values()))
+    assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+    total = claim_for(first.noise.guarantee.unit)
+    _warn_of_small(ready)
+    about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
+    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
+    made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
+    note = _note(len(ready), total, shared=shared)
+    return GroupReleases(
+        releases={
+            its: replace(
+                one,
+                terms=terms,
+                charge=number,
+                group=Group(name=its, groups=len(ready), shared=shared),
+                notes=(*one.notes, note),
+                public=f"{one.public}, in each group of papers",
+            )
+            for its, one in made.items()
+        },
+        guarantee=total,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyGroups:
+    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: by the groups' names.
+        shared: whether reviewers may have reviews in several groups.
+        record: the public record of all groups, where one was given.
+    """
+
+    ready: dict[str, Ready]
+    shared: bool
+    record: PublicRecord | None
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """What all of them promise together, for a unit."""
+        claims = [one.claim_for(unit) for one in self.ready.values()]
+        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
+
+
+def prepare_groups(
+    reviews: Reviews,
+    groups: Mapping[str, str],
+    *,
+    public: str | PublicRecord | None,
+    mechanism: OwnMechanism,
+    shared: bool = True,
+    **how: Any,
+) -> ReadyGroups:
+    """Check everything and settle the noise of every group, without spending or drawing any.
+
+    Arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    """
+    parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
+    if not shared:
+        _check_apart(reviews, groups)
+        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
+    record = reviews.public(public) if isinstance(public, PublicRecord) else None
+    ready: dict[str, Ready] = {}
+    for its, part in parts.items():
+        try:
+            ready[its] = prepare_release(
+                part,
+                public=public if record is None else _part_of(record, part),
+                declare_kept=part.whole is not None,
+                mechanism=mechanism,
+                **how,
+            )
+        except RecordError as error:
+            raise RecordError(f"group {its!r}: {error}") from None
+        except InputError as error:
+            raise InputError(f"group {its!r}: {error}") from None
+    return ReadyGroups(ready=ready, shared=shared, record=record)
+
+
+def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
+    """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
+    stated = record.loads if record.part is None else record.part.whole
+    whole = None
+    if part.whole is not None:
+        whole = Part(whole=stated, left_out=part.whole.left_out, number="declared")
+    return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, stated.largest))
+
+
+def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:
+    """A bound on what histograms of all groups cost together; infinite where there is none but the sum."""
+    loss = []
+    for one in ready.values():
+        weights, mechanism = one.weights, one.noise.mechanism
+        hidden = weights.hidden_span and weights.quantity == "miscalibration"  # then third parties move as well
+        counts = sensitivity(weights, unit).counts
+        if unit != "reviewer" or not isinstance(mechanism, Histogram) or weights.part is None or hidden:
+            return math.inf
+        if counts:  # else the group's counts are public
+            assert mechanism.scale is not None  # noqa: S101 - settled
+            loss.append((mechanism.scale, counts // 2, weights.part.whole.largest))
+    if not loss:
+        return 0.0
+    scales, moved, largest = zip(*loss, strict=True)
+    return joint_epsilon(scales, moved, max(largest))
+
+
+def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
+    if reviews.whole is not None:
+        raise RecordError(
+            "papers or reviews were left out, and reviewers may have some of these besides those of their group; "
+            "shared=False is for a whole conference"
+        )
+    names = sorted(set(groups.values()))
+    group = np.array([names.index(groups[paper]) for paper in reviews.papers])[reviews.paper]
+    pairs = np.unique(reviews.reviewer * len(names) + group)
+    if pairs.size > reviews.reviewers:
+        raise RecordError(
+            "it is declared that no reviewer has reviews in two groups (shared=False), but some have; leave that out"
+        )
+
+
+def _warn_of_small(ready: Mapping[str, Ready]) -> None:
+    small = {its: one.weights.reviewers for its, one in ready.items() if one.weights.reviewers < SMALL}
+    if small:
+        listed = ", ".join(f"{its!r} ({count})" for its, count in small.items())
+        warnings.warn(
+            f"{len(small)} of {len(ready)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
+            "few is mostly noise, and who is among them is easily guessed; consider larger groups",
+            GroupWarning,
+            stacklevel=3,
+        )
+
+
+def _drawn(
+    spending: Spending,
+    reviews: Reviews,
+    dataset: str | None,
+    claim_for: Callable[[Unit], Guarantee],
+    *,
+    ready: Mapping[str, Ready],
+    mechanism: OwnMechanism,
+    statement: Statement,
+) -> tuple[dict[str, Perturbed], str | None]:
+    """What is drawn for each group, and the number of their one charge where there is a ledger."""
+    fresh: dict[str, Perturbed] = {}
+
+    def draw() -> dict[str, Any]:
+        fresh.update({its: one.draw() for its, one in ready.items()})
+        return {its: one.to_document() for its, one in fresh.items()}
+
+    if spending.ledger is None:
+        draw()
+        return fresh, None
+    first = next(iter(ready.values()))
+    unit = first.noise.guarantee.unit
+    assert unit is not None  # noqa: S101 - our own claims have one
+    what, data = f"{first.weights.quantity} in {len(ready)} groups", fingerprint(reviews)
+
+    def charge(book: Ledger, name: str, number: str) -> None:
+        made = book.charge(
+            name,
+            claim_for,
+            quantity=what,
+            unit=unit,
+            mechanism=mechanism,
+            fingerprint=data,
+            release=number,
+            statement=statement,
+        )
+        for remark in made.remarks:
+            warnings.warn(remark, LedgerWarning, stacklevel=3)
+
+    number, drawn = spending.drawn(
+        Order(
+            dataset=dataset,
+            what=f"{what}: {claim_for(unit).summary}",
+            settings={
+                "guarantee": asdict(claim_for(unit)),
+                "statement": statement.to_document(),
+                "groups": {its: one.settings() for its, one in ready.items()},
+            },
+            data=data,
+            size=sum(one.size for one in ready.values()),
+            room=sum(files_size(one.weights.reviewers) for one in ready.values()),
+            charge=charge,
+            draw=draw,
+        )
+    )
+    return fresh or {its: Perturbed.from_document(drawn[its], one.weights) for its, one in ready.items()}, number
+
+
+def _note(count: int, total: Guarantee, *, shared: bool) -> str:
+    who = (
+        "Reviewers may be in several of them, and the claims add up"
+        if shared
+        else "It is declared that no reviewer has reviews in two of them, so the largest claim holds for all"
+    )
+    return f"One of {count} releases of groups of papers. {who}: together, {total.summary}."

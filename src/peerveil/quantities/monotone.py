@@ -1,0 +1,192 @@
+"""Monotone regression: what overall score the reviewers together think that criteria deserve.
+
+Among all maps that are non-decreasing in every criterion, the one with the least sum of absolute differences from the
+scores and, among these, of least norm. The proofs are in docs/mathematics.md, "Monotone regression".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import RecordError
+from peerveil.record.public_record import Floats, Ints, frozen
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+# SciPy is loaded when a map is fitted: weights, and with them the command line's help, need not wait for it.
+# ruff: noqa: PLC0415
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MonotoneMap:
+    """A map from criteria to scores that is non-decreasing in every criterion. Make one with :func:`fit_monotone`.
+
+    Attributes:
+        vectors: the different criteria vectors it was learnt from, a row each.
+        values: what it maps each of them to.
+
+    >>> learnt = fit_monotone([[1, 1], [2, 1], [2, 2]], [3, 5, 4])
+    >>> learnt.values.tolist()
+    [3.0, 4.0, 4.0]
+    >>> learnt([[2, 2], [1, 2]]).tolist()
+    [4.0, 3.0]
+    """
+
+    vectors: Floats
+    values: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vectors", frozen(self.vectors))
+        object.__setattr__(self, "values", frozen(self.values))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest value it takes anywhere."""
+        return float(self.values.min()), float(self.values.max())
+
+    def __call__(self, criteria: Floats) -> Floats:
+        """The value at each row of criteria.
+
+        A vector that was never seen gets the number nearest to zero that keeps the map non-decreasing and in its range.
+        """
+        asked, place = np.unique(_matrix(criteria), axis=0, return_inverse=True)
+        known = dict(zip(map(bytes, self.vectors), self.values.tolist(), strict=True))
+        found = [known.get(bytes(vector), np.nan) for vector in asked]
+        for i in np.flatnonzero(np.isnan(found)).tolist():
+            found[i] = self._never_seen(asked[i])
+        return np.array(found)[place.ravel()]
+
+    def _never_seen(self, vector: Floats) -> float:
+        low, high = self.span
+        below = self.values[(self.vectors <= vector).all(axis=1)].max(initial=low)
+        above = self.values[(self.vectors >= vector).all(axis=1)].min(initial=high)
+        return float(np.clip(0.0, below, above))
+
+
+def fit_monotone(criteria: Floats, score: Floats) -> MonotoneMap:
+    """The monotone map nearest to the scores, summed over reviews without squares; of least norm where several are.
+
+    The result depends on the reviews only, not on their order, and its values are scores, or zero: no round-off.
+
+    Args:
+        criteria: a row a review.
+        score: one a review.
+
+    >>> fit_monotone([[1], [1], [1], [2]], [4, 6, 8, 5]).values.tolist()
+    [5.0, 5.0]
+    """
+    matrix, scores = _matrix(criteria), np.asarray(score, dtype=np.float64) + 0.0
+    if scores.shape != (len(matrix),) or not scores.size:
+        raise RecordError(f"criteria have {len(matrix)} rows for {scores.size} scores; at least one review is needed")
+    if not (np.isfinite(matrix).all() and np.isfinite(scores).all()):
+        raise RecordError("criteria and scores must be finite numbers")
+    vectors, place = np.unique(matrix, axis=0, return_inverse=True)
+    levels = np.unique(scores)
+    if levels[0] < 0 < levels[-1]:
+        levels = np.union1d(levels, [0.0])
+    rank = np.searchsorted(levels, scores)
+    return MonotoneMap(vectors=vectors, values=levels[_level(vectors, place.ravel(), rank, levels)])
+
+
+def _level(vectors: Floats, place: Ints, rank: Ints, levels: Floats) -> Ints:
+    """For each vector the level of its value, by bisection: one minimum cut decides on a half for all vectors at once.
+
+    Args:
+        vectors: the different criteria vectors, in ascending lexicographic order.
+        place: for each review its vector.
+        rank: for each review the level of its score.
+        levels: the values that are possible, ascending.
+    """
+    lower, upper = covers(vectors)
+    low = np.zeros(len(vectors), dtype=np.int64)
+    high = np.full(len(vectors), levels.size - 1, dtype=np.int64)
+    while (low < high).any():
+        middle = (low + high) // 2
+        # What a vector loses if its value is above the middle level instead of at or below it.
+        loss = np.bincount(place, weights=np.where(rank <= middle[place], 1, -1)).astype(np.int64)
+        loss[low == high] = 0
+        together = (low[lower] == low[upper]) & (high[lower] == high[upper]) & (low[lower] < high[lower])
+        least, greatest = _best_upper_sets(loss, lower[together], upper[together])
+        above = np.where(levels[middle] >= 0, least, greatest) & (low < high)
+        low = np.where(above, middle + 1, low)
+        high = np.where(above, high, middle)
+    return low
+
+
+def _best_upper_sets(loss: Ints, lower: Ints, upper: Ints) -> tuple[Flags, Flags]:
+    """The smallest and the largest of the upper sets with the least total loss, by one maximum flow (Picard).
+
+    Whoever is in an upper set has everyone above in it, too.
+    """
+    from scipy import sparse
+    from scipy.sparse.csgraph import maximum_flow
+
+    size = loss.size
+    source, sink = size, size + 1
+    gains, losses = np.flatnonzero(loss < 0), np.flatnonzero(loss > 0)
+    tails = np.concatenate([np.full(gains.size, source), losses, lower])
+    heads = np.concatenate([gains, np.full(losses.size, sink), upper])
+    unlimited = np.full(lower.size, np.abs(loss).sum() + 1)
+    room = np.concatenate([-loss[gains], loss[losses], unlimited]).astype(np.int32)
+    network = sparse.csr_array((room, (tails, heads)), shape=(size + 2, size + 2))
+    left = sparse.csr_array(network - maximum_flow(network, source, sink).flow)
+    left.eliminate_zeros()
+    return _reached(left, source)[:size], ~_reached(sparse.csr_array(left.T), sink)[:size]
+
+
+def _reached(network: sparse.csr_array, start: int) -> Flags:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    reached = np.zeros(network.shape[0], dtype=bool)
+    reached[breadth_first_order(network, start, return_predecessors=False)] = True
+    return reached
+
+
+def covers(vectors: Floats) -> tuple[Ints, Ints]:
+    """The pairs of vectors, as indices, with the second above the first and none in between.
+
+    Vectors must be different and in ascending lexicographic order, so that what is below comes before. The set of all
+    that are below a vector is the bits of one integer.
+
+    >>> [pairs.tolist() for pairs in covers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))]
+    [[0, 0, 2, 1], [1, 2, 3, 3]]
+    """
+    below = _below(vectors)
+    lower, upper = [], []
+    for i, rest in enumerate(below):
+        while rest:
+            j = rest.bit_length() - 1  # the last one left: only what comes after it could be in between
+            lower.append(j)
+            upper.append(i)
+            rest &= ~(below[j] | (1 << j))  # noqa: PLW2901 - what is left of it
+    return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)
+
+
+def _below(vectors: Floats) -> list[int]:
+    """For each vector the set of earlier ones that are at most as large in every criterion."""
+    below = [(1 << i) - 1 for i in range(len(vectors))]
+    for column in vectors.T:
+        order = np.argsort(column, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(column[order])) + 1)
+        at_most = 0
+        for group in groups:
+            members = group.tolist()
+            for i in members:
+                at_most |= 1 << i
+            for i in members:
+                below[i] &= at_most
+    return below
+
+
+def _matrix(criteria: Floats) -> Floats:
+    matrix = np.asarray(criteria, dtype=np.float64) + 0.0  # minus zero is zero
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        raise RecordError(f"criteria must have a row a review and at least one column, got the shape {matrix.shape}")
+    return matrix

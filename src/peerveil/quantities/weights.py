@@ -1,0 +1,206 @@
+"""Weights: what each review contributes to its reviewer's mean. Computed from public data alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from peerveil.errors import RecordError
+from peerveil.quantities.base import Lone, Quantity, quantity_name, review_weights, weights_between
+from peerveil.record.loads import Loads, LoadsStatement, declare_loads
+from peerveil.record.parts import Part, is_open
+from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublicWeights:
+    """The public weights of a record: for each review an interval that holds its weight.
+
+    The interval is a point where the weight is public. Reviews are sorted by paper, then by weight.
+
+    Attributes:
+        quantity: what the weights mean, e.g. ``"ratings"``.
+        paper: for each review the index of its paper, ascending.
+        low: for each review the least weight the public record allows.
+        high: for each review the greatest weight the public record allows.
+        loads: what is public about the reviewers' loads.
+        hidden_span: how far a hidden score can move; 0 where all scores are public.
+        part: the whole conference, where the record holds a part of its reviews. Where the number of reviewers with a
+            kept review is not public, ``loads`` are a guess until noisy counts are there (:meth:`counted`).
+
+    >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
+    >>> weights.low.tolist()
+    [0.2, 0.9, 0.4, 0.5]
+    """
+
+    quantity: str
+    paper: Ints
+    low: Floats
+    high: Floats
+    loads: Loads
+    hidden_span: float = 0.0
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        exact = self.low is self.high
+        object.__setattr__(self, "paper", frozen(self.paper))
+        object.__setattr__(self, "low", frozen(self.low))
+        object.__setattr__(self, "high", self.low if exact else frozen(self.high))
+        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            raise RecordError("weights must be finite numbers")
+        if (self.low > self.high).any():
+            raise RecordError("a weight's lower end must not exceed its upper end")
+        if not self.low.size == self.high.size == self.paper.size == self.loads.reviews:
+            raise RecordError(f"{self.low.size} weights for {self.loads.reviews} reviews")
+        step, inside = np.diff(self.paper), np.diff(self.paper) == 0
+        if (step < 0).any() or any((np.diff(ends)[inside] < 0).any() for ends in (self.low, self.high)):
+            raise RecordError("weights must be sorted by paper, then by weight")
+        check_assignable(self.sizes(), self.loads)
+        check_part(self.part, self.sizes(), self.loads)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Iterable[float]],
+        *,
+        load: int | None = None,
+        loads: LoadsStatement | None = None,
+        reviewers: int | None = None,
+        quantity: str = "weights",
+        part: Part | None = None,
+    ) -> PublicWeights:
+        """Weights given directly, one row a paper; loads as in :func:`peerveil.record.loads.declare_loads`."""
+        listed = [sorted(float(x) for x in row) for row in rows]
+        if not listed or not all(listed):
+            raise RecordError("every paper needs at least one weight, and the record at least one paper")
+        flat = np.array([x for row in listed for x in row])
+        paper = np.repeat(np.arange(len(listed), dtype=np.int64), [len(row) for row in listed])
+        declared = declare_loads(flat.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
+        return cls(quantity=quantity, paper=paper, low=flat, high=flat, loads=declared, part=part)
+
+    @property
+    def reviewers(self) -> int:
+        """Number of reviewers, the length of the vector to be released."""
+        return self.loads.reviewers
+
+    @property
+    def exact(self) -> bool:
+        """Whether every weight is public."""
+        return self.low is self.high or bool(np.array_equal(self.low, self.high))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest weight that any review may have."""
+        return float(self.low.min()), float(self.high.max())
+
+    def sizes(self) -> Ints:
+        """Number of reviews of each paper."""
+        return self._sizes
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        return np.bincount(self.paper)
+
+    def rows_low(self) -> list[list[float]]:
+        """The lower ends, one list a paper."""
+        return split_rows(self.low, self.sizes())
+
+    def rows_high(self) -> list[list[float]]:
+        """The upper ends, one list a paper."""
+        return split_rows(self.high, self.sizes())
+
+    def digest(self) -> str:
+        """A fingerprint of everything a refinement uses, for checking a release against its public record.
+
+        >>> PublicWeights.from_rows([[0.2, 0.9]], load=1).digest()[:15]
+        'sha256:e99f7265'
+        """
+        loads = self.loads
+        stated: list[Any] = [self.quantity, loads.reviewers, loads.sizes, loads.counts]
+        if self.part is not None:
+            # The loads of an open part are no statement: they are guessed first and estimated later.
+            stated = [self.quantity, self.part.to_document(), *([] if is_open(self.part) else stated[1:])]
+        body = hashlib.sha256(json.dumps(stated).encode())
+        body.update(self.sizes().astype("<i8").tobytes())
+        for ends in (self.low, self.high):
+            body.update((ends + 0.0).astype("<f8").tobytes())  # + 0.0: minus zero is zero
+        return f"sha256:{body.hexdigest()}"
+
+    @property
+    def open(self) -> bool:
+        """Whether the number of reviewers with a kept review is not public."""
+        return is_open(self.part)
+
+    def counted(self, reviewers: int) -> PublicWeights:
+        """The same weights, with an estimate of the number of reviewers with a kept review, which is not public."""
+        assert is_open(self.part)  # noqa: S101 - asked before
+        loads = self.part.counted(reviewers, self.sizes().size, int(self.sizes().max()))
+        return replace(self, loads=loads)
+
+    def expected(self) -> PublicWeights:
+        """The same weights, with a guess at the number of reviewers that uses nothing but the public record."""
+        assert is_open(self.part)  # noqa: S101 - asked before
+        return replace(self, loads=self.part.expected(self.sizes().size, int(self.sizes().max())))
+
+    def __repr__(self) -> str:
+        return (
+            f"PublicWeights({self.quantity!r}, {self.low.size} reviews of {self.sizes().size} papers, "
+            f"{self.reviewers} reviewers)"
+        )
+
+
+def weigh(
+    record: PublicRecord, quantity: Quantity = "ratings", *, lone: Lone = "refuse", name: str | None = None
+) -> PublicWeights:
+    """The public weights of a record.
+
+    Args:
+        record: the public record.
+        quantity: ``"ratings"`` (the score itself), ``"miscalibration"`` (the score minus the mean of the other scores
+            of that paper), ``"normalized"`` (the score that the reviewers together think the review's criteria
+            deserve), ``"subjectivity"`` (the score minus that), or your own function: it gets the record and returns
+            one weight a review, in the record's order. It must use nothing but the record, always return the same, and
+            give reviews of a paper that look alike the same weight.
+        lone: what to do with the miscalibration of a paper's only review, which is not defined: ``"refuse"``, or give
+            it the weight ``"zero"``. It is never dropped: what is left of a reviewer's load would then depend on the
+            private assignment.
+        name: what to call a quantity given as a function; the function's name by default.
+
+    Where a score is hidden, a weight is only known to lie in an interval, from the declared scale.
+
+    >>> record = PublicRecord.from_rows([[8, 6, 1], [3, 5, 4]], load=2)
+    >>> weigh(record, "miscalibration").low.tolist()
+    [-6.0, 1.5, 4.5, -1.5, 0.0, 1.5]
+    >>> def extremity(record):
+    ...     return abs(record.score - record.score.mean())
+    >>> weigh(record, extremity)
+    PublicWeights('extremity', 6 reviews of 2 papers, 3 reviewers)
+    """
+    called = quantity_name(quantity, name)
+    if not record.hidden:
+        weight = _by_weight(record.paper, review_weights(record, quantity, record=record, lone=lone))
+        return PublicWeights(
+            quantity=called, paper=record.paper, low=weight, high=weight, loads=record.loads, part=record.part
+        )
+    assert record.scale is not None  # noqa: S101 - records with hidden scores have one
+    low, high = weights_between(record, quantity, lone=lone)
+    return PublicWeights(
+        quantity=called,
+        paper=record.paper,
+        low=_by_weight(record.paper, low),
+        high=_by_weight(record.paper, high),
+        loads=record.loads,
+        hidden_span=record.scale[1] - record.scale[0],
+        part=record.part,
+    )
+
+
+def _by_weight(paper: Ints, weight: Floats) -> Floats:
+    """Weights in ascending order within each paper."""
+    return weight[np.lexsort((weight, paper))]

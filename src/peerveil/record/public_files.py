@@ -1,0 +1,131 @@
+"""Reading public records: scores per paper, without reviewers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Sequence
+
+from peerveil.record.criteria import MissingCriteria
+from peerveil.record.loads import Loads, LoadsStatement, declare_loads
+from peerveil.record.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_part
+from peerveil.record.public_record import PublicRecord, split_rows
+from peerveil.record.public_scores import HIDDEN, PublicScores, public_scores
+from peerveil.support.atomic_files import write_new
+from peerveil.tables.reading import Source, is_path
+from peerveil.tables.sniffing import located
+
+
+def read_public(
+    source: Source,
+    *,
+    load: int | None = None,
+    loads: LoadsStatement | None = None,
+    reviewers: int | None = None,
+    scale: tuple[float, float] | None = None,
+    paper: str | None = None,
+    ratings: str | None = None,
+    criteria: Sequence[str] = (),
+    missing_criteria: MissingCriteria = "refuse",
+    absent: tuple[int, int] = (0, 0),
+    part: Part | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know
+) -> PublicRecord:
+    """Read a public record from a file or frame: a row a paper or a row a review.
+
+    The scores of a paper are written ``6;8;5`` or ``[6, 8, 5]``, or stand in columns ``0``, ``1`` and so on. JSON of
+    paperlists and of PeerRead is read as well. A score that exists but is not public is written ``?``, or a paper
+    without scores says how many it has in a column ``reviews``; ``scale`` is then needed. Criteria are written like
+    scores, in columns of their own and in the same order; a review is public as a whole or not at all.
+
+    Args:
+        source: a CSV, TSV, Parquet or JSON file, a folder of PeerRead's files, or a polars or pandas frame.
+        load: every reviewer's load.
+        loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
+        reviewers: number of reviewers; needed with a range or a set.
+        scale: the lowest and highest possible score.
+        paper: the column of papers, where its name is not a usual one.
+        ratings: the column of scores, where its name is not a usual one.
+        criteria: the columns of criteria, such as ``["soundness", "clarity"]``.
+        missing_criteria: what to do where a criterion of a public review is missing: ``"refuse"``, or ``"leave-out"``
+            the whole paper. The loads that are stated are those of the whole conference all the same.
+        absent: of how many papers reviews have no score, as everyone can see, and how many reviews these are. They are
+            not in the file, and count in the loads that are stated.
+        part: of what conference the file, less what is left out, is a part, where that is known already; the loads that
+            are stated are then those among its reviews.
+        format: the file's format; found from its content by default.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"paper": ["b", "a"], "ratings": ["6;8;5", "3;4"]})
+    >>> read_public(frame, loads={1: 1, 2: 2})
+    PublicRecord(2 papers, 5 reviews, 3 reviewers: 1 reviewer with 1 review, 2 reviewers with 2 reviews)
+    """
+    name = str(source) if is_path(source) else "the frame"
+    return located(
+        lambda: _record(
+            public_scores(source, format=format, paper=paper, ratings=ratings, criteria=criteria),
+            missing_criteria,
+            lambda reviews, papers: declare_loads(reviews, load=load, loads=loads, reviewers=reviewers, papers=papers),
+            scale=scale,
+            absent=absent,
+            part=part,
+        ),
+        name,
+    )
+
+
+def _record(
+    found: PublicScores,
+    missing: MissingCriteria,
+    declare: Callable[[int, int], Loads],
+    *,
+    scale: tuple[float, float] | None,
+    absent: tuple[int, int],
+    part: Part | None,
+) -> PublicRecord:
+    notes = [f"{count} {reason} were left out" for reason, count in found.left_out.items()]
+    if found.without:
+        notes.append(f"{found.without} papers without a score were left out")
+    left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
+    papers, reviews = len(found.papers), found.reviews
+    if gone := found.leave_out(missing):
+        left_out.append(LeftOut(papers=gone, reviews=reviews - found.reviews, why=NO_CRITERION))
+    if part is not None or not left_out:
+        loads = declare(found.reviews, len(found.papers))
+    else:
+        whole = declare(reviews + absent[1], papers + absent[0])
+        largest = int(found.sizes.max())
+        loads, part = public_part(whole, tuple(left_out), papers=len(found.papers), largest_paper=largest)
+    paper, score, criteria = found.arrays()
+    return PublicRecord(
+        papers=found.papers,
+        paper=paper,
+        score=score,
+        loads=loads,
+        scale=scale,
+        notes=(*notes, *(one.words for one in left_out)),
+        criteria=criteria,
+        criteria_names=tuple(sorted(found.criteria)),
+        part=part,
+    )
+
+
+def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
+    """Write a public record as CSV, a row a paper, in the form that :func:`read_public` reads; a new file.
+
+    What is public about loads, and the scale, are not part of the file: say them when reading it.
+    """
+    columns = [record.score, *(() if record.criteria is None else record.criteria.T)]
+    rows = [split_rows(column, record.sizes()) for column in columns]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["paper", "ratings", *record.criteria_names])
+    for name, *cells in zip(record.papers, *rows, strict=True):
+        writer.writerow([name, *(";".join(map(_written, cell)) for cell in cells)])
+    write_new(path, text.getvalue())
+
+
+def _written(number: float) -> str:
+    return HIDDEN if math.isnan(number) else repr(number).removesuffix(".0")

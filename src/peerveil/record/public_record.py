@@ -1,0 +1,311 @@
+"""The public record of a conference: which scores each paper got, not who gave them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import RecordError
+from peerveil.record.criteria import Criteria, arrange_criteria, canonical_order, check_criteria, in_canonical_order
+from peerveil.record.loads import Loads, LoadsStatement, declare_loads
+from peerveil.record.parts import Part, is_open
+from peerveil.support.html_tables import table
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublicRecord:
+    """What everyone may see of a conference's reviews, in an order that carries no information.
+
+    Papers are sorted by name and the reviews of each paper by score, then criteria, so two assignments with the same
+    public part give the same object, bit for bit. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
+
+    Attributes:
+        papers: names of the papers, sorted.
+        paper: for each review the index of its paper, ascending.
+        score: for each review its score; NaN where it is hidden, and then at the end of its paper.
+        loads: what is public about the reviewers' loads.
+        scale: the declared lowest and highest possible score; needed where scores are hidden.
+        notes: what was left out on the way here, and why.
+        criteria: for each review a row of criteria, such as soundness and clarity, or ``None`` where there are none;
+            more is better. NaN where the review is hidden: it is public as a whole or not at all.
+        criteria_names: what the columns of ``criteria`` are called, sorted.
+        part: the whole conference, where the record holds a part of its reviews; ``None`` where it holds all of them.
+
+    >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
+    >>> record.rows()
+    [[6.0, 8.0], [3.0, 5.0]]
+    >>> PublicRecord.from_rows([[8, None], [3, 5]], load=2, scale=(1, 10)).hidden
+    1
+    """
+
+    papers: tuple[str, ...]
+    paper: Ints
+    score: Floats
+    loads: Loads
+    scale: tuple[float, float] | None = None
+    notes: tuple[str, ...] = field(default=())
+    criteria: Floats | None = None
+    criteria_names: tuple[str, ...] = ()
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", frozen(self.score))
+        object.__setattr__(self, "paper", frozen(self.paper))
+        if self.score.size != self.loads.reviews or self.paper.size != self.score.size:
+            raise RecordError(f"{self.score.size} scores for {self.loads.reviews} reviews")
+        if any(np.isinf(piece).any() for piece in pieces(self.score)):
+            raise RecordError("scores must be finite numbers")
+        if self.hidden and self.scale is None:
+            raise RecordError(
+                f"{self.hidden} scores are hidden: state the scale, their lowest and highest possible value (scale=)"
+            )
+        if any(b <= a for a, b in pairwise(self.papers)):
+            raise RecordError("papers must be sorted by name, each once")
+        if self.criteria is not None:
+            object.__setattr__(self, "criteria", frozen(self.criteria))
+        check_criteria(self.criteria_names, self.criteria, self.score)
+        if not in_canonical_order(self.paper, self.score, self.criteria):
+            raise RecordError("reviews must be sorted by paper, then by score, then by criteria")
+        if self.paper.size and not 0 <= self.paper[0] <= self.paper[-1] < len(self.papers):
+            raise RecordError(f"reviews are of papers that are not among the {len(self.papers)} named ones")
+        check_scale(self.score, self.scale)
+        check_assignable(self.sizes(), self.loads)
+        check_part(self.part, self.sizes(), self.loads)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Iterable[float | None]],
+        *,
+        papers: Sequence[str] | None = None,
+        load: int | None = None,
+        loads: LoadsStatement | None = None,
+        reviewers: int | None = None,
+        scale: tuple[float, float] | None = None,
+        notes: tuple[str, ...] = (),
+        criteria: Mapping[str, Iterable[Iterable[float | None]]] | None = None,
+        part: Part | None = None,
+    ) -> PublicRecord:
+        """A record from one row of scores a paper; loads as in :func:`peerveil.record.loads.declare_loads`.
+
+        A score of ``None`` is hidden: everyone knows that the review exists, nobody its score. Criteria have one row
+        a paper, too, in the same order as the scores.
+
+        >>> record = PublicRecord.from_rows([[8, 6]], load=1, criteria={"clarity": [[3, 4]]})
+        >>> record.criteria.tolist()
+        [[4.0], [3.0]]
+        """
+        given = [list(row) for row in rows]
+        if any(x is not None and not math.isfinite(x) for row in given for x in row):
+            raise RecordError("scores must be finite numbers, or None where they are hidden")
+        listed = [np.array([np.nan if x is None else x for x in row], dtype=np.float64) for row in given]
+        names = number_papers(len(listed)) if papers is None else [str(name) for name in papers]
+        if len(names) != len(listed):
+            raise RecordError(f"papers has {len(names)} names for {len(listed)} rows")
+        if not listed or not all(row.size for row in listed):
+            raise RecordError("every paper needs at least one score, and the record at least one paper")
+        paper = np.repeat(np.arange(len(listed), dtype=np.int64), [row.size for row in listed])
+        score = np.concatenate(listed)
+        declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
+        flat = _flatten(criteria or {}, [row.size for row in listed])
+        return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes, criteria=flat, part=part)
+
+    @classmethod
+    def from_reviews(
+        cls,
+        papers: Sequence[str],
+        paper: Ints,
+        score: Floats,
+        loads: Loads,
+        *,
+        scale: tuple[float, float] | None = None,
+        notes: tuple[str, ...] = (),
+        criteria: Criteria | None = None,
+        part: Part | None = None,
+    ) -> PublicRecord:
+        """A record from parallel arrays in any order; they are put in the canonical one."""
+        if len(set(papers)) != len(papers):
+            raise RecordError("a paper's name occurs twice")
+        by_name = sorted(range(len(papers)), key=papers.__getitem__)
+        rank = np.empty(len(papers), dtype=np.int64)
+        rank[by_name] = np.arange(len(papers))
+        criteria_names, matrix = arrange_criteria(criteria, score.size)
+        order = canonical_order(rank[paper], score, matrix)
+        return cls(
+            papers=tuple(papers[i] for i in by_name),
+            paper=owned(rank[paper][order]),
+            score=owned(score[order]),
+            loads=loads,
+            scale=scale,
+            notes=notes,
+            criteria=None if matrix is None else owned(matrix[order]),
+            criteria_names=criteria_names,
+            part=part,
+        )
+
+    @property
+    def hidden(self) -> int:
+        """Number of reviews whose score is not public."""
+        return sum(int(np.count_nonzero(np.isnan(piece))) for piece in pieces(self.score))
+
+    def sizes(self) -> Ints:
+        """Number of reviews of each paper."""
+        sizes = np.zeros(len(self.papers), dtype=np.int64)
+        for piece in pieces(self.paper):  # at once, it would make a copy of all
+            counts = np.bincount(piece - piece[0])
+            sizes[piece[0] : piece[0] + counts.size] += counts
+        return sizes
+
+    def rows(self) -> list[list[float]]:
+        """The scores of each paper, ascending."""
+        return split_rows(self.score, self.sizes())
+
+    def __repr__(self) -> str:
+        hidden = f" ({self.hidden} hidden)" if self.hidden else ""
+        if is_open(self.part):
+            return (
+                f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, an unknown number of "
+                f"{self.part.whole.reviewers} reviewers)"
+            )
+        return (
+            f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
+            f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [
+            ("papers", len(self.papers)),
+            ("reviews", self.score.size),
+            ("hidden scores", self.hidden),
+            ("reviewers", self.loads.reviewers),
+            ("loads", self.loads.describe()),
+            ("scale", "not declared" if self.scale is None else f"{self.scale[0]:g} to {self.scale[1]:g}"),
+        ]
+        if self.criteria_names:
+            rows.append(("criteria", ", ".join(self.criteria_names)))
+        return table("Public record", rows)
+
+
+def _flatten(criteria: Mapping[str, Iterable[Iterable[float | None]]], sizes: list[int]) -> Criteria:
+    """Criteria given a row a paper, as one list each; their rows must be as long as those of the scores."""
+    flat: dict[str, list[float]] = {}
+    for name, rows in criteria.items():
+        listed = [[np.nan if x is None else x for x in row] for row in rows]
+        if [len(row) for row in listed] != sizes:
+            raise RecordError(f"criterion {name!r} must have one row a paper, each as long as that paper's scores")
+        flat[name] = [x for row in listed for x in row]
+    return flat
+
+
+def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
+    """Refuse scores outside the declared scale."""
+    if scale is None:
+        return
+    low, high = scale
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise RecordError(f"scale must be two finite numbers, the lower first, got {scale}")
+    outside = sum(int(np.count_nonzero((piece < low) | (piece > high))) for piece in pieces(scores))
+    if outside:
+        raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")
+
+
+def check_assignable(sizes: Ints, loads: Loads) -> None:
+    """Refuse a record that no assignment can have (Gale and Ryser), with the numbers that disagree.
+
+    >>> check_assignable(np.array([3, 1]), declare_loads(4, load=2))
+    Traceback (most recent call last):
+    peerveil.errors.RecordError: a paper has 3 reviews but there are only 2 reviewers, and nobody reviews ...
+    """
+    most = int(sizes.max())
+    if most > loads.reviewers:
+        raise RecordError(
+            f"a paper has {most} reviews but there are only {loads.reviewers} reviewers, and nobody reviews a "
+            "paper twice"
+        )
+    needed = loads.largest if loads.counts is not None else loads.smallest
+    if needed > sizes.size:
+        raise RecordError(
+            f"a reviewer has a load of {needed} but there are only {sizes.size} papers, and nobody reviews a "
+            "paper twice"
+        )
+    if loads.counts is None or loads.uniform:
+        return
+    # The j busiest reviewers hold at most min(k_r, j) reviews of paper r, which is all of them from the largest k_r on.
+    busiest = np.cumsum(loads.per_reviewer(most))
+    papers_with_at_least = np.cumsum(np.bincount(sizes, minlength=most + 1)[::-1])[::-1]
+    room = np.cumsum(papers_with_at_least[1 : most + 1])
+    short = np.flatnonzero(busiest > room)
+    if short.size:
+        j = int(short[0])
+        raise RecordError(
+            f"the {j + 1} busiest reviewers would hold {busiest[j]} reviews, but the papers have room for only "
+            f"{room[j]} of theirs: nobody reviews a paper twice"
+        )
+
+
+def check_part(part: Part | None, sizes: Ints, loads: Loads) -> None:
+    """Refuse loads of a part that do not go with what is public of the whole conference."""
+    if part is None:
+        return
+    if part.kept != loads.reviews:
+        raise RecordError(f"the part keeps {part.kept} reviews of the conference, but the record has {loads.reviews}")
+    if loads.largest > part.whole.largest or loads.reviewers > part.whole.reviewers:
+        raise RecordError(
+            f"a part cannot have more reviewers or larger loads than the conference: {loads.reviewers} with up to "
+            f"{loads.largest} reviews, of {part.whole.reviewers} with up to {part.whole.largest}"
+        )
+    if part.number == "follows" and loads != part.following(sizes.size):
+        raise RecordError("the loads of the part are not those that follow from the whole conference's")
+
+
+def number_papers(count: int) -> list[str]:
+    """Names for papers that have none, in an order that sorting keeps."""
+    width = len(str(count))
+    return [f"paper {i:0{width}d}" for i in range(1, count + 1)]
+
+
+def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
+    """Cut a flat array into one list a paper."""
+    return [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])]
+
+
+Kind = TypeVar("Kind", Floats, Ints)
+
+
+def frozen(array: Kind) -> Kind:
+    """A copy that cannot be changed, without minus zeros: which of equal zeros comes first would tell an order.
+
+    An array that :func:`owned` gave needs no second copy.
+    """
+    if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not _minus_zero(array):
+        return array
+    return owned(array + 0)
+
+
+def owned(array: Kind) -> Kind:
+    """An array that nobody else has, from now on unchangeable and without minus zeros."""
+    array += 0
+    array.flags.writeable = False
+    return array
+
+
+def _minus_zero(array: Kind) -> bool:
+    """Whether a zero has a sign, looked for in pieces."""
+    if array.dtype.kind != "f":
+        return False
+    return any(bool((np.signbit(piece) & (piece == 0)).any()) for piece in pieces(array))
+
+
+def pieces(array: Kind) -> Iterator[Kind]:
+    """An array in pieces, for work that would otherwise need as much memory again."""
+    size = 2**16
+    return (array[start : start + size] for start in range(0, array.shape[0], size))

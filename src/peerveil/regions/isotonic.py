@@ -1,0 +1,164 @@
+"""Projection by two isotonic regressions: exact, and as fast as sorting.
+
+The set is all ascending vectors whose sum of the `i` smallest is at least `P_i`, whose sum of the `i` largest is at
+most `R_i`, and whose total lies in a range. See docs/mathematics.md, "Two passes", for the theorem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq, isotonic_regression
+
+from peerveil.record.public_record import Floats
+from peerveil.regions.convex import Region
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The part of a region that two passes can handle: what its curves, its range and its total say of sums.
+
+    Attributes:
+        region: the region.
+        total: least and greatest total, centred.
+        centre: what is subtracted from every entry, so that large offsets do not cancel.
+    """
+
+    region: Region
+    total: tuple[float, float]
+    centre: float
+
+    @classmethod
+    def of(cls, region: Region) -> Curves:
+        """The curves of a region."""
+        n = region.reviewers
+        low = max(region.total[0], float(region.cumulative_lower[-1]))
+        high = min(region.total[1], float(region.top_upper[-1]))
+        centre = (low + high) / 2 / n
+        return cls(region, (low - n * centre, high - n * centre), centre)
+
+    def project(self, r: Floats) -> tuple[Floats, float] | None:
+        """The projection and its gap; ``None`` if the curves are not convex, so that two passes are not exact."""
+        region, centre = self.region, self.centre
+        noisy = r - centre
+        blocks = self._blocks(noisy)
+        t, pushed = blocks.second_pass(blocks.best_total(self.total))
+        round_off = 1e-12 * max(map(abs, (*region.total, blocks.value[0], blocks.value[-1])))
+        if (t[:-1] - t[1:]).max(initial=0.0) > 1e-9 * region.spread + round_off:
+            return None
+        low, high = region.lower[0], region.upper[-1]
+        t = np.maximum.accumulate(t.clip(low - centre, high - centre))
+        reached = np.cumsum(t * blocks.size)
+        gap = blocks.reach(pushed, reached, self.total) + self._first_gap(noisy, blocks, t, pushed)
+        return np.repeat((t + centre).clip(low, high), blocks.size), max(gap, 0.0)
+
+    def reach(self, direction: Floats, t: Floats) -> float:
+        """The greatest value of ``direction · (theta - t)`` over the set: how much further than ``t`` it goes."""
+        blocks = self._blocks(direction)
+        centred = t - self.centre
+        reached = np.cumsum(centred)[blocks.ends[1:] - 1]
+        rest = (np.repeat(blocks.value, blocks.size) - direction) @ centred
+        return blocks.reach(blocks.value, reached, self.total) + float(rest)
+
+    def _first_gap(self, noisy: Floats, blocks: Blocks, t: Floats, pushed: Floats) -> float:
+        """A bound on the product of what the first pass left over with `theta - t`, over the set.
+
+        The running sums of what is left are not negative and end at 0, so it has no positive product with an ascending
+        vector; and it sums to 0 on blocks, where `t` is constant. So all this is round-off, unless the pass failed.
+        """
+        left = noisy - np.repeat(t + pushed, blocks.size)
+        running = np.cumsum(left, out=left)
+        last, inner = running[-1], running[blocks.ends[1:-1] - 1]
+        return float(
+            self.region.spread * (abs(last) - min(0.0, running.min())) - last * t[-1] + inner @ (t[1:] - t[:-1])
+        )
+
+    def _blocks(self, noisy: Floats) -> Blocks:
+        """The first pass. The least and the greatest entry are bounded by curves, too: these are straight lines."""
+        found = isotonic_regression(noisy)
+        ends = np.asarray(found.blocks, dtype=np.int64)
+        above = noisy.size - ends
+        region, centre = self.region, self.centre
+        return Blocks(
+            value=np.asarray(found.x[ends[:-1]], dtype=np.float64),
+            ends=ends,
+            least=np.maximum(region.cumulative_lower[ends] - ends * centre, ends * (region.lower[0] - centre)),
+            top_most=np.minimum(region.top_upper[above] - above * centre, above * (region.upper[-1] - centre)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of equal entries that the first pass leaves. They stay equal, so sums matter only where blocks end.
+
+    Attributes:
+        value: the value of each block, ascending.
+        ends: how many entries come before the first and up to the end of each block.
+        least: `P` before the first and after each block.
+        top_most: `R` of what comes after these.
+    """
+
+    value: Floats
+    ends: npt.NDArray[np.int64]
+    least: Floats
+    top_most: Floats
+
+    @cached_property
+    def size(self) -> npt.NDArray[np.int64]:
+        """The number of entries of each block."""
+        return self.ends[1:] - self.ends[:-1]
+
+    def curve(self, total: float) -> Floats:
+        """The lower curve that both bounds give at a total."""
+        curve = np.maximum(self.least, total - self.top_most)
+        curve[0], curve[-1] = 0.0, total
+        return curve
+
+    def second_pass(self, total: float) -> tuple[Floats, Floats]:
+        """The projection of the blocks at a total, and what was subtracted from them.
+
+        Shifting by a constant changes nothing but round-off.
+        """
+        shift = (float(self.value @ self.size) - total) / float(self.ends[-1])
+        shifted = self.value - shift
+        curve = self.curve(total)
+        excess = shifted - (curve[1:] - curve[:-1]) / self.size
+        pushed = np.asarray(isotonic_regression(excess, weights=self.size).x, dtype=np.float64)
+        return shifted - pushed, pushed + shift
+
+    def best_total(self, between: tuple[float, float]) -> float:
+        """The total at which the distance is least: it is convex in the total, so where its slope changes sign."""
+
+        def slope(total: float) -> float:
+            pushed = self.second_pass(total)[1]
+            follows = total - self.top_most[1:-1] >= self.least[1:-1]
+            return float(np.diff(pushed) @ follows - pushed[-1])
+
+        low, high = between
+        if low >= high or slope(low) >= 0:
+            return low
+        if slope(high) <= 0:
+            return high
+        return float(brentq(slope, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=200))
+
+    def reach(self, direction: Floats, reached: Floats, between: tuple[float, float]) -> float:
+        """The greatest value of `D·(theta - t)` over the set, with `D` ascending, a value a block.
+
+        At a total `S` it is `D_n S - sum (D_{i+1} - D_i) max(P_i, S - R_{n-i})`: concave and piecewise linear in `S`.
+        It is measured from the running sums `reached` of `t` after each block, so that nothing cancels.
+        """
+        jumps = direction[1:] - direction[:-1]
+        inner, mirrored = self.least[1:-1], self.top_most[1:-1]
+        low, high = between
+        best = low
+        if low < high:
+            turns = np.clip(inner + mirrored, low, high)
+            order = np.argsort(turns)
+            slope = direction[-1] - np.cumsum(jumps[order])
+            place = int(np.argmax(slope <= 0)) if (slope <= 0).any() else -1
+            best = low if direction[-1] <= 0 else high if place < 0 else float(turns[order][place])
+        above = reached[:-1] - np.maximum(inner, best - mirrored)
+        return float(direction[-1] * (best - reached[-1]) + jumps @ above)

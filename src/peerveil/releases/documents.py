@@ -1,0 +1,259 @@
+"""The parts of a release.json: how they are written, read and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from peerveil.errors import FileError, InputError
+from peerveil.inference.expected_error import Outlook
+from peerveil.mechanisms.base import OWN, External, mechanism_from
+from peerveil.privacy.bins import Bins, NoisyCounts
+from peerveil.privacy.groups import Group
+from peerveil.record.loads import Loads
+from peerveil.record.parts import Part
+from peerveil.record.public_record import Floats
+
+#: The version of release.json that is written, and those that are read.
+SCHEMA_VERSION = 2
+SCHEMA_VERSIONS = (1, 2)
+
+#: How long a shown key may be, how large a whole number, and how deep objects and lists may be nested.
+_SHOWN = 40
+_LARGEST = 2**63 - 1
+_DEEPEST = 32
+
+#: The widest range of loads that a file may state; a wider one would only fill the memory.
+_WIDEST_RANGE = 1_000_000
+
+
+def document_digest(document: dict[str, Any]) -> str:
+    """The fingerprint of a release.json: of everything in it but the digest itself.
+
+    >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
+    'sha256:5acf2362'
+    """
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def parse_json(text: str, *, name: str = "release.json") -> Any:
+    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none.
+
+    Raises:
+        FileError: if a key occurs twice in an object. Programs differ in which of the two they take.
+
+    >>> parse_json('{"epsilon": 0.1, "epsilon": 1.0}')
+    Traceback (most recent call last):
+    peerveil.errors.FileError: release.json: the key 'epsilon' occurs twice; it must occur once
+    """
+    repeated = ""
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
+    except _RepeatedKeyError as error:
+        repeated = repr(error.args[0][:_SHOWN])
+    except (ValueError, RecursionError):
+        return None  # the error would hold the text
+    raise FileError(f"the key {repeated} occurs twice; it must occur once", file=name)
+
+
+class _RepeatedKeyError(Exception):
+    """A key that occurs twice in an object."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a document, if its keys differ."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RepeatedKeyError(key)
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def vector_from(numbers: list[float], name: str) -> Floats:
+    """Numbers of a document; JSON can write larger ones than a computer holds."""
+    try:
+        values = [float(number) for number in numbers]
+    except OverflowError:
+        values = [math.inf]
+    if not all(map(math.isfinite, values)):
+        raise InputError(f"{name} holds a number that is too large")
+    return np.array(values, dtype=np.float64)
+
+
+def check_plain(value: object, name: str, *, depth: int = 0) -> None:
+    """Refuse what a document cannot hold: too large numbers, too deep nesting, and anything that JSON does not have.
+
+    >>> check_plain({"loads": [1, 2.5]}, "extension")
+    >>> check_plain({"loads": [float("inf")]}, "extension")
+    Traceback (most recent call last):
+    peerveil.errors.InputError: extension/loads holds a number that is too large
+    """
+    if depth > _DEEPEST:
+        raise InputError(f"{name[:_SHOWN]} is nested too deeply")
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for key, entry in value.items():
+            check_plain(entry, f"{name}/{key[:_SHOWN]}", depth=depth + 1)
+    elif isinstance(value, list):
+        for entry in value:
+            check_plain(entry, name, depth=depth + 1)
+    elif isinstance(value, float | int) and not isinstance(value, bool):
+        if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST):
+            raise InputError(f"{name} holds a number that is too large")
+    elif value is not None and not isinstance(value, str | bool):
+        raise InputError(f"{name} must hold what JSON has: objects, lists, texts, numbers, true, false and null")
+
+
+def slack(values: Floats) -> float:
+    """How far numbers of this size may differ by rounding."""
+    return 1e-9 * max(1.0, float(np.abs(values).max()))
+
+
+def time_from(text: str) -> datetime:
+    """A time of a document."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise InputError("created is not a time that ever was")
+
+
+def outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
+    """The error to expect, as it is written."""
+    if outlook is None:
+        return None
+    return {
+        "expected_rmse": outlook.expected_rmse,
+        "level": outlook.level,
+        "assumption": outlook.assumption,
+        "lower": outlook.lower.tolist(),
+        "upper": outlook.upper.tolist(),
+    }
+
+
+def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | None:
+    """The error to expect, as it was written."""
+    if stated is None:
+        return None
+    lower, upper = (vector_from(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
+    if lower.size != reviewers or upper.size != reviewers:
+        raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
+    return Outlook(
+        expected_rmse=float(vector_from([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
+        lower=lower,
+        upper=upper,
+        level=stated["level"],
+        assumption=stated["assumption"],
+    )
+
+
+def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
+    """Noisy counts, as they were written; the noisy vector must follow from them."""
+    if stated is None:
+        return None
+    low, high = (vector_from(stated[key], f"histogram/{key}") for key in ("low", "high"))
+    inside, counts = stated["inside"], stated["counts"]
+    if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
+        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
+    places = np.array([vector_from(row, "histogram/inside") for row in inside])
+    found = NoisyCounts(
+        bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64), outside=stated.get("outside")
+    )
+    if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
+        raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
+    return found
+
+
+def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
+    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    return stated
+
+
+def part_from(stated: dict[str, Any] | None) -> Part | None:
+    """The whole conference of a part, as it was written."""
+    return None if stated is None else Part.from_document(stated)
+
+
+def group_document(group: Group | None) -> dict[str, Any] | None:
+    """The group of papers, as it is written."""
+    if group is None:
+        return None
+    return {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
+
+
+def group_from(stated: dict[str, Any] | None) -> Group | None:
+    """The group of papers, as it was written."""
+    if stated is None:
+        return None
+    return Group(name=stated["name"], groups=stated["groups"], shared=stated["shared_reviewers"])
+
+
+def loads_document(loads: Loads) -> dict[str, Any]:
+    """What is public about loads, as it is written."""
+    if loads.counts is not None:
+        return {"counts": {str(size): count for size, count in zip(loads.sizes, loads.counts, strict=True)}}
+    if loads.sizes == tuple(range(loads.smallest, loads.largest + 1)):
+        return {"range": [loads.smallest, loads.largest]}
+    return {"sizes": list(loads.sizes)}
+
+
+def loads_from(record: dict[str, Any]) -> Loads:
+    """What is public about loads, as it was written."""
+    stated: dict[str, Any] = record["loads"]
+    counts: tuple[int, ...] | None = None
+    if "counts" in stated:
+        pairs = sorted((int(size), count) for size, count in stated["counts"].items())
+        sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
+    elif "range" in stated:
+        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+            raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
+        sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
+    else:
+        sizes = tuple(stated["sizes"])
+    return Loads(reviewers=record["reviewers"], reviews=record["reviews"], sizes=sizes, counts=counts)
+
+
+@cache
+def release_schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
+    """The published JSON schema of release.json, of this version or an earlier one.
+
+    >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
+    ('Peerveil release', {'const': 1})
+    """
+    text = files("peerveil.releases").joinpath(f"schemas/release-{version}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def schema_version(document: object, name: str) -> int:
+    """The schema version that a document states, if this program reads it."""
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if type(version) is int and version in SCHEMA_VERSIONS:
+        return version
+    got = version if isinstance(version, int) and abs(version) < 10**4 else "none"
+    known = " or ".join(map(str, SCHEMA_VERSIONS))
+    raise FileError(f"schema_version must be {known}, got {got}; read it with the Peerveil that wrote it", file=name)
+
+
+def validate(document: object, name: str, version: int = SCHEMA_VERSION) -> None:
+    """Refuse a document that is not as the schema says, with the place and never with what stands there."""
+    validator = jsonschema.Draft202012Validator(release_schema(version))
+    for error in validator.iter_errors(document):
+        where = "/".join(map(str, error.absolute_path)) or "the document"
+        raise FileError(f"{where} is not as the schema of version {version} says: {error.validator}", file=name)

@@ -1,0 +1,70 @@
+"""Reading a noisy vector that someone published."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from peerveil.errors import FileError
+from peerveil.record.public_record import Floats
+from peerveil.releases.documents import parse_json
+from peerveil.releases.release import Release
+from peerveil.tables.reading import read_table, read_text
+from peerveil.tables.table import LARGEST, NOISY_NAMES, to_number
+
+
+def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
+    """A noisy vector from a file, in order of rank; from a release.json of Peerveil or its folder, the whole release.
+
+    Otherwise the file is a JSON list of numbers, a table with a column ``noisy`` (or ``value``), or text with one
+    number a line.
+    """
+    if Path(path).is_dir():
+        return Release.load(path)
+    name, text = read_text(path)
+    if not text.strip():
+        raise FileError("is empty", file=name)
+    if text.lstrip().startswith(("{", "[")):
+        return _from_json(text, name)
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if _is_number(lines[0][1]):
+        return np.array([_number(line, number, name) for number, line in lines])
+    table = read_table(path)
+    column = table.find(
+        "noisy vector", NOISY_NAMES[:1] if table.matches(NOISY_NAMES[:1]) else NOISY_NAMES, remedy="call it 'noisy'"
+    )
+    return table.numbers(column)
+
+
+def _from_json(text: str, name: str) -> Floats | Release:
+    document = parse_json(text, name=name)
+    if document is None:
+        raise FileError("is not well-formed JSON", file=name)
+    if isinstance(document, dict):
+        return Release.from_document(document, name=name)
+    values = [to_number(entry) if not isinstance(entry, str) else None for entry in document]
+    for place, value in enumerate(values, 1):
+        if value is None:
+            raise FileError(f"must be a list of numbers; entry {place} is none", file=name)
+        if abs(value) > LARGEST:
+            raise FileError(f"entry {place} is too large, above {LARGEST:g}", file=name)
+    return np.array(values, dtype=np.float64)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: str, line: int, name: str) -> float:
+    if not _is_number(text):
+        raise FileError("is not a number; give one number a line", file=name, line=line)
+    value = float(text)
+    if abs(value) > LARGEST:
+        raise FileError(f"is too large, above {LARGEST:g}", file=name, line=line)
+    return value

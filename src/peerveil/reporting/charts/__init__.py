@@ -1,0 +1,32 @@
+"""Every picture, defined once: the same definition makes SVG and PNG files, report and page. Nothing is fetched.
+
+A picture is an Altair chart. :mod:`peerveil.reporting.charts.look` says how pictures look, and turns them into files;
+:mod:`~peerveil.reporting.charts.shapes` turns vectors of any length into a few numbers to draw; the other modules draw.
+"""
+
+from __future__ import annotations
+
+from peerveil.reporting.charts.bounds import envelope, proven
+from peerveil.reporting.charts.distribution import comparison, cumulative, histogram, miscalibration, refinement
+from peerveil.reporting.charts.errors import ExpectedError, error_against_epsilon, errors_against_setting
+from peerveil.reporting.charts.look import dark_css, darkened, specification, to_png, to_svg, write_png, write_svg
+
+__all__ = [
+    "ExpectedError",
+    "comparison",
+    "cumulative",
+    "dark_css",
+    "darkened",
+    "envelope",
+    "error_against_epsilon",
+    "errors_against_setting",
+    "histogram",
+    "miscalibration",
+    "proven",
+    "refinement",
+    "specification",
+    "to_png",
+    "to_svg",
+    "write_png",
+    "write_svg",
+]

@@ -1,0 +1,192 @@
+"""Pictures of errors: expected before a release, and simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from peerveil.errors import InputError
+from peerveil.reporting.charts.look import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEIGHT,
+    INK,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    WIDTH,
+    Picture,
+    data,
+    finished,
+    quickly,
+)
+from peerveil.simulation.experiments import TITLES, Sweep
+
+#: Colour, dashes and width of the line of each method, the same in every picture. `bayes` often equals `safe`: its thin
+#: line runs inside the other's wide one, so that both are seen.
+_METHODS: dict[str, tuple[str, list[int], float]] = {
+    "noisy": (GREY, [1, 0], 2.0),
+    "baseline": (ORANGE, [6, 3], 2.0),
+    "chain": (RED, [2, 2], 2.0),
+    "tight": (PURPLE, [8, 3, 2, 3], 2.0),
+    "safe": (SKY, [1, 0], 7.0),
+    "bayes": (INK, [5, 4], 1.6),
+}
+
+_SETTINGS = {
+    "reviewers": "number of reviewers",
+    "a": "a",
+    "leniency": "leniency: how strongly reviewers differ (0: not at all)",
+}
+
+#: Colour of each mechanism, and dashes of each estimator.
+_MECHANISMS = {"laplace": BLUE, "histogram": RED, "gaussian": GREEN, "sinh-normal": PURPLE}
+_ESTIMATORS = {"safe": [1, 0], "projection": [6, 3], "bayes": [2, 2], "none": [1, 3]}
+
+
+class ExpectedError(NamedTuple):
+    """What a choice is expected to cost: one row of a plan.
+
+    Attributes:
+        mechanism: its name.
+        estimator: its name.
+        epsilon: the budget.
+        rmse: the root of the mean squared error of a reviewer's mean.
+        error: the standard error of that.
+    """
+
+    mechanism: str
+    estimator: str
+    epsilon: float
+    rmse: float
+    error: float
+
+
+@quickly
+def error_against_epsilon(
+    rows: Iterable[tuple[str, str, float, float, float]],
+    *,
+    chosen: float | None = None,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Picture:
+    """The expected error of each mechanism and estimator against the budget, both on logarithmic axes.
+
+    Args:
+        rows: mechanism, estimator, epsilon, root mean squared error and its standard error.
+        chosen: a budget to mark.
+        width: of what is drawn.
+        height: of what is drawn.
+
+    >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
+    >>> picture.to_dict()["title"]
+    'Expected error against the budget'
+    """
+    listed = [ExpectedError(*row) for row in rows]
+    if not any(row.rmse > 0 for row in listed):
+        raise InputError("rows must hold at least one expected error above 0; without any there is nothing to draw")
+    drawn = [
+        {
+            "mechanism": row.mechanism,
+            "estimator": row.estimator,
+            "epsilon": row.epsilon,
+            "rmse": row.rmse,
+            "low": max(row.rmse - row.error, row.rmse / 10),
+            "high": row.rmse + row.error,
+        }
+        for row in listed
+        if row.rmse > 0
+    ]
+    mechanisms = list(dict.fromkeys(row.mechanism for row in listed))
+    estimators = list(dict.fromkeys(row.estimator for row in listed))
+    budgets = sorted({row.epsilon for row in listed})
+    spare = iter([ORANGE, SKY, GREY] * len(mechanisms))
+    colours = [_MECHANISMS.get(name) or next(spare) for name in mechanisms]
+    dashes = [_ESTIMATORS.get(name, [4, 2]) for name in estimators]
+    base = alt.Chart(data(drawn)).encode(
+        x=alt.X(
+            "epsilon:Q",
+            title="budget epsilon (smaller is more private)",
+            scale=alt.Scale(type="log", nice=False, padding=10),
+            axis=alt.Axis(values=budgets, format="~g", labelOverlap=True),
+        ),
+        color=alt.Color("mechanism:N", sort=mechanisms, scale=alt.Scale(domain=mechanisms, range=colours)),
+    )
+    logarithmic = alt.Scale(type="log", nice=False, padding=8)
+    y = alt.Y("rmse:Q", title="expected error of a mean (points)", scale=logarithmic, axis=_decades(drawn))
+    dash = alt.StrokeDash("estimator:N", sort=estimators, scale=alt.Scale(domain=estimators, range=dashes))
+    tooltip = [
+        alt.Tooltip("mechanism:N"),
+        alt.Tooltip("estimator:N"),
+        alt.Tooltip("epsilon:Q", format="~g"),
+        alt.Tooltip("rmse:Q", title="expected error", format=".3~g"),
+    ]
+    layers: list[Any] = [
+        base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash, tooltip=tooltip),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=logarithmic), y2="high:Q", detail="estimator:N"),
+        base.mark_point(filled=True, size=32, opacity=1).encode(y=y, detail="estimator:N", tooltip=tooltip),
+    ]
+    if chosen is not None:
+        mark = alt.Chart(data([{"epsilon": chosen}]))
+        layers.insert(0, mark.mark_rule(color=INK, strokeDash=[3, 3]).encode(x="epsilon:Q"))
+    words = f"Expected error of {', '.join(mechanisms)} noise for budgets from {budgets[0]:g} to {budgets[-1]:g}."
+    return finished(
+        alt.layer(*layers), title="Expected error against the budget", description=words, width=width, height=height
+    )
+
+
+@quickly
+def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300) -> Picture:
+    """The error of each method against what varies, on a logarithmic axis, with standard errors.
+
+    >>> from peerveil.simulation.experiments import simulate
+    >>> sweep = simulate("beta-2-2", draws=3, points=[10, 20], methods=("noisy", "baseline"), workers=1)
+    >>> errors_against_setting(sweep).to_dict()["title"]
+    'Beta(2, 2)'
+    """
+    rows = [
+        {
+            "setting": point.point,
+            "what": TITLES[point.method],
+            "error": point.mean,
+            "low": point.mean if math.isnan(point.error) else max(point.mean - point.error, point.mean / 10),
+            "high": point.mean if math.isnan(point.error) else point.mean + point.error,
+        }
+        for point in sweep.table()
+    ]
+    titles = [TITLES[method] for method in sweep.methods]
+    looks = [_METHODS[method] for method in sweep.methods]
+    colours = alt.Scale(domain=titles, range=[colour for colour, _, _ in looks])
+    dashes = alt.Scale(domain=titles, range=[dash for _, dash, _ in looks])
+    legend = alt.Legend(symbolType="stroke", symbolSize=200)
+    logarithmic = alt.Scale(type="log", nice=False, padding=8)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("setting:Q", title=_SETTINGS[sweep.axis], scale=alt.Scale(zero=False)),
+        color=alt.Color("what:N", sort=titles, title=None, scale=colours, legend=legend),
+    )
+    error = alt.Y("error:Q", title="summed squared error (points², mean)", scale=logarithmic, axis=_decades(rows))
+    dash = alt.StrokeDash("what:N", sort=titles, title=None, scale=dashes, legend=legend)
+    layers: list[Any] = []
+    for title, (_, _, width_of_line) in zip(titles, looks, strict=True):
+        only = base.transform_filter(alt.FieldEqualPredicate(equal=title, field="what"))
+        layers.append(only.mark_line(strokeWidth=width_of_line).encode(y=error, strokeDash=dash))
+    layers += [
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=logarithmic), y2="high:Q"),
+        base.mark_point(filled=True, size=26, opacity=1).encode(y=error),
+    ]
+    words = f"Errors of {', '.join(titles)} against {_SETTINGS[sweep.axis]}."
+    return finished(alt.layer(*layers), title=sweep.title, description=words, width=width, height=height)
+
+
+def _decades(rows: list[dict[str, Any]]) -> Any:
+    """An axis with few lines: powers of ten, and 2 and 5 times these where there are less than three of them."""
+    low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
+    shown = [float(f"{step}e{power}") for power in powers for step in steps]
+    return alt.Axis(format="~g", values=[value for value in shown if low / 1.2 <= value <= high * 1.2])

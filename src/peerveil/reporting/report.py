@@ -1,0 +1,191 @@
+"""The report of a release: one page of HTML that stands alone, for a conference's web site. No script, no network.
+
+It is made from what the release publishes and nothing else, so it can hold no identity and no true value.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from peerveil.privacy.guarantee import Guarantee, upward
+from peerveil.record.parts import is_open
+from peerveil.reporting.charts.bounds import proven
+from peerveil.reporting.charts.distribution import cumulative, histogram, miscalibration, refinement
+from peerveil.reporting.charts.look import Picture, dark_css, to_svg
+from peerveil.reporting.published import Published
+from peerveil.reporting.wording import DIFFERENCES, axis
+
+#: The pictures of a report, by the names of their files.
+FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
+
+#: A table of so many reviewers is carried inside the report; a longer one only lies beside it.
+_CARRIED = 2_000
+
+_TITLES = {
+    "ratings": "How the reviewers rate",
+    "miscalibration": "How strict or lenient the reviewers are",
+    "normalized": "What the reviewed papers deserve",
+    "subjectivity": "How far scores stray from criteria",
+}
+
+_MEANINGS = {
+    "ratings": "the mean of the scores that each reviewer gave",
+    "miscalibration": (
+        "the mean difference between each reviewer's scores and the other scores of the same papers: below zero for "
+        "the strict, above zero for the lenient"
+    ),
+    "normalized": (
+        "the mean score that, by the judgement of all reviewers together, the grades that each reviewer gave on the "
+        "criteria deserve"
+    ),
+    "subjectivity": (
+        "the mean difference between each reviewer's scores and what the grades that they gave on the criteria "
+        "deserve by the judgement of all"
+    ),
+}
+
+_ESTIMATORS = {
+    "safe": (
+        "uses what public data makes possible and what it makes likely; whatever the truth, the result is never "
+        "further from it than the noisy vector"
+    ),
+    "projection": (
+        "uses only what public data makes possible; whatever the truth, the result is never further from it than the "
+        "noisy vector"
+    ),
+    "bayes": (
+        "uses what public data makes likely; best on average, without a promise for every case that it is nearer to "
+        "the truth than the noisy vector"
+    ),
+}
+
+_MECHANISMS = {
+    "laplace": "Independent Laplace noise was added to each entry of the sorted vector of means",
+    "gaussian": "Independent normal noise was added to each entry of the sorted vector of means",
+    "sinh-normal": "Independent sinh-normal noise was added to each entry of the sorted vector of means",
+    "histogram": "Discrete noise was added to the number of reviewers in each bin of means",
+    "external": "The vector was made private elsewhere",
+}
+
+
+#: Ranks that are told in numbers, as shares of the reviewers.
+_SHARES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
+
+
+def figures(release: Published) -> dict[str, str]:
+    """The pictures of a release as SVG, by the names of their files."""
+    first = miscalibration if release.quantity in DIFFERENCES else histogram
+    drawn: tuple[Picture, ...] = (first(release), cumulative(release), refinement(release), proven(release))
+    return {name: to_svg(picture) for name, picture in zip(FIGURES, drawn, strict=True)}
+
+
+def report_html(release: Published, *, pictures: Mapping[str, str], table: str) -> str:
+    """The report.
+
+    Args:
+        release: what is published.
+        pictures: its pictures, from :func:`figures`.
+        table: the text of its release.csv.
+
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
+    >>> release = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
+    >>> page = report_html(release, pictures=figures(release), table=release.to_csv())
+    >>> "How the reviewers rate" in page, "<script" in page
+    (True, False)
+    """
+    title = _TITLES.get(release.quantity, f"Reviewers: {release.quantity}")
+    meaning = _MEANINGS.get(release.quantity, f"each reviewer's mean {release.quantity}")
+    # One style for all pictures: each carries its own only where it stands alone.
+    inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
+    carried = release.values.size <= _CARRIED
+    html: str = _template().render(
+        release=release,
+        title=title,
+        meaning=meaning,
+        axis=axis(release.quantity),
+        pictures=inline,
+        picture_style=dark_css(),
+        deciles=_deciles(release),
+        symbols=_symbols(release.guarantee),
+        estimated=is_open(release.part),
+        mechanism=_MECHANISMS.get(release.mechanism["name"], f"The mechanism is {release.mechanism['name']}"),
+        parameters=_parameters(release.mechanism),
+        estimator=_ESTIMATORS.get(release.estimator, ""),
+        day=release.created.strftime("%Y-%m-%d"),
+        time=release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        table=base64.b64encode(table.encode()).decode() if carried else None,
+    )
+    return html
+
+
+def write_report(release: Published, folder: Path, *, table: str) -> None:
+    """Write report.html, and its pictures as files of their own, into a folder."""
+    pictures = figures(release)
+    (folder / "figures").mkdir(exist_ok=True)
+    for name, svg in pictures.items():
+        (folder / name).write_text(svg, encoding="utf-8")
+    (folder / "report.html").write_text(report_html(release, pictures=pictures, table=table), encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    folder = files("peerveil.reporting").joinpath("templates")
+    loader = jinja2.FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = lambda value: f"{value:,}"
+    return environment.get_template("report.html")
+
+
+def _deciles(release: Published) -> list[dict[str, str]]:
+    """Some ranks with their means, in words for those who cannot see pictures."""
+    n = release.values.size
+    rows = []
+    for share, name in _SHARES.items():
+        rank = max(1, math.ceil(n * share / 100))
+        row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
+        if release.outlook is not None:
+            row["band"] = f"{_short(release.outlook.lower[rank - 1])} to {_short(release.outlook.upper[rank - 1])}"
+        row["proven"] = f"{_short(release.lower[rank - 1])} to {_short(release.upper[rank - 1])}"
+        rows.append(row)
+    return rows
+
+
+def _short(number: float) -> str:
+    return f"{float(number) + 0.0:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and value of each parameter that is stated."""
+    stated = {key: value for key, value in mechanism.items() if key != "name" and isinstance(value, int | float | str)}
+    return [(key, value if isinstance(value, str) else f"{value:.6g}") for key, value in stated.items()]
+
+
+def _exact(number: float) -> str:
+    return f"{number!r}".removesuffix(".0")
+
+
+def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
+    """The claim in symbols: parts of formulas, which the template puts together. None for words of others."""
+    if guarantee.kind == "stated":
+        return []
+    found = []
+    if guarantee.kind == "gdp":
+        found.append({"kind": "gaussian", "mu": upward(guarantee.mu or 0.0, 4)})
+    elif guarantee.kind in ("zcdp", "tcdp"):
+        omega = "" if guarantee.omega is None else _exact(guarantee.omega)
+        found.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})
+    pure = guarantee.kind == "pure"
+    epsilon = _exact(guarantee.epsilon or 0.0) if pure else upward(guarantee.epsilon or 0.0, 4)
+    found.append({"kind": "plain", "epsilon": epsilon, "delta": "" if pure else _exact(guarantee.delta or 0.0)})
+    return found

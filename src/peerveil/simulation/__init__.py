@@ -1,0 +1,1 @@
+"""Synthetic conferences and the paper's experiments."""

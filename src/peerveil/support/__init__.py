@@ -1,0 +1,1 @@
+"""What every other package may use: parallel work, atomic files, threads, argument checks, versions."""

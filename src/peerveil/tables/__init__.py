@@ -1,0 +1,1 @@
+"""Opening, sniffing and reading tables from files and frames."""

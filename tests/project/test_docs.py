@@ -1,0 +1,236 @@
+"""Documents that can drift are checked: code runs, commands exist, tables agree with the code."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerveil as pv
+from cli.test_cli import Run, run
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.private.readers import READERS
+from peerveil.private.readers.mapping import KEYS
+from peerveil.record.public_formats import PUBLIC_FORMATS
+from peerveil.releases.documents import release_schema
+from peerveil.releases.release import COLUMNS
+from peerveil.simulation.conferences import synthetic_conference
+from peerveil.simulation.exports import KINDS
+
+__all__ = ["run"]  # a fixture
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+TRACKS = "paper,reviewer,score,track\n" + "".join(
+    f"p{i},r{(i + 5 * k) % 25},{(3 * i + k) % 9},{'theory' if i < 25 else 'systems'}\n"
+    for i in range(50)
+    for k in range(3)
+)
+PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
+#: *Start here* is followed from its top to its end in one folder; blocks of other pages stand for themselves.
+START = ROOT / "docs" / "start.md"
+REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (f"{path.name}:{number}", text)
+        for path in DOCUMENTS
+        if path != START
+        for number, (kind, text) in enumerate(BLOCK.findall(path.read_text(encoding="utf-8")))
+        if kind == language
+    ]
+
+
+def published(folder: Path) -> None:
+    """A release for code that reads one."""
+    weights = pv.PublicWeights.from_rows([[3, 5], [4, 4], [8, 6]], load=2)
+    pv.refine([3.0, 6.0, 5.0], weights, mechanism=pv.Laplace(scale=1.0)).save(folder)
+
+
+@pytest.mark.parametrize("code", [text for _, text in blocks("r")], ids=[name for name, _ in blocks("r")])
+def test_r_blocks_run(code: str, tmp_path: Path) -> None:
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        pytest.skip("R is not installed")
+    published(tmp_path / "out")
+    done = subprocess.run([rscript, "-e", code], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Median" in done.stdout
+
+
+@pytest.mark.parametrize("code", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
+def test_python_blocks_run(code: str, tmp_path: Path) -> None:
+    if "out/release." in code:
+        published(tmp_path / "out")
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True, capture_output=True)
+
+
+def run_commands(text: str, run: Run) -> list[str]:
+    """Run the lines of a block, each of which must succeed; what they print."""
+    printed = []
+    for line in text.strip().splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "peerveil"
+        if arguments[0] == "plan" and "--draws" not in arguments:
+            arguments += ["--draws", "2"]  # a plan to rely on takes minutes
+        done = run(*arguments)
+        assert done.code == 0, done.err
+        printed.append(done.out)
+    return printed
+
+
+@pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
+def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
+    for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
+        (tmp_path / f"{name}.csv").write_text(contents)
+    for _, venues in blocks("toml"):
+        (tmp_path / "venues.toml").write_text(venues)
+    run_commands(text, run)
+
+
+def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path) -> None:
+    conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(4))
+    conference.frame().write_csv(tmp_path / "reviews.csv")
+    printed = []
+    for language, text in BLOCK.findall(START.read_text(encoding="utf-8")):
+        if language == "python":
+            subprocess.run([sys.executable, "-W", "error", "-c", text], cwd=tmp_path, check=True, capture_output=True)
+        else:
+            assert language == "console"
+            printed += run_commands(text, run)
+    assert "Verified." in printed[-1]
+    assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
+    published = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {"report.html", "release.json", "release.csv"} <= {path.name for path in published}
+    for words in (*printed, *(path.read_text(encoding="utf-8") for path in (*published, tmp_path / "public.csv"))):
+        assert "@example.org" not in words  # where reviewers' addresses end
+
+
+def test_the_odds_of_a_budget_are_rounded_up() -> None:
+    rows = re.findall(
+        r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % sure \|$", (ROOT / "docs" / "budget.md").read_text(encoding="utf-8"), re.M
+    )
+    assert len(rows) == 4
+    for epsilon, factor, percent in rows:
+        odds = math.exp(float(epsilon))
+        assert odds <= float(factor) < 1.01 * odds
+        assert 100 * odds / (1 + odds) <= int(percent) < 1 + 100 * odds / (1 + odds)
+
+
+def test_the_errors_of_a_budget_are_those_measured() -> None:
+    measured = re.search(r"^\*Budgets\*, .*$", (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8"), re.M)
+    assert measured
+    sums = re.findall(r"([\d.]+) ([\d.]+) / ([\d.]+)[;.]", measured[0].replace("epsilon ", ""))
+    page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8").split("## What it buys")[1]
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
+    assert [row[0] for row in rows] == [found[0] for found in sums] == ["0.1", "0.3", "1", "3"]
+    for row, found in zip(rows, sums, strict=True):
+        for shown, total in zip(row[1:], found[1:], strict=True):
+            assert float(shown) == float(f"{math.sqrt(float(total.rstrip('.')) / 2863):.2g}")
+
+
+def drawn(name: str) -> dict[str, str]:
+    """What a script that draws would write, by file."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / f"{name}.py"))
+    if name == "example":
+        return {"example": script["svg"]()}
+    return {name: script[name]() for name in ("records", "neighbours")}
+
+
+@pytest.mark.parametrize("script", ["assignments", "example"])
+def test_drawings_have_not_drifted(script: str) -> None:
+    for name, picture in drawn(script).items():
+        path = ROOT / "docs" / "figures" / f"{name}.svg"
+        assert path.read_text(encoding="utf-8") == picture, "run `make figures` and commit what it writes"
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "docs" / "generate.py"))
+
+
+@pytest.mark.parametrize("name", ["command-line.md", "api.md"])
+def test_generated_pages_have_not_drifted(name: str, generated: dict[str, Any]) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert text == generated["PAGES"][name](), "run `make docs` and commit what it writes"
+
+
+def test_generated_pages_hold_every_command_option_and_name(generated: dict[str, Any]) -> None:
+    lines = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for command in ("release", "verify", "ledger open"):
+        asked = [sys.executable, "-c", "from peerveil.cli import main; main()", *command.split(), "--help"]
+        done = subprocess.run(asked, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
+        section = lines.split(f"## peerveil {command}\n")[1].split("\n## ")[0]
+        for option in set(re.findall(r"│ [* ]  *(--[a-z-]+)", done.stdout)) - {"--help"}:
+            assert f"`{option}`" in section, (command, option)
+        assert "`--help`" not in section
+    names = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in pv.__all__:
+        assert f"\n## {name}\n" in names
+        first = (inspect.getdoc(getattr(pv, name)) or "").splitlines()[0]
+        assert re.split("[:`]", first)[0] in names
+
+
+def test_the_drawn_neighbours_are_neighbours() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "assignments.py"))
+    first, second = script["FIRST"], script["SECOND"]
+    for holders in (first, second):
+        assert all(len(set(names)) == len(names) for names in holders.values())  # nobody reviews a paper twice
+        assert sorted("".join(holders.values())) == sorted("AABBCC")
+    moved = [{a, b} for paper in first for a, b in zip(first[paper], second[paper], strict=True) if a != b]
+    assert moved
+    assert all("A" in pair for pair in moved)
+    assert sorted(script["means"](first).values()) == [4.5, 4.5, 6.0]
+    assert sorted(script["means"](second).values()) == [3.5, 5.0, 6.5]
+
+
+def test_the_release_format_is_the_one_written() -> None:
+    text = (ROOT / "docs" / "release-format.md").read_text(encoding="utf-8")
+    for column, meaning in COLUMNS.items():
+        assert f"| `{column}` | {meaning} |" in text
+    for field in release_schema()["properties"]:
+        assert f"`{field}`" in text
+
+
+def test_every_format_is_described() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    for name in (*KINDS, *READERS, *PUBLIC_FORMATS, *KEYS):
+        assert f"`{name}`" in text, name
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in DOCUMENTS:
+        text = BLOCK.sub("", path.read_text(encoding="utf-8"))  # what looks like a link in code is none
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_promise_is_worded_the_same_everywhere() -> None:
+    start, end = re.split(r"e\^\S+ = \S+\.(?= )", Guarantee(kind="pure", unit="reviewer", epsilon=1.0).promise)
+    for name in ("README.md", "docs/privacy.md"):
+        words = re.sub(r"[\s>]+", " ", (ROOT / name).read_text(encoding="utf-8"))
+        assert f"{start}e^epsilon.{end}" in words, name
+
+
+def test_commands_of_make_that_are_named_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"^make (\w+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE)

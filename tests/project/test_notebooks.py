@@ -1,0 +1,114 @@
+"""Notebooks run from their first cell to their last, and what they show names nobody."""
+
+from __future__ import annotations
+
+import dataclasses
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+import peerveil as pv
+from peerveil.privacy.groups import Group
+from peerveil.simulation.conferences import synthetic_conference
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+HOSTILE = "<script>alert('&')</script>"
+
+
+class Tags(HTMLParser):
+    """The tags that a piece of HTML opens and closes, and its words."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.closed: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.closed.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def shown(thing: object) -> Tags:
+    html = thing._repr_html_()  # type: ignore[attr-defined]
+    assert "@example.org" not in html
+    tags = Tags(html)
+    assert sorted(tag for tag in tags.opened if tag != "img") == sorted(tags.closed)
+    assert "script" not in tags.opened
+    return tags
+
+
+@pytest.fixture(scope="module")
+def reviews() -> pv.Reviews:
+    conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(2))
+    return pv.read(conference.frame(), scale=conference.scale)
+
+
+def test_records_and_regions_are_shown(reviews: pv.Reviews) -> None:
+    record = reviews.public("all")
+    words = shown(record).words
+    for number in (len(record.papers), record.score.size, record.loads.reviewers):
+        assert str(number) in words
+    assert "1 to 10" in words
+    region = pv.region(pv.weigh(record))
+    words = shown(region).words
+    for bound in (region.lower[0], region.upper[0], region.lower[-1], region.upper[-1]):
+        assert f"{bound:.4g}" in words
+
+
+def test_releases_are_shown_with_a_picture(reviews: pv.Reviews) -> None:
+    release = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    tags = shown(release)
+    assert release.guarantee.summary in tags.words
+    assert "img" in tags.opened
+    assert not hasattr(reviews, "_repr_html_")  # private reviews are shown by their repr, which names nobody
+
+
+def test_words_of_others_are_escaped(reviews: pv.Reviews) -> None:
+    release = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    group = Group(name=HOSTILE, groups=2, shared=True)
+    hostile = dataclasses.replace(release, public=HOSTILE, notes=(HOSTILE,), group=group)
+    assert HOSTILE not in hostile._repr_html_()
+    assert shown(hostile).words.count(HOSTILE) == 3
+
+
+def test_plans_are_shown(reviews: pv.Reviews) -> None:
+    made = pv.plan(reviews.public("all"), epsilons=[1], draws=2, workers=1, mechanisms=["laplace"])
+    words = shown(made).words
+    assert made.recommended[0].title in words
+    assert any(f"{made.recommended[0].rmse:.3g}" in word for word in words)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):  # nothing is left in anybody's home
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "a notebook is stored without outputs"
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=place).execute()
+    html = [
+        output["data"]["text/html"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if "text/html" in output.get("data", {})
+    ]
+    assert sum("<table>" in text for text in html) >= 4
+    assert "@example.org" not in str(notebook)
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_there_is_a_notebook() -> None:
+    assert NOTEBOOKS

@@ -1,0 +1,260 @@
+"""Forgeries are refused, none crashes the check, and every honest release is accepted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import peerveil as pv
+from cli.test_cli import Run, run
+from forging import KINDS, Base, Forgery, bases, conference, forgeries, made
+from frozen import releases_v1
+from peerveil.releases.documents import document_digest
+
+__all__ = ["run"]  # a fixture
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
+    return bases(tmp_path_factory.mktemp("honest"))
+
+
+def accepted(chosen: list[Forgery], folder: Path) -> list[str]:
+    """The names of the forgeries that are not refused."""
+    found = []
+    for number, forgery in enumerate(chosen):
+        place = forgery.made(folder / str(number))
+        if pv.verify(place, forgery.base.weights).verified:
+            found.append(forgery.name)
+        shutil.rmtree(place)
+    return found
+
+
+def test_the_honest_ones_are_accepted(honest: list[Base]) -> None:
+    for base in honest:
+        found = pv.verify(base.folder, base.weights)
+        assert found, (base.name, found.checks)
+
+
+def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tmp_path: Path) -> None:
+    every = [forgery for base in honest for forgery in forgeries(base)]
+    assert len({forgery.name for forgery in every}) == len(every) >= 500
+    assert not accepted(every[:: len(every) // 60], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(KINDS) + 3))
+def test_every_forgery_is_refused(honest: list[Base], number: int, tmp_path: Path) -> None:
+    assert not accepted(list(forgeries(honest[number])), tmp_path)
+
+
+def test_changing_any_noisy_entry_by_a_hundredth_is_refused_where_noise_is_small(honest: list[Base]) -> None:
+    base = next(base for base in honest if base.name == "laplace of little noise, review")
+    for place in range(base.weights.reviewers):
+        document = base.document
+        document["noisy"][place] *= 1.01
+        document["digest"] = document_digest(document)
+        assert not pv.verify(pv.Release.from_document(document), base.weights), place
+
+
+def sample(kinds: list[str], times: int) -> Iterator[tuple[pv.Release, pv.PublicWeights, str]]:
+    for seed in range(times):
+        reviews = conference(int(np.random.default_rng(seed).integers(8, 40)), 100 + seed)
+        for kind in kinds:
+            yield *made(reviews, kind), kind
+
+
+def test_honest_releases_of_every_kind_verify() -> None:
+    for release, weights, kind in sample(list(KINDS), 2):
+        found = pv.verify(release, weights)
+        assert found, (kind, found.checks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_hundred_honest_releases_verify(kind: str) -> None:
+    for release, weights, _ in sample([kind], 200 // len(KINDS) + 1):
+        found = pv.verify(release, weights)
+        assert found, found.checks
+
+
+class TestOtherVersions:
+    """A release that version 0.1.0 wrote: rendering anew gives other text, so what is stated is compared."""
+
+    @pytest.fixture
+    def old(self, tmp_path: Path) -> tuple[Path, pv.PublicWeights]:
+        frozen = next(one for one in releases_v1() if (one.folder / "report.html").is_file())
+        return Path(shutil.copytree(frozen.folder, tmp_path / "old")), frozen.weights()
+
+    def test_it_is_accepted_and_told(self, old: tuple[Path, pv.PublicWeights]) -> None:
+        folder, weights = old
+        found = pv.verify(folder, weights)
+        assert found, found.checks
+        words = {check.name: check.found for check in found.checks}
+        assert all("other versions" in words[name] for name in ("release.csv", "report.html", "pictures"))
+
+    @pytest.mark.parametrize(
+        ("file", "before", "after"),
+        [
+            ("report.html", "epsilon = ", "epsilon = 0.0"),
+            ("report.html", "Not protected:", "Protected:"),
+            ("report.html", "</main>", "<p>Expected error: 0.00017</p></main>"),
+            ("report.html", '<td class="n">1</td>', '<td class="n">2</td>'),
+            ("report.html", "</main>", "<script>1</script></main>"),
+            ("report.html", "<main>", '<main onclick="x()">'),
+            ("report.html", 'href="release.csv"', 'href="https://example.org"'),
+            ("report.html", "data:text/csv;base64,cmFuay", "data:text/csv;base64,cmFuak"),
+            ("figures/means.svg", "</svg>", "<text>Certified</text></svg>"),
+            ("figures/shares.svg", 'aria-label="', 'aria-label="Certified. '),
+            ("figures/bounds.svg", "</svg>", "<script>1</script></svg>"),
+            ("release.csv", "\n1,", "\n1,1"),
+            ("release.json", '"created": "', '"created": "2'),
+        ],
+    )
+    def test_what_it_states_cannot_be_changed(
+        self, old: tuple[Path, pv.PublicWeights], file: str, before: str, after: str
+    ) -> None:
+        folder, weights = old
+        text = (folder / file).read_text(encoding="utf-8")
+        assert before in text
+        (folder / file).write_text(text.replace(before, after, 1), encoding="utf-8")
+        assert not pv.verify(folder, weights)
+
+
+class TestFiles:
+    def test_files_of_others_are_named_but_do_not_fail(self, honest: list[Base], tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
+        (folder / "README.txt").write_text("By the chairs.")
+        found = pv.verify(folder, honest[0].weights)
+        check = next(check for check in found.checks if check.name == "files")
+        assert found
+        assert check.result == "not checked"
+        assert "README.txt" in check.found
+
+    def test_what_is_not_there_is_told(self, honest: list[Base], tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
+        (folder / "report.html").unlink()
+        (folder / "figures" / "means.svg").unlink()
+        found = {check.name: check for check in pv.verify(folder, honest[0].weights).checks}
+        assert found["report.html"].found == "there is no report.html beside it"
+        assert found["report.html"].result == "not checked"
+        assert found["pictures"].result == "holds"
+        assert "not there: figures/means.svg" in found["pictures"].found
+
+    def test_line_ends_of_other_systems_are_the_same_text(self, honest: list[Base], tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
+        for file in filter(Path.is_file, folder.rglob("*")):
+            file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+        assert pv.verify(folder, honest[0].weights)
+
+    @pytest.mark.parametrize(
+        "environment",
+        [
+            {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"},
+            pytest.param({"LC_ALL": "C", "LANG": "C"}, marks=pytest.mark.slow),
+        ],
+    )
+    def test_rendering_depends_on_the_release_only(
+        self, honest: list[Base], tmp_path: Path, environment: dict[str, str]
+    ) -> None:
+        code = "import sys, peerveil as pv; pv.Release.load(sys.argv[1]).save(sys.argv[2])"
+        command = [sys.executable, "-c", code, str(honest[0].folder), str(tmp_path / "out")]
+        subprocess.run(command, check=True, env=os.environ | environment)
+        for file in filter(Path.is_file, honest[0].folder.rglob("*")):
+            assert (tmp_path / "out" / file.relative_to(honest[0].folder)).read_bytes() == file.read_bytes(), file
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.sampled_from([10**400, -(10**400), 1e308, 5e-324, -0.0, 0.5, 1])
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+    | st.sampled_from(["NaN", "\ud800", "\0", "x" * 5000, "9999-99-99T99:99:99Z", "sha256:" + "0" * 64]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from places(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        for place in sorted({0, len(value) - 1}):
+            yield from places(value[place], (*path, place))
+
+
+class TestNothingCrashes:
+    @given(data=st.data())
+    @settings(max_examples=150)
+    def test_whatever_stands_at_any_place(
+        self, honest: list[Base], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    ) -> None:
+        base = data.draw(st.sampled_from(honest), label="base")
+        document = base.document
+        for _ in range(data.draw(st.integers(1, 2))):
+            path = data.draw(st.sampled_from(list(places(document))), label="path")
+            inner: Any = document
+            for key in path[:-1]:
+                inner = inner[key]
+            if isinstance(inner, list) and data.draw(st.booleans()):
+                del inner[path[-1]]
+            else:
+                inner[path[-1]] = data.draw(JUNK, label="value")
+        if isinstance(document.get("digest"), str):
+            document["digest"] = document_digest(document)
+        place = tmp_path_factory.mktemp("junk") / "release.json"
+        place.write_text(json.dumps(document), encoding="utf-8")
+        with suppress(pv.FileError):
+            pv.Release.load(place)
+        found = pv.verify(place, base.weights)
+        assert {check.result for check in found.checks} <= {"holds", "fails", "not checked"}
+
+    @pytest.mark.parametrize(
+        ("key", "value"), [("bins", 0.5), ("epsilon", 0.5), ("bins", "7"), ("scale", [1]), ("scale", None), ("x", 1)]
+    )
+    def test_parameters_that_no_mechanism_has(self, honest: list[Base], tmp_path: Path, key: str, value: Any) -> None:
+        base = next(base for base in honest if base.name == "histogram")
+        document = base.document
+        document["mechanism"][key] = value
+        document["digest"] = document_digest(document)
+        (tmp_path / "release.json").write_text(json.dumps(document))
+        assert pv.verify(tmp_path, base.weights).failed == ("schema",)
+        with pytest.raises(pv.FileError, match="mechanism"):
+            pv.Release.load(tmp_path)
+
+    @pytest.mark.parametrize(
+        "text", ["[" * 100_000, '{"a":' * 5000 + "1" + "}" * 5000, "nul", "", '{"values": [NaN]}', "9" * 5000]
+    )
+    def test_what_is_no_json_is_unusable_input(self, run: Run, tmp_path: Path, text: str) -> None:
+        (tmp_path / "release.json").write_text(text)
+        (tmp_path / "public.csv").write_text("paper,ratings\np,6;8\n")
+        shown = run("verify", str(tmp_path), "--public", str(tmp_path / "public.csv"))
+        assert shown.code == 2, shown
+
+    def test_a_check_that_fails_unexpectedly_fails(self, honest: list[Base], monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError("a private value")
+
+        monkeypatch.setattr("peerveil.releases.verification.count_noise", broken)
+        monkeypatch.setattr("peerveil.releases.verification._region", broken)
+        base = next(base for base in honest if base.name == "histogram")
+        found = pv.verify(base.release(), base.weights)
+        assert set(found.failed) == {"noise", "region"}
+        assert not any("private" in check.found for check in found.checks)

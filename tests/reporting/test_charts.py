@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, fromstring
+
+import altair as alt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import peerveil as pv
+from made_up import release
+from peerveil.inference.expected_error import Outlook
+from peerveil.regions import Region
+from peerveil.reporting import charts
+from peerveil.reporting.charts import look
+from peerveil.reporting.charts.shapes import BINS, DOTS, GROUPS, POINTS, bins_for, counted, grouped, round_step, thinned
+from peerveil.simulation.experiments import METHODS, Sweep
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def sweep(axis: str = "reviewers") -> Sweep:
+    errors = {
+        float(point): np.array([[point * 2.0, 1.0, 0.5, 0.3, 0.1, 0.1], [point * 2.2, 1.2, 0.6, 0.4, 0.1, 0.1]])
+        for point in (10, 20, 30)
+    }
+    return Sweep("made-up", "Made up", axis, METHODS, errors, 1)
+
+
+def region(n: int = 30) -> Region:
+    flat = np.full(n, 2.0)
+    return Region(name="baseline", lower=flat, upper=flat + 4.0, total=(4.0 * n, 4.0 * n))
+
+
+PLAN = [
+    (mechanism, estimator, epsilon, factor / epsilon, 0.01)
+    for mechanism, factor in (("laplace", 0.3), ("histogram", 0.1), ("another", 0.2))
+    for estimator in ("safe", "projection")
+    for epsilon in (0.3, 1.0, 3.0)
+]
+
+PICTURES: dict[str, Callable[[], look.Picture]] = {
+    "histogram": lambda: charts.histogram(release()),
+    "histogram-without-bands": lambda: charts.histogram(release(known=False)),
+    "cumulative": lambda: charts.cumulative(release()),
+    "cumulative-proven": lambda: charts.cumulative(release(known=False)),
+    "refinement": lambda: charts.refinement(release()),
+    "refinement-many": lambda: charts.refinement(release(DOTS + 1)),
+    "proven": lambda: charts.proven(release()),
+    "miscalibration": lambda: charts.miscalibration(release(quantity="miscalibration")),
+    "comparison": lambda: charts.comparison({"safe": release(), "projection": release(known=False)}),
+    "envelope": lambda: charts.envelope({"baseline": region()}, truth=np.linspace(2.5, 5.5, 30)),
+    "error-against-epsilon": lambda: charts.error_against_epsilon(PLAN, chosen=1.0),
+    "errors-against-setting": lambda: charts.errors_against_setting(sweep()),
+}
+
+
+def shape(spec: dict[str, Any]) -> dict[str, Any]:
+    """A specification without what another version of the library may change."""
+    return {key: value for key, value in spec.items() if key != "$schema"}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_as_they_were(name: str) -> None:
+    """Golden specifications; PEERVEIL_GOLDEN=write accepts what has changed, to be looked at in the difference."""
+    spec = json.loads(json.dumps(shape(charts.specification(PICTURES[name]()))))
+    file = GOLDEN / f"{name}.json"
+    if os.environ.get("PEERVEIL_GOLDEN") == "write":
+        file.write_text(json.dumps(spec, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert spec == json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_follow_the_schema_and_have_titles_axes_and_words(name: str) -> None:
+    picture = PICTURES[name]()
+    picture.to_dict(validate=True)
+    spec = charts.specification(picture)
+    alt.Config(**{**spec["config"], "title": alt.TitleConfig(**spec["config"]["title"])}).to_dict(validate=True)
+    assert spec["title"]
+    assert len(spec["description"]) > 20
+    axes = {
+        channel: {layer["encoding"][channel].get("title") for layer in spec["layer"] if channel in layer["encoding"]}
+        for channel in ("x", "y")
+    }
+    for channel, titles in axes.items():
+        assert any(title for title in titles if title), f"{name}: no title on {channel}"
+    said = " ".join(str(title) for titles in axes.values() for title in titles if title)
+    assert re.search(r"points|%|number", said), f"{name}: no units in {said!r}"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_colour_has_a_brother_for_the_dark(name: str) -> None:
+    spec = charts.specification(PICTURES[name]())
+
+    def colours(part: Any) -> Iterator[str]:
+        if isinstance(part, dict):
+            for value in part.values():
+                yield from colours(value)
+        elif isinstance(part, list):
+            for value in part:
+                yield from colours(value)
+        elif isinstance(part, str) and re.fullmatch(r"#[0-9a-fA-F]{3,8}", part):
+            yield part
+
+    used = set(colours(spec))
+    assert used <= set(look.DARK)
+    assert not used & set(colours(look.darkened(spec)))
+
+
+def parsed(svg: str) -> Element:
+    return fromstring(svg)  # noqa: S314 - it is our own
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_stand_out_from_the_background(dark: bool) -> None:
+    background = "#15181c" if dark else "#ffffff"
+    for light, night in look.DARK.items():
+        needed = {look.GRID: 1.15, look.INK: 7.0, look.MUTED: 4.5, look.ORANGE: 2.0, look.SKY: 2.0}.get(light, 3.0)
+        assert contrast(night if dark else light, background) >= needed, (light, dark)
+
+
+@pytest.mark.parametrize("n", [1, 2, 20, 300, 20_000])
+@pytest.mark.parametrize("draw", [charts.histogram, charts.cumulative, charts.refinement, charts.proven])
+def test_twenty_and_twenty_thousand_reviewers_make_pictures_of_one_size(draw: Any, n: int) -> None:
+    spec = charts.specification(draw(release(n)))
+    places = [spec, *spec["layer"]]
+    rows = sum(len(place["data"]["values"]) for place in places if "data" in place)
+    assert rows
+    assert rows <= 3 * POINTS
+    assert len(json.dumps(spec)) < 120_000
+
+
+def test_svg_is_one_file_for_light_and_dark_and_the_same_every_time() -> None:
+    for name in ("histogram", "errors-against-setting"):
+        first, second = (charts.to_svg(PICTURES[name]()) for _ in range(2))
+        assert first == second
+        root = parsed(first)
+        assert root.get("role") == "img"
+        assert root.get("aria-label")
+        assert "prefers-color-scheme:dark" in first
+        used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', first))
+        assert used <= set(look.DARK)
+        addresses = set(re.findall(r"https?://[^\"' ]+", first))
+        assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+        assert "<script" not in first
+        assert " id=" not in first, "ids of several pictures on one page would collide"
+
+
+def test_words_of_others_are_escaped() -> None:
+    hostile = release(quantity='<script>alert("x")</script>')
+    root = parsed(charts.to_svg(charts.histogram(hostile)))
+    assert not [element for element in root.iter() if element.tag.endswith("script")]
+
+
+def test_files_are_written(tmp_path: Path) -> None:
+    picture = PICTURES["cumulative"]()
+    charts.write_svg(picture, tmp_path / "a.svg")
+    assert parsed((tmp_path / "a.svg").read_text()).tag.endswith("svg")
+    for dark in (False, True):
+        charts.write_png(picture, tmp_path / "a.png", dark=dark)
+        assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_both_bayes_and_safe_are_seen_where_they_are_equal() -> None:
+    spec = charts.specification(charts.errors_against_setting(sweep()))
+    widths = {
+        layer["transform"][0]["filter"]["equal"]: layer["mark"]["strokeWidth"]
+        for layer in spec["layer"]
+        if "transform" in layer
+    }
+    order = list(widths)
+    assert order.index("safe") < order.index("bayes")
+    assert widths["safe"] > 3 * widths["bayes"]
+
+
+def test_one_draw_has_no_standard_error() -> None:
+    single = Sweep("made-up", "Made up", "a", ("noisy",), {1.0: np.array([[2.0]])}, 1)
+    charts.to_svg(charts.errors_against_setting(single))
+
+
+def test_an_empty_plan_is_refused() -> None:
+    with pytest.raises(pv.InputError, match="nothing to draw"):
+        charts.error_against_epsilon([])
+
+
+numbers = st.floats(-1e9, 1e9) | st.sampled_from([0.0, 1.0, 5.5])
+
+
+@given(st.lists(numbers, min_size=1, max_size=60), st.floats(0, 10), st.booleans())
+def test_bins_hold_every_reviewer_once(values: list[float], error: float, known: bool) -> None:
+    v = np.sort(np.array(values))
+    made = release(v.size, known=known)
+    object.__setattr__(made, "values", v)
+    if known:
+        object.__setattr__(made, "outlook", Outlook(expected_rmse=error, lower=v - error, upper=v + error))
+    edges = bins_for(made)
+    assert (np.diff(edges) > 0).all()
+    assert edges.size - 1 <= 2 * BINS
+    found = counted(made, edges)
+    assert found.counts.sum() == v.size
+    for place, (low, high) in enumerate(pairwise(edges)):
+        inside = (v >= low if place else np.ones(v.size, bool)) & (v < high if place < edges.size - 2 else True)
+        assert found.counts[place] == np.count_nonzero(inside)
+    if known:
+        assert found.least is not None
+        assert found.most is not None
+        assert (found.least <= found.counts).all()
+        assert (found.counts <= found.most).all()
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 3)), min_size=1, max_size=30))
+def test_counts_may_be_what_bands_allow(bands: list[tuple[float, float]]) -> None:
+    """Against the plain reading: an entry may be in every bin that its band meets."""
+    v = np.sort([low for low, _ in bands])
+    width = np.array([w for _, w in bands])
+    made = release(v.size)
+    object.__setattr__(made, "values", v)
+    object.__setattr__(made, "outlook", Outlook(expected_rmse=0.1, lower=v - width, upper=v + width))
+    edges = bins_for(made)
+    found = counted(made, edges)
+    ends = [-np.inf, *edges[1:-1].tolist(), np.inf]
+    for place in range(edges.size - 1):
+        low, high = ends[place], ends[place + 1]
+        may = sum(a < high and b >= low for a, b in zip(v - width, v + width, strict=True))
+        must = sum(a >= low and b < high for a, b in zip(v - width, v + width, strict=True))
+        assert found.most is not None
+        assert found.least is not None
+        assert found.most[place] == may
+        assert found.least[place] == must
+
+
+@given(st.integers(1, 5000), st.integers(2, 300))
+def test_thinned_curves_keep_their_ends(length: int, most: int) -> None:
+    places = thinned(length, most)
+    assert places[0] == 0
+    assert places[-1] == length - 1
+    assert places.size <= max(most, 1)
+    assert (np.diff(places) > 0).all()
+
+
+@given(st.floats(1e-9, 1e9))
+def test_steps_are_round_and_not_smaller(step: float) -> None:
+    nice = round_step(step)
+    assert step * (1 - 1e-6) <= nice <= 2.5 * step
+    assert any(abs(nice / 10.0**k - m) < 1e-6 for k in range(-11, 11) for m in (1, 2, 2.5, 5))
+
+
+@given(st.integers(1, 500))
+def test_groups_cover_all_ranks(n: int) -> None:
+    found = grouped(np.arange(float(n)))
+    assert len(found) == min(n, GROUPS)
+    assert all(low <= middle <= high for _, low, middle, high in found)
+    assert found[0][0] >= 1
+    assert found[-1][0] <= n

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import peerveil as pv
+from made_up import release
+from peerveil.privacy.guarantee import NOT_PROTECTED
+from peerveil.quantities.base import QUANTITIES
+from peerveil.releases import release as bundle
+from peerveil.reporting import report
+
+PEOPLE = ["Ada.Lovelace@x.org", "Bertrand Russell", "~Carl_Gauss1", "dora-d-4711"]
+
+
+def page(made: pv.Release) -> str:
+    return report.report_html(made, pictures=report.figures(made), table=made.to_csv())
+
+
+def words(text: str) -> str:
+    """What a reader reads."""
+    bare = re.sub(r"<style>.*?</style>|<svg.*?</svg>", " ", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", bare)))
+
+
+class Elements(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br", "img"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_report_stands_alone() -> None:
+    text = page(release(300))
+    elements = Elements(text)
+    assert not elements.open, "every element is closed"
+    tags = {tag for tag, _ in elements.found}
+    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base", "img", "foreignobject"}
+    for tag, attributes in elements.found:
+        assert not any(name.startswith("on") or name == "style" for name in attributes), tag
+        for name in ("href", "src", "xlink:href", "action", "data"):
+            target = attributes.get(name) or ""
+            assert re.fullmatch(r"|#\w+|release\.(csv|json)|figures/\w+\.svg|data:text/csv;base64,[\w+/=]+", target)
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0),
+        pv.Guarantee(kind="pure", unit="review", epsilon=0.1),
+        pv.Guarantee(kind="pure", unit="reviewer", epsilon=0.0),
+        pv.Guarantee(kind="zcdp", unit="reviewer", rho=0.05),
+        pv.Guarantee(kind="tcdp", unit="reviewer", rho=0.5, omega=3.0, float_safe=False),
+        pv.Guarantee(kind="approximate", unit="reviewer", epsilon=1.0, delta=1e-6),
+        pv.Guarantee(kind="stated", statement="By the 2024 chairs."),
+    ],
+    ids=lambda guarantee: guarantee.summary,
+)
+def test_the_promise_is_told_as_it_is_and_no_stronger(guarantee: pv.Guarantee) -> None:
+    made = release()
+    object.__setattr__(made, "guarantee", guarantee)
+    text = words(page(made))
+    assert guarantee.summary in text
+    assert guarantee.promise in text
+    assert NOT_PROTECTED in text
+    assert ("In symbols" in text) == (guarantee.kind != "stated")
+    if guarantee.kind == "pure":
+        assert "+ " not in text[text.index("Pr[") : text.index("for every set")]
+    if guarantee.delta:
+        assert f"+ {guarantee.delta!r}" in text[text.index("Pr[") : text.index("for every set")]
+    assert ("D \N{GREEK SMALL LETTER ALPHA}" in text) == (guarantee.rho is not None)
+
+
+def test_the_factor_in_symbols_is_not_rounded_down() -> None:
+    made = release()
+    object.__setattr__(made, "guarantee", pv.Guarantee(kind="zcdp", unit="reviewer", rho=0.0512345))
+    text = page(made)
+    shown = float(re.findall(r"e<sup>([\d.]+)</sup>", text)[0])
+    assert made.guarantee.epsilon is not None
+    assert made.guarantee.epsilon <= shown <= made.guarantee.epsilon * 1.001
+    pure = release()
+    object.__setattr__(pure, "guarantee", pv.Guarantee(kind="pure", unit="reviewer", epsilon=0.30000000000000004))
+    assert "e<sup>0.30000000000000004</sup>" in page(pure)
+
+
+@pytest.mark.parametrize("quantity", [*QUANTITIES, "extremity"])
+@pytest.mark.parametrize("known", [True, False])
+def test_every_quantity_is_explained(quantity: str, known: bool) -> None:
+    made = release(quantity=quantity, known=known)
+    text = words(page(made))
+    assert quantity in text
+    assert ("likely between" in text) == known
+    for note in ("smallest", "half", "greatest", "cite", "release.csv"):
+        assert note in text
+    assert (made.outlook.assumption in text) if made.outlook else ("law is not known" in text)
+
+
+def test_words_of_others_are_data_not_markup() -> None:
+    hostile = '"><script>alert(1)</script>{{ 7 * 7 }}<img src=x onerror=y>'
+    made = release(quantity=f"q{hostile}")
+    for name, value in (
+        ("guarantee", pv.Guarantee(kind="stated", statement=hostile)),
+        ("mechanism", {"name": "external", "words": hostile}),
+        ("notes", (hostile,)),
+        ("public", hostile),
+        ("software", hostile),
+        ("record_digest", hostile),
+        ("region", hostile),
+        ("estimator", hostile),
+    ):
+        object.__setattr__(made, name, value)
+    text = page(made)
+    tags = {tag for tag, _ in Elements(text).found}
+    assert not tags & {"script", "img"}
+    assert words(text).count("{{ 7 * 7 }}") >= 7
+    assert text.count("&lt;script&gt;") >= 7
+
+
+def test_no_identity_and_no_true_value_in_any_file(tmp_path: Path) -> None:
+    """Scores whose means are told apart from everything else in sight."""
+    rng = np.random.default_rng(5)
+    papers = [f"p{i}" for i in range(12) for _ in range(2)]
+    reviewers = [PEOPLE[(i + j * (1 + i % 3)) % 4] for i in range(12) for j in range(2)]
+    scores = rng.uniform(1, 10, len(papers)).tolist()
+    reviews = pv.Reviews.from_columns(papers, reviewers, scores)
+    folder = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=0.5)).save(tmp_path / "out")
+    means = {p: np.mean([s for s, r in zip(scores, reviewers, strict=True) if r == p]) for p in PEOPLE}
+    for file in filter(Path.is_file, folder.rglob("*")):
+        text = file.read_text(encoding="utf-8")
+        text += "".join(base64.b64decode(part).decode() for part in re.findall(r"base64,([\w+/=]+)", text))
+        for person, mean in means.items():
+            assert person not in text
+            assert person.split("@")[0] not in text
+            assert f"{mean:.6g}" not in text
+            assert f"{mean:.9f}"[:8] not in text
+
+
+def test_the_table_is_carried_where_it_is_short() -> None:
+    short, long = release(), release(report._CARRIED + 1)
+    carried = re.findall(r"data:text/csv;base64,([\w+/=]+)", page(short))
+    rows = list(csv.reader(io.StringIO(base64.b64decode(carried[0]).decode())))
+    assert rows[0] == list(bundle.COLUMNS)
+    assert len(rows) == 21
+    assert "base64," not in page(long)
+    assert len(page(release(20_000))) < 200_000
+
+
+def test_the_same_release_gives_the_same_report() -> None:
+    assert page(release()) == page(release())
+
+
+def test_a_release_is_written_with_its_report_or_without(tmp_path: Path) -> None:
+    made = release()
+    folder = made.save(tmp_path / "with")
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert written == set(bundle.FILES)
+    assert set(report.FIGURES) | {"report.html"} == set(bundle.REPORT_FILES)
+    made.save(tmp_path / "with", overwrite=True, report=False)
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert written == set(bundle.DATA_FILES)
+    made.save(tmp_path / "with", overwrite=True)
+    assert pv.Release.load(folder).values.tolist() == made.values.tolist()
+    for name in report.FIGURES:
+        assert (folder / name).read_text(encoding="utf-8").startswith('<svg role="img"')

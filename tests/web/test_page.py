@@ -1,0 +1,1124 @@
+"""The page without a browser: who may ask, what is kept where, and what work says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
+
+import peerveil as pv
+from peerveil.cli import main
+from peerveil.cli.commands.serve import serve
+from peerveil.private import noise
+from peerveil.releases.release import FILES
+from peerveil.web import connections, guard, jobs, serving, work, workspace
+from peerveil.web.app import create_app
+from peerveil.web.cases import Case, number, said_of_loads, whole
+from peerveil.web.guard import Guard, Secrets
+from peerveil.web.jobs import Job, Jobs, State
+from peerveil.web.page import Page
+from peerveil.web.serving import listening, whole_place
+from peerveil.web.spending import charges_since, releases_so_far
+from peerveil.web.work import Task
+from peerveil.web.workspace import Workspace, safe_name
+
+KEYS = Secrets(32 * "t", 32 * "s", 16 * "p")
+PORT = 8737
+HOST = f"127.0.0.1:{PORT}"
+COOKIE = f"peerveil-{PORT}={KEYS.session}"
+
+#: Seconds for what happens at once, unless the machine is very busy.
+LONG = 600
+
+
+class Answer:
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.body = b""
+        self.reached = False
+
+
+def ask(
+    method: str = "GET",
+    path: str = "/ledger",
+    *,
+    query: str = "",
+    body: bytes = b"",
+    kind: str = "http",
+    at: str = KEYS.at,
+    **headers: str | None,
+) -> Answer:
+    """Ask a guarded application that only says that it was reached."""
+    answer = Answer()
+
+    async def inside(_scope: Any, receive: Any, send: Any) -> None:
+        answer.reached = True
+        answer.body = (await receive()).get("body", b"")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"in"})
+
+    given = {"host": HOST, "cookie": COOKIE} | headers
+    listed = [(k.replace("_", "-").encode(), v.encode()) for k, v in given.items() if v is not None]
+    scope = {"type": kind, "method": method, "path": at + path, "query_string": query.encode(), "headers": listed}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {k.decode(): v.decode() for k, v in message["headers"]}
+
+    asyncio.run(Guard(inside, port=PORT, keys=KEYS)(scope, receive, send))
+    return answer
+
+
+ORIGIN = f"http://{HOST}"
+
+
+def test_the_page_itself_may_ask() -> None:
+    assert ask().reached
+    assert ask(host=f"localhost:{PORT}").reached
+    assert ask(sec_fetch_site="same-origin").reached
+    assert ask(sec_fetch_site="none").reached
+    assert ask("POST", origin=ORIGIN).reached
+    assert ask("PUT", origin=ORIGIN, sec_fetch_site="same-origin").reached
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:9", "", None, f"evil@{HOST}"])
+def test_another_host_is_refused(host: str | None) -> None:
+    """A site may point its own name at this machine; its pages would then be of the same origin."""
+    answer = ask(host=host)
+    assert (answer.status, answer.reached) == (421, False)
+    assert not ask("POST", host=host, origin=f"http://{host}").reached
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", f"https://{HOST}", f"http://localhost:{PORT}", "http://127.0.0.1:9"]
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_a_change_from_another_origin_is_refused(method: str, origin: str | None) -> None:
+    assert (ask(method, origin=origin).status, ask(method, origin=origin).reached) == (403, False)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_what_another_page_makes_the_browser_ask_is_refused(site: str) -> None:
+    assert ask(sec_fetch_site=site).status == 403
+    assert ask("POST", origin=ORIGIN, sec_fetch_site=site).status == 403
+
+
+@pytest.mark.parametrize(
+    "cookie", [None, "", "peerveil-8737=", f"peerveil-1={KEYS.session}", f"peerveil-8737={KEYS.token}", "a;b;=;\x01"]
+)
+def test_without_the_cookie_nothing_is_answered(cookie: str | None) -> None:
+    for method in ("GET", "POST"):
+        answer = ask(method, cookie=cookie, origin=ORIGIN)
+        assert (answer.status, answer.reached) == (403, False)
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    ['prefs={{"a": 1}}; {}', "a b=c; {}", "{}; peerveil-8737=another", "peerveil-8737=another;{}", "\xe9; {};;="],
+)
+def test_cookies_of_others_do_not_hide_ours(cookies: str) -> None:
+    """All programs of a machine share its cookies, and some write strange ones."""
+    assert ask(cookie=cookies.format(COOKIE)).reached
+    assert not ask(cookie=cookies.format("peerveil-8737=x")).reached
+
+
+def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
+    entered = ask(path="/", query=f"token={KEYS.token}", cookie=None, sec_fetch_site="cross-site")
+    assert entered.status == 200
+    assert not entered.reached
+    cookie = entered.headers["set-cookie"]
+    assert COOKIE in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert cookie.endswith(f"; Path={KEYS.at}/")
+    for query in ("token=", "token=x", f"token={KEYS.session}", f"token={KEYS.token}x", "", f"nekot={KEYS.token}"):
+        assert ask(path="/", query=query, cookie=None).status == 403
+    for changed in (
+        {"path": "/chair"},
+        {"at": ""},
+        {"method": "POST"},
+        {"host": "evil.example"},
+    ):
+        refused = ask(**({"path": "/", "query": f"token={KEYS.token}", "cookie": None} | changed))  # type: ignore[arg-type]
+        assert "set-cookie" not in refused.headers
+        assert refused.status in (403, 421)
+    made = Secrets()
+    assert len({made.token, made.session, made.place, *Secrets().__dict__.values()}) == 6
+
+
+@pytest.mark.parametrize("at", ["", "/another", f"{KEYS.at}x", f"/{KEYS.at}", f"/x{KEYS.at}"])
+def test_elsewhere_on_this_machine_the_cookie_opens_nothing(at: str) -> None:
+    """Browsers send cookies to every port, but only below their path: it must not be one that others can name."""
+    for path in ("/", "/ledger", "/static/style.css"):
+        answer = ask(path=path, at=at)
+        assert (answer.status, answer.reached) == (403, False)
+
+
+def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    monkeypatch.setattr("peerveil.web.guard.secrets.compare_digest", lambda a, b: compared.append((a, b)))
+    ask(path="/", query="token=guess", cookie=f"peerveil-{PORT}=try")
+    assert {(b"guess", KEYS.token.encode()), (b"try", KEYS.session.encode())} <= set(compared)
+
+
+def test_every_answer_allows_nothing_from_elsewhere() -> None:
+    for answer in (ask(), ask(cookie=None), ask(host="evil.example"), ask(path="/", query=f"token={KEYS.token}")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert not set(policy.replace(";", " ").split()) & {"*", "http:", "https:"}
+        for part in ("frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'", "script-src 'self'"):
+            assert part in policy.split("; ")
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "same-origin"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_too_much_is_refused_whatever_its_sender_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "FORM_LIMIT", 100)
+    monkeypatch.setattr(guard, "FILE_LIMIT", 1000)
+    assert ask("POST", origin=ORIGIN, body=100 * b"x", content_length="100").reached
+    assert ask("POST", origin=ORIGIN, content_length="101").status == 413
+    assert ask("PUT", origin=ORIGIN, content_length="1000").reached
+    assert ask("PUT", origin=ORIGIN, content_length="1001").status == 413
+    for said in ("-1", "x", "1e3"):
+        assert ask("PUT", origin=ORIGIN, content_length=said).status == 413
+    with pytest.raises(guard.TooLarge):
+        ask("POST", origin=ORIGIN, body=101 * b"x", content_length="5")
+    with pytest.raises(guard.TooLarge):
+        ask("PUT", origin=ORIGIN, body=1001 * b"x", transfer_encoding="chunked")
+
+
+def test_there_are_no_sockets_of_other_kinds() -> None:
+    assert not ask(kind="websocket").reached
+
+
+@given(st.text(max_size=300))
+def test_names_of_files_stay_in_their_folder(name: str) -> None:
+    kept = safe_name(name)
+    assert 1 <= len(kept) <= 100
+    assert Path(kept).name == kept
+    assert kept not in (".", "..")
+    assert not kept.startswith(".")
+    assert "\0" not in kept
+    assert "/" not in kept
+    assert "\\" not in kept
+
+
+async def parts(*given: bytes) -> AsyncIterator[bytes]:
+    for part in given:
+        yield part
+
+
+def test_the_workspace_is_private_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    space = Workspace()
+    assert space.folder.parent == tmp_path
+    assert space.folder.stat().st_mode & 0o077 == 0
+    place = space.new()
+    file = asyncio.run(space.save(place, "../a b.csv", parts(b"one", b"two")))
+    assert file.read_bytes() == b"onetwo"
+    assert file.resolve().parent == place.resolve()
+    monkeypatch.setattr(workspace, "TOTAL_LIMIT", 10)
+    with pytest.raises(pv.InputError, match="too much room"):
+        asyncio.run(space.save(space.new(), "b.csv", parts(b"four", b"five")))
+    assert not list(space.folder.rglob("b.csv"))
+    space.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_page_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / f"peerveil-page-{ended.pid}-x" / "a").mkdir(parents=True)
+    (tmp_path / f"peerveil-page-{os.getpid()}-x").mkdir()
+    (tmp_path / "peerveil-page-1-x").mkdir()  # another's, perhaps, but it lives
+    (tmp_path / "peerveil-page-nobody").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / f"peerveil-page-{ended.pid}-link").symlink_to(tmp_path / "other")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: 54321)
+        workspace.remove_left_over()
+    assert len(list(tmp_path.iterdir())) == 6, "what is another user's stays"
+    space = Workspace()
+    kept = {path.name for path in tmp_path.iterdir()} - {space.folder.name}
+    assert f"peerveil-page-{ended.pid}-x" not in kept
+    assert len(kept) == 5
+
+
+REVIEWS = "paper,reviewer,score\n" + "".join(
+    f"p{i},r{(i * 3 + j) % 8},{(i + 2 * j) % 9 + 1}\n" for i in range(12) for j in range(2)
+)
+SAID = {"file": "reviews.csv", "public": "all", "quantity": "ratings", "unit": "reviewer", "epsilon": 1.0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "reviews.csv").write_text(REVIEWS)
+    return tmp_path
+
+
+def do(kind: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, **said: Any) -> tuple[str, Any]:
+    monkeypatch.chdir(folder)
+    steps: list[str] = []
+    task = Task(kind=kind, folder=str(folder), said=SAID | said, output=str(folder / "made"))
+    found = work._outcome(task, steps.append)
+    assert steps or found[0] == "failed"
+    return found
+
+
+#: The time of a release, and the digest of everything in it, of which the time is a part.
+STAMP = r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?|(?<=\"digest\": \")sha256:[0-9a-f]{64}(?=\"\n}\s*$)"
+
+
+def test_work_makes_what_the_command_line_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "_measurement", lambda *_: _Fixed())
+    kind, result = do("release", folder, monkeypatch)
+    assert kind == "done", result
+    assert result["summary"] == "epsilon = 1 per reviewer (pure differential privacy)"
+
+    monkeypatch.setattr(
+        sys, "argv", ["peerveil", "release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    mine, theirs = folder / "made" / "bundle", folder / "out"
+    for name in FILES:
+        first, second = (re.sub(STAMP, "TIME", (place / name).read_text()) for place in (mine, theirs))
+        assert first == second, name
+    with zipfile.ZipFile(folder / "made" / "bundle.zip") as packed:
+        assert {name.removeprefix("release/") for name in packed.namelist()} == set(FILES)
+        assert all(packed.read(f"release/{name}") == (mine / name).read_bytes() for name in FILES)
+
+
+class _Fixed:
+    """Noise that is the same every time, for comparing what is made around it."""
+
+    def __call__(self, vector: list[float]) -> list[float]:
+        return [x + (-1) ** i * (i % 5) for i, x in enumerate(vector)]
+
+    def map(self, d_in: float) -> float:
+        return 0.5
+
+
+def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(noise.Prepared, "draw", drawn)
+    ledger = pv.Ledger.create(str(folder / "b.db"))
+    ledger.open("x", epsilon=5)
+    kind, result = do("promise", folder, monkeypatch, ledger=str(folder / "b.db"))
+    assert kind == "done", result
+    claim = pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    assert (result["summary"], result["promise"]) == (claim.summary, claim.promise)
+    assert float(result["noise"]) > 0
+    assert not ledger.history()
+    _, other = do("promise", folder, monkeypatch, mechanism="gaussian", delta=1e-6)
+    assert "Gaussian differential privacy" in other["summary"]
+
+
+def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        for draw in ("draw", "draw_counts"):
+            patch.setattr(noise.Prepared, draw, lambda *_: pytest.fail("noise was drawn"))
+        kind, result = do("plan", folder, patch)
+    assert kind == "done", result
+    assert result["sentences"][1].startswith("At epsilon 1 each rank's mean is known to about ±")
+    assert result["svg"].startswith("<svg")
+    made, released = do("release", folder, monkeypatch, **result["chosen"])
+    assert made == "done", released
+    assert released["estimator"] == result["chosen"]["estimator"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"public": "all", "load": 2}, "go with a file of public scores"),
+        ({"public": "none"}, "--score-scale"),
+        ({"quantity": "normalized"}, "needs criteria; name their columns (--criteria)"),
+        ({"unit": "paper"}, "--unit must be 'reviewer' or 'review'"),
+        ({"epsilon": -1.0}, "--epsilon must be"),
+        ({"mechanism": "gaussian"}, "needs --delta"),
+        ({"region": "round"}, "region must be one of"),
+        ({"estimator": "wise"}, "estimator must be one of"),
+        ({"file": "nowhere.csv"}, "nowhere.csv"),
+        ({"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0, "epsilon": None}, "floating point"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["promise", "release"])
+def test_errors_are_the_command_lines(
+    kind: str, said: dict[str, Any], words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "promise" and said.get("mechanism") == "sinh-normal":
+        return  # a promise can be worked out for it; a release is refused
+    state, told = do(kind, folder, monkeypatch, **said)
+    assert state == "failed"
+    assert words in told
+    assert not (folder / "made").exists()
+
+
+def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("ann gave 3 to p1")
+
+    monkeypatch.setattr("peerveil.private.inspection.inspect", fails)
+    state, words = do("inspect", folder, monkeypatch)
+    assert state == "failed"
+    assert "ann" not in words
+    assert words.startswith("internal error (ValueError in test_page.py, line")
+
+
+def test_work_does_not_bring_back_the_folder_of_a_page_that_has_ended(tmp_path: Path) -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
+    made = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
+    task = Task(kind="refine", folder=str(tmp_path), output=str(tmp_path / "gone" / "made-x"))
+    with pytest.raises(FileNotFoundError):
+        work._written(made, task, lambda _: None, remarks=[])
+    assert not list(tmp_path.iterdir())
+
+
+def test_packed_files_are_the_same_bytes_every_time(tmp_path: Path) -> None:
+    (tmp_path / "in" / "figures").mkdir(parents=True)
+    (tmp_path / "in" / "b").write_text("b")
+    (tmp_path / "in" / "figures" / "a").write_text("a")
+    for name in ("one.zip", "two.zip"):
+        work.pack(tmp_path / "in", tmp_path / name)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+
+
+def test_work_in_processes_is_followed_cancelled_and_lost(folder: Path) -> None:
+    place = Jobs()
+    ended: list[State] = []
+
+    def then(_: Job, state: State) -> None:
+        ended.append(state)
+
+    def begin(kind: Any = "inspect", **said: Any) -> Job:
+        task = Task(kind=kind, folder=str(folder), said=SAID | said)
+        return place.start(task, title="t", ahead="/a", back="/b", then=then)
+
+    try:
+        good = begin()
+        assert good.finished.wait(LONG)
+        assert good.state == "done"
+        assert good.result["facts"]["reviewers"] == 8
+        bad = begin(file="none.csv")
+        assert bad.finished.wait(LONG)
+        assert bad.state == "failed"
+        assert "none.csv" in bad.words
+        stopped = begin()
+        place.cancel(stopped.id)
+        assert stopped.finished.wait(LONG)
+        assert stopped.state == "cancelled"
+        place.cancel(stopped.id)  # once more does no harm
+        lost = begin()
+        worker = lost.worker
+        assert worker is not None
+        worker.process.kill()
+        assert lost.finished.wait(LONG)
+        assert lost.state == "failed"
+        assert "too little memory" in lost.words
+        assert ended == ["done", "failed", "cancelled", "failed"]
+    finally:
+        place.close()
+
+
+def test_not_everything_runs_at_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    class Waiting:
+        def __init__(self) -> None:
+            self.process = self
+            self.pipe = self
+            self._end = threading.Event()
+
+        def send(self, _: object) -> None:
+            pass
+
+        def recv(self) -> None:
+            self._end.wait()
+            raise EOFError
+
+        def terminate(self) -> None:
+            self._end.set()
+
+        end = terminate
+
+    monkeypatch.setattr(jobs, "Worker", Waiting)
+    place = Jobs()
+    task = Task(kind="inspect", folder=str(folder))
+    started = [place.start(task, title="t", ahead="/", back="/") for _ in range(3)]
+    with pytest.raises(pv.PeerveilError, match="running already"):
+        place.start(task, title="t", ahead="/", back="/")
+    place.close()
+    assert all(job.finished.wait(LONG) for job in started)
+
+
+def test_what_is_said_about_a_cancelled_release(tmp_path: Path) -> None:
+    assert not charges_since(None, frozenset(), {})
+    place = str(tmp_path / "b.db")
+    ledger = pv.Ledger.create(place)
+    ledger.open("x", epsilon=5)
+    said = {"quantity": "ratings", "unit": "reviewer"}
+    before = releases_so_far(place)
+    assert "not charged" in charges_since(place, before, said)
+    claim = pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    ledger.charge("x", lambda _: claim, quantity="ratings", unit="reviewer", mechanism=pv.Laplace(scale=1.0))
+    assert "charge stands" in charges_since(place, before, said)
+    assert "not charged" in charges_since(place, before, said | {"quantity": "miscalibration"})
+    assert "not charged" in charges_since(place, releases_so_far(place), said)
+    Path(place).unlink()
+    assert "cannot be told" in charges_since(place, before, said)
+
+
+def test_forms_say_numbers_or_are_refused() -> None:
+    assert number({"epsilon": ""}, "epsilon", "--epsilon") is None
+    for text in ("x", "nan", "inf", "1,5"):
+        with pytest.raises(pv.InputError, match="--epsilon must be a number"):
+            number({"epsilon": text}, "epsilon", "--epsilon")
+    with pytest.raises(pv.InputError, match="whole number"):
+        whole({"load": "1.5"}, "load", "--load")
+    assert said_of_loads({"load": "4", "loads": " ", "reviewers": ""}) == {"load": 4}
+
+
+def test_loads_are_stated_for_a_file_only(tmp_path: Path) -> None:
+    case = Case("x", tmp_path, said={"public": "file", "load": 2}, files={"file": "r.csv"})
+    with pytest.raises(pv.InputError, match="choose the file of public scores"):
+        case.options()
+    case.files["public_file"] = "public_file/p.csv"
+    assert case.options() == {"public": "public_file/p.csv", "load": 2, "file": "r.csv"}
+    case.said["public"] = "all"
+    assert case.options() == {"public": "all", "file": "r.csv"}
+
+
+@pytest.mark.parametrize("name", ["all", "none"])
+def test_a_file_of_public_scores_is_a_file_whatever_its_name(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a chair who shows a few scores would be taken to show all of them."""
+    (folder / name).write_text("paper,score\n" + 24 * "p0,?\n")
+    case = Case("x", folder, said=SAID | {"public": "file"}, files={"file": "reviews.csv", "public_file": name})
+    state, words = do("promise", folder, monkeypatch, **case.options())
+    assert state == "failed"
+    assert "loads" in words
+
+
+def test_the_page_binds_to_this_machine_only() -> None:
+    with listening(0) as door:
+        assert door.getsockname()[0] == "127.0.0.1"
+        with pytest.raises(pv.OutputError, match="cannot be used"):
+            listening(door.getsockname()[1])
+
+
+def test_the_page_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "peerveil.web.serving", None)
+    with pytest.raises(pv.InputError, match=r"pip install 'peerveil\[web\]'"):
+        serve()
+
+
+def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--ledger", str(tmp_path / "none.db")]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    assert done.returncode == 1
+    assert "there is no ledger" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def wait_until_it_answers(host: str, port: int) -> None:
+    """Wait until a page serves, which is a little after it has printed its address."""
+    with socket.create_connection((host, port), timeout=LONG) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n")
+        assert line.recv(2**16).startswith(b"HTTP/1.1 421")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
+    page = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    with page:
+        assert page.stdout is not None
+        address = urlsplit(page.stdout.readline().split()[-1])
+        assert address.hostname == "127.0.0.1"
+        wait_until_it_answers(address.hostname, address.port or 0)
+        page.send_signal(ending)
+        _, complaints = page.communicate(timeout=LONG)
+    assert not list(tmp_path.glob("peerveil-page-*"))
+    assert "Traceback" not in complaints
+
+
+@pytest.mark.slow
+def test_what_is_still_being_sent_does_not_keep_the_page_from_ending(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0"]
+    page = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    assert page.stdout is not None
+    address = urlsplit(page.stdout.readline().split()[-1])
+    assert address.hostname is not None
+    with socket.create_connection((address.hostname, address.port or 0)) as line:
+        line.sendall(f"GET {address.path}?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        cookie = re.search(rb"set-cookie: ([^;]*)", line.recv(2**16))
+        assert cookie
+        headers = (f"Host: {address.netloc}", f"Origin: http://{address.netloc}", f"Cookie: {cookie[1].decode()}")
+        beginning = (
+            f"PUT {address.path}chair?name=reviews.csv HTTP/1.1",
+            *headers,
+            "Content-Length: 1000",
+            "",
+            "paper,reviewer,score",
+        )
+        line.sendall("\r\n".join(beginning).encode())
+        until = time.monotonic() + LONG
+        while not list(tmp_path.rglob("reviews.csv")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        page.terminate()
+        said, complaints = page.communicate(timeout=LONG)
+    assert not list(tmp_path.glob("peerveil-page-*"))
+    assert not complaints, "nothing of what is asked is logged"
+    assert "HTTP" not in said
+
+
+class Serving:
+    """The page's own server in a thread, with a small application behind it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        servers: list[uvicorn.Server] = []
+
+        class Watched(uvicorn.Server):
+            def __init__(self, config: uvicorn.Config) -> None:
+                super().__init__(config)
+                servers.append(self)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "lifespan":
+                for _ in range(2):
+                    await send({"type": f"{(await receive())['type']}.complete"})
+                return
+            if scope["path"] == "/slow":
+                await self.go.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+            await send({"type": "http.response.body", "body": b"in"})
+
+        self.go = asyncio.Event()
+        monkeypatch.setattr("uvicorn.Server", Watched)
+        monkeypatch.setattr(serving, "create_app", lambda _: None)
+        monkeypatch.setattr(serving, "Guard", lambda *_, **__: app)
+        self._door = listening(0)
+        self.address = self._door.getsockname()
+        page: Any = None
+        self._thread = threading.Thread(
+            target=lambda: serving._serve(page, KEYS, self._door, browser=False), daemon=True
+        )
+        self._thread.start()
+        while not (servers and servers[0].started):
+            time.sleep(0.01)
+        self.server = servers[0]
+
+    def connect(self, text: str = "") -> socket.socket:
+        line = socket.create_connection(self.address, timeout=LONG)
+        line.sendall(text.encode())
+        return line
+
+    def answers(self) -> bool:
+        with self.connect("GET / HTTP/1.1\r\nHost: here\r\n\r\n") as line:
+            return line.recv(2**16).startswith(b"HTTP/1.1 200")
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self._thread.join()
+        self._door.close()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
+    server = Serving(monkeypatch)
+    yield server
+    server.close()
+
+
+def closed(line: socket.socket) -> bool:
+    """Wait until the other side closes a connection; what it says before is passed over."""
+    try:
+        while line.recv(2**16):
+            pass
+    except ConnectionResetError:
+        pass
+    line.close()
+    return True
+
+
+START = "GET / HTTP/1.1\r\nHost: here\r\n"
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "",
+        "GET",
+        START,
+        f"{START}\r\n{START}",
+        "PUT / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nx",
+        "PUT /slow HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nx",
+    ],
+    ids=["nothing", "a word", "half a head", "half a second head", "half a body, answered", "half a body"],
+)
+def test_connections_whose_request_does_not_come_are_closed(served: Serving, beginning: str) -> None:
+    assert closed(served.connect(beginning))
+    assert served.answers()
+
+
+def test_a_head_has_its_time_once(served: Serving) -> None:
+    ended = False
+    with served.connect("GET / HTTP/1.1\r\n") as line:
+        for _ in range(1000):  # were each byte to give new time, it would never be closed
+            try:
+                line.sendall(b"X")
+            except OSError:
+                ended = True
+                break
+            time.sleep(0.05)
+    assert ended
+
+
+def test_half_open_connections_hinder_nobody(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 3600.0)
+    lines = []
+    for place in range(200):
+        lines.append(served.connect("GET / HTTP/1.1\r\n"))
+        if place % 50 == 0:
+            assert served.answers()
+    assert served.answers()
+    assert all(closed(line) for line in lines[:100]), "the oldest ones make room"
+    assert len(served.server.server_state.connections) <= connections.MOST_OPEN
+    for line in lines[100:]:
+        line.close()
+
+
+def test_requests_that_are_answered_are_not_ended_for_new_ones(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_OPEN", 2)
+    lines = [served.connect("GET /slow HTTP/1.1\r\nHost: here\r\n\r\n") for _ in range(2)]
+    while len(served.server.server_state.tasks) < 2:
+        time.sleep(0.01)
+    time.sleep(3 * connections.HEAD_SECONDS)  # an answer may take its time
+    assert closed(served.connect("GET / HTTP/1.1\r\n"))
+    served.server.servers[0].get_loop().call_soon_threadsafe(served.go.set)
+    assert all(line.recv(2**16).startswith(b"HTTP/1.1 200") for line in lines)
+    for line in lines:
+        line.close()
+
+
+def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert whole_place("b.db") == whole_place("sqlite:///b.db") == str(tmp_path / "b.db")
+    assert whole_place("postgresql://host/name") == "postgresql://host/name"
+    pv.Ledger.create("b.db")
+    asked: list[str | None] = []
+
+    class Asked:
+        def __init__(self, ledger: str | None, at: str) -> None:
+            assert len(at) > 16
+            asked.append(ledger)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(serving, "Page", Asked)
+    monkeypatch.setattr(serving, "_serve", lambda *_, **__: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    serving.run(ledger="b.db", port=0, browser=False)
+    assert asked == [str(tmp_path / "b.db")]
+
+
+def test_the_secret_is_in_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    serving._open(f"{ORIGIN}/?token={KEYS.token}", tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert opened == [file.as_uri()]
+    assert KEYS.token in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoJobs(Jobs):
+        def __init__(self) -> None:
+            self._jobs = {}
+
+        def start(self, *_: Any, **__: Any) -> Any:
+            return None
+
+        def close(self) -> None:
+            pass
+
+    page = Page(jobs=NoJobs(), at=KEYS.at)
+    app = create_app(page)
+    try:
+        for method, path, status in (
+            ("GET", "/nowhere", 404),
+            ("GET", "/chair/nobody/file", 404),
+            ("GET", "/work/none", 404),
+            ("GET", "/made/none/report.html", 404),
+            ("GET", "/static/..%2fguard.py", 404),
+            ("GET", "/static/../guard.py", 404),
+            ("GET", "/researcher/none", 404),
+            ("PUT", "/chair", 404),
+            ("DELETE", "/", 405),
+            ("GET", "/docs", 404),
+            ("GET", "/openapi.json", 404),
+            ("GET", "/", 200),
+            ("GET", "/ledger", 200),
+            ("GET", "/static/style.css", 200),
+            ("GET", "/static/pictures.css", 200),
+            ("GET", "/static/dark.json", 200),
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert asyncio.run(_status(app, method, KEYS.at + path)) == status, path
+        assert asyncio.run(_status(app, "GET", "/ledger")) == 404
+    finally:
+        page.workspace.remove()
+
+
+async def _status(app: Any, method: str, path: str) -> int:
+    return (await _asked(app, method, path))[0]
+
+
+async def _asked(
+    app: Any, method: str, address: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> tuple[int, str, str]:
+    """What an application answers: the status, where to go, and the text."""
+    more = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    status, place, text = 0, "", b""
+
+    sent = False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal sent
+        if sent:
+            await asyncio.sleep(3600)  # it stays until it has its answer
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        nonlocal status, place, text
+        status = message.get("status", status)
+        place = dict(message.get("headers", ())).get(b"location", place.encode()).decode()
+        text += message.get("body", b"")
+
+    path, _, query = address.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(b"host", HOST.encode()), *more],
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("127.0.0.1", PORT),
+        "client": ("127.0.0.1", 1),
+        "root_path": "",
+    }
+    await app(scope, receive, send)
+    return status, place, text.decode()
+
+
+class AtOnce(Jobs):
+    """Work that is done as soon as it is asked for, with results that are given here; tasks are kept."""
+
+    def __init__(self) -> None:
+        self._jobs = {}
+        self.tasks: list[Task] = []
+        self.waiting: list[Any] = []
+        self.hold = False
+
+    def start(self, task: Task, *, title: str, ahead: str, back: str, name: str | None = None, then: Any = None) -> Job:
+        self.tasks.append(task)
+        job = Job(name or f"job{len(self.tasks)}", title, ahead, back)
+        self._jobs[job.id] = job
+        results: dict[str, dict[str, Any]] = {
+            "inspect": {"facts": {"content": "private reviews", "reviewers": 8}},
+            "promise": {"summary": f"epsilon = {task.said.get('epsilon')}", "promise": "words"},
+            "plan": {"chosen": {"mechanism": "histogram"}, "for": [], "sentences": [], "svg": ""},
+        }
+
+        def finish() -> None:
+            job.result = results.get(task.kind, {})
+            if then is not None:
+                then(job, "done")
+            job.state = "done"
+            job.finished.set()
+
+        if self.hold:
+            self.waiting.append(finish)
+        else:
+            finish()
+        return job
+
+    def close(self) -> None:
+        pass
+
+    def released(self) -> list[dict[str, Any]]:
+        """What was said for each release."""
+        return [task.said for task in self.tasks if task.kind == "release"]
+
+
+class Chair:
+    """A chair at the page, past the guard."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger: str | None = None) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("peerveil.web.page._PATIENCE", 0)
+        self.jobs = AtOnce()
+        self.page = Page(ledger=ledger, jobs=self.jobs, at=KEYS.at)
+        self.app = create_app(self.page)
+        status, _, body = self.put("/chair?name=reviews.csv", REVIEWS)
+        assert status == 200, body
+        (self.case,) = self.page.chairs._cases.values()
+        self.here = f"/chair/{self.case.id}"
+        self.post("/file", lowest="1", highest="10")
+        self.post("/public", public="all")
+
+    def ask(self, method: str, address: str, body: str = "") -> tuple[int, str, str]:
+        return asyncio.run(_asked(self.app, method, KEYS.at + address, body.encode()))
+
+    def put(self, address: str, body: str) -> tuple[int, str, str]:
+        return self.ask("PUT", address, body)
+
+    def post(self, step: str, **form: str) -> tuple[int, str, str]:
+        return self.ask("POST", self.here + step, urlencode(form))
+
+    def choose(self, epsilon: str, step: str = "/choices") -> int:
+        return self.post(step, quantity="ratings", unit="reviewer", mechanism="laplace", epsilon=epsilon)[0]
+
+    def read(self) -> str:
+        """The turn of the promise that the page now shows."""
+        status, _, body = self.ask("GET", f"{self.here}/promise")
+        found = re.search(r'name="promise" value="(\d+)"', body)
+        return found[1] if status == 200 and found else "none"
+
+    def release(self, promise: str) -> int:
+        return self.post("/release", read="yes", promise=promise)[0]
+
+
+@pytest.fixture
+def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
+    return Chair(tmp_path, monkeypatch)
+
+
+def test_what_is_released_is_what_was_read(chair: Chair) -> None:
+    chair.choose("0.1")
+    read = chair.read()
+    assert chair.post("/release", promise=read)[0] == 422, "that it was read must be said"
+    assert chair.post("/release", read="yes")[0] == 422
+    assert chair.release(read) == 303
+    assert [said["epsilon"] for said in chair.jobs.released()] == [0.1]
+    assert chair.release(read) == 422, "a promise is good for one release"
+    assert len(chair.jobs.released()) == 1
+
+
+CHANGES: dict[str, Callable[[Chair], object]] = {
+    "another budget": lambda chair: chair.choose("7"),
+    "a plan": lambda chair: chair.choose("7", "/plan"),
+    "a wrong budget": lambda chair: chair.choose("x"),
+    "what is public": lambda chair: chair.post("/public", public="none"),
+    "a wrong answer to what is public": lambda chair: chair.post("/public", public=""),
+    "the scale": lambda chair: chair.post("/file", lowest="0", highest="10"),
+    "a file": lambda chair: chair.put(f"{chair.here}/files/mapping?file=m.toml", ""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_promise_that_was_read_before_a_change_releases_nothing(change: str, chair: Chair) -> None:
+    """In another window, or by going back: the budget that is spent is never another than the one that was read."""
+    chair.choose("0.1")
+    read = chair.read()
+    CHANGES[change](chair)
+    assert chair.release(read) == 422
+    assert chair.read() != read
+    assert not chair.jobs.released()
+
+
+def test_a_promise_that_comes_late_is_not_for_what_was_said_since(chair: Chair) -> None:
+    chair.jobs.hold = True
+    chair.choose("0.1")
+    chair.choose("7")
+    first, second = chair.jobs.waiting
+    second()
+    first()
+    assert chair.case.promised["summary"] == "epsilon = 7.0"
+    chair.release(chair.read())
+    assert [said["epsilon"] for said in chair.jobs.released()] == [7.0]
+
+
+def test_asked_twice_it_is_released_once(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the first is made while the second still waits for the ledger."""
+    chair.choose("0.1")
+    read = chair.read()
+    entered = threading.Semaphore(0)
+    first, second = threading.Event(), threading.Event()
+    order = iter((first, second))
+
+    def slowly(_: object) -> frozenset[str]:
+        mine = next(order)
+        entered.release()
+        assert mine.wait(LONG)
+        return frozenset()
+
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", slowly)
+
+    async def both() -> list[tuple[int, str, str]]:
+        body = urlencode({"read": "yes", "promise": read}).encode()
+        address = f"{KEYS.at}{chair.here}/release"
+        asked = [asyncio.create_task(_asked(chair.app, "POST", address, body)) for _ in range(2)]
+        for _ in asked:
+            assert await asyncio.to_thread(entered.acquire, timeout=LONG)
+        first.set()
+        await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        second.set()
+        return await asyncio.gather(*asked)
+
+    assert sorted(status for status, _, _ in asyncio.run(both())) == [303, 422]
+    assert len(chair.jobs.released()) == 1
+    chair.choose("0.1")
+    chair.jobs.hold = True
+    monkeypatch.setattr("peerveil.web.chair.releases_so_far", lambda _: frozenset())
+    chair.case.promised = {"turn": chair.case.turn, "said": {}}
+    places = {chair.post("/release", read="yes", promise=str(chair.case.turn))[1] for _ in range(2)}
+    assert len(places) == 1, "while it is being made, the second is led to the first"
+    assert len(chair.jobs.released()) == 2
+
+
+@pytest.mark.parametrize("public", ["/etc/passwd", "../reviews.csv", "openreview:venue", "ALL", ""])
+def test_what_is_public_is_one_of_three_answers(public: str, chair: Chair) -> None:
+    """A form must not name other files of this machine."""
+    assert chair.post("/public", public=public)[0] == 422
+    assert chair.choose("1") == 422
+    assert not [task for task in chair.jobs.tasks if task.kind == "promise"]
+
+
+def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:
+    assert chair.ask("POST", f"{chair.here}/file", 300 * "a=&")[0] == 422
+
+
+HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 7 * 7 }}"
+
+
+def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
+    """Names of columns, files, data sets and releases may come from others."""
+    said = dict.fromkeys(("score_scale", "paper", "criteria", "symbols", "loads", "epsilon", "bins", "words"), HOSTILE)
+    case = Case("x", tmp_path, said=said, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
+    case.inspected = {HOSTILE: HOSTILE, "problems": [HOSTILE], "columns": [HOSTILE], "content": HOSTILE}
+    case.planned = {"for": [], "sentences": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
+    case.promised = dict.fromkeys(("summary", "promise", "not_protected", "noise", "turn"), HOSTILE)
+    case.results["m"] = dict.fromkeys(("called", "estimator", "region"), HOSTILE) | {"expected_rmse": None}
+    result = dict.fromkeys(("record", "error", "summary", "promise"), HOSTILE)
+    result |= {"remarks": [HOSTILE], "notes": [HOSTILE]}  # type: ignore[dict-item]
+    account = dict.fromkeys(("dataset", "unit", "currency", "limit", "left", "share", "releases"), HOSTILE)
+    charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)
+    show = chair.page.show
+    shown = [
+        show("problem.html", problem=HOSTILE),
+        show("chair_file.html", case=case, here="file"),
+        show("chair_public.html", case=case, here="public"),
+        show("chair_choices.html", case=case, here="choices", picture=""),
+        show("chair_promise.html", case=case, here="promise", accounts=[account, account | {"dataset": "b"}]),
+        show("ledger.html", accounts=[account], history=[charge]),
+        show("researcher.html", case=case),
+        show("result.html", case=case, made="m", result=result, pictures={}, study=True),
+        *(
+            show("work.html", job=Job("x", HOSTILE, "/", "/", s, HOSTILE, HOSTILE))
+            for s in get_args(State)
+            if s != "done"
+        ),
+    ]
+    for page in shown:
+        text = bytes(page.body).decode()
+        assert "&lt;script&gt;alert(1)" in text
+        assert "<img" not in text
+        assert "49" not in text
+        assert "\"'>" not in text
+        scripts = re.findall(r"<script[^>]*>", text)
+        assert all(script.startswith(f'<script src="{KEYS.at}/static/') for script in scripts), scripts
+
+
+def test_a_form_that_is_too_long_is_told_so(chair: Chair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "FORM_LIMIT", 100)
+    guarded = Guard(chair.app, port=PORT, keys=KEYS)
+    own = {"cookie": COOKIE, "origin": ORIGIN}
+    status, _, text = asyncio.run(_asked(guarded, "POST", f"{KEYS.at}{chair.here}/file", 101 * b"x", own))
+    assert status == 413
+    assert "more was sent than can be taken" in text
+
+
+def test_only_files_that_are_asked_for_are_taken(chair: Chair) -> None:
+    for role in ("file", "..", "noisy"):
+        assert chair.put(f"{chair.here}/files/{role}?file=reviews.csv", "other")[0] == 404
+    assert chair.put("/researcher?role=file&name=reviews.csv", "other")[0] == 404
+    assert (chair.case.folder / "reviews.csv").read_text() == REVIEWS
+
+
+def test_a_report_brings_no_script_and_work_that_is_none_brings_nothing(chair: Chair) -> None:
+    for name in ("x", "y"):
+        (chair.page.made(name) / "bundle").mkdir(parents=True)
+        (chair.page.made(name) / "bundle" / "report.html").write_text("<p>report</p>")
+    chair.jobs._jobs["x"] = Job("x", "t", "/", "/")
+    answered: list[tuple[int, dict[bytes, bytes]]] = []
+
+    async def ask_for(name: str) -> None:
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answered.append((message["status"], dict(message["headers"])))
+
+        async def app(scope: Any, receive: Any, _: Any) -> None:
+            await Guard(chair.app, port=PORT, keys=KEYS)(scope, receive, send)
+
+        await _asked(app, "GET", f"{KEYS.at}/made/{name}/report.html", headers={"cookie": COOKIE})
+
+    asyncio.run(ask_for("x"))
+    asyncio.run(ask_for("y"))
+    (status, headers), (other, _) = answered
+    assert (status, other) == (200, 404)
+    policy = headers[b"content-security-policy"].decode().split("; ")
+    allowed = {part.split()[0]: part.split()[1:] for part in policy}
+    assert allowed["default-src"] == ["'none'"]
+    assert allowed["frame-ancestors"] == ["'none'"]
+    assert "script-src" not in allowed
+    assert headers[b"x-content-type-options"] == b"nosniff"
