@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,9 @@ import numpy as np
 import peerveil as pv
 from peerveil.mechanisms.base import OwnMechanism, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
+from peerveil.privacy.groups import Group
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.neighbours import Neighbours
 from peerveil.releases.documents import document_digest
 from peerveil.releases.refinement import assemble, law_of
 from peerveil.reporting.report import FIGURES
@@ -108,21 +112,40 @@ def bases(folder: Path, *, report: bool = True) -> list[Base]:
     for name, source in (("refined", known), ("refined, law unknown", pv.External(words="By the 2025 chairs."))):
         place = pv.refine(vector, weights, mechanism=source).save(folder / name, report=False)
         found.append(Base(name=name, folder=place, weights=weights))
-    return [*found, _track(folder / "track")]
+    return [*found, *(_track(folder / name, name) for name in TRACKS)]
 
 
-def _track(folder: Path) -> Base:
-    reviews = conference(24, 6)
-    tracks = {paper: "theory" if number % 2 else "systems" for number, paper in enumerate(reviews.papers)}
-    made = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Laplace(scale=0.7))
-    part = reviews.only([paper for paper, its in tracks.items() if its == "theory"])
-    place = made.releases["theory"].save(folder, report=False)
-    return Base(name="track", folder=place, weights=pv.weigh(part.public("all", declare_kept=True)))
+#: Releases of one track of several: mechanism, number of tracks, and whether reviewers may be in several.
+TRACKS: dict[str, tuple[OwnMechanism, int, bool]] = {
+    "track": (pv.Laplace(scale=0.7), 2, True),
+    "track, normal noise": (pv.Gaussian(scale=0.9, delta=1e-5), 3, True),
+    "track, counted": (pv.Histogram(scale=0.9), 5, True),
+    "track with reviewers of its own": (pv.Laplace(scale=0.7), 2, False),
+}
+
+
+def _track(folder: Path, name: str) -> Base:
+    mechanism, count, shared = TRACKS[name]
+    reviews = conference(24, 6) if shared else _in_two_places(conference(24, 6))
+    tracks = {paper: f"track {number % count}" for number, paper in enumerate(reviews.papers)}
+    with warnings.catch_warnings(action="ignore", category=pv.GroupWarning):  # some are small
+        made = pv.release_groups(reviews, tracks, public="all", mechanism=mechanism, shared=shared)
+    part = reviews.only([paper for paper, its in tracks.items() if its == "track 1"])
+    part = part if shared else replace(part, whole=None)
+    place = made.releases["track 1"].save(folder, report=False)
+    return Base(name=name, folder=place, weights=pv.weigh(part.public("all", declare_kept=shared)))
+
+
+def _in_two_places(reviews: pv.Reviews) -> pv.Reviews:
+    """A conference held twice, by other people: of the papers in order, every second one is of the second time."""
+    papers = [f"{reviews.papers[p]} {time}" for time in "ab" for p in reviews.paper]
+    people = [f"person {j} {time}" for time in "ab" for j in reviews.reviewer]
+    return pv.Reviews.from_columns(papers, people, np.tile(reviews.score, 2), scale=reviews.scale)
 
 
 def forgeries(base: Base) -> Iterator[Forgery]:
     """Every forgery of a base."""
-    for name, change in (*_fields(base), *_claims(base), *_noise(base)):
+    for name, change in (*_fields(base), *_claims(base), *_groups(base), *_noise(base)):
         yield Forgery(name=f"{base.name}: {name}", base=base, forge=_rewriting(change))
     for name, forge in (*_duplicates(base), *_beside(base)):
         yield Forgery(name=f"{base.name}: {name}", base=base, forge=forge)
@@ -147,18 +170,18 @@ def _rewriting(change: Change) -> Callable[[Path], None]:
 # Fields: every leaf of the document, changed in value or in kind; every key left out.
 
 
-def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if isinstance(value, dict) and value:
         for key in value:
-            yield from _leaves(value[key], (*path, key))
+            yield from leaves(value[key], (*path, key))
     elif isinstance(value, list) and value:
         for place in sorted({0, len(value) // 2, len(value) - 1}):
-            yield from _leaves(value[place], (*path, place))
+            yield from leaves(value[place], (*path, place))
     else:
         yield path, value
 
 
-def _set(path: tuple[Any, ...], value: Any) -> Change:
+def put(path: tuple[Any, ...], value: Any) -> Change:
     def change(document: dict[str, Any]) -> None:
         inner: Any = document
         for key in path[:-1]:
@@ -190,21 +213,23 @@ def _changed(value: Any) -> list[Any]:
 
 def _fields(base: Base) -> Iterator[tuple[str, Change]]:
     document = base.document
-    for path, value in _leaves(document):
+    for path, value in leaves(document):
         if path[0] in FREE or path in (("group", "name"), ("certificate", "gap")) or path[0] == "notes":
             continue
+        if path[:2] == ("group", "claims") and path[-1] == "hidden":
+            continue  # whether another group has hidden scores changes nothing, unless all have
         if path[0] == "noisy" and document["histogram"] is None and not _matters(base, path[1]):
             continue
         for number, other in enumerate(_changed(value)):
-            yield f"{'/'.join(map(str, path))} {number}", _set(path, other)
+            yield f"{'/'.join(map(str, path))} {number}", put(path, other)
     for key in document:
         yield f"without {key}", _without(key)
     for key in document["guarantee"]:
         yield f"without guarantee/{key}", _without(key, "guarantee")
-    yield "a field more", _set(("approved_by",), "everyone")
-    yield "a parameter more", _set(("mechanism", "approved"), True)
-    yield "a gap", _set(("certificate", "gap"), 1.0)
-    yield "an empty note", _set(("notes",), ["", *document["notes"]])
+    yield "a field more", put(("approved_by",), "everyone")
+    yield "a parameter more", put(("mechanism", "approved"), True)
+    yield "a gap", put(("certificate", "gap"), 1.0)
+    yield "an empty note", put(("notes",), ["", *document["notes"]])
     for key, other in (
         ("created", "2999-01-01T00:00:00Z"),
         ("created", "2026-02-30T00:00:00Z"),
@@ -213,7 +238,7 @@ def _fields(base: Base) -> Iterator[tuple[str, Change]]:
         ("licence", ""),
         ("citation", "two\nlines"),
     ):
-        yield f"{key} {other[:12]!r}", _set((key,), other)
+        yield f"{key} {other[:12]!r}", put((key,), other)
 
 
 def _matters(base: Base, place: int) -> bool:
@@ -268,11 +293,77 @@ def _claims(base: Base) -> Iterator[tuple[str, Change]]:
             yield f"epsilon times {factor}", _restate(epsilon=claim["epsilon"] * factor)
         else:
             yield f"rho times {factor}", _restate(rho=claim["rho"] * factor, epsilon=None)
-        yield f"scale times {factor}", _set(("mechanism", "scale"), mechanism["scale"] * factor)
+        yield f"scale times {factor}", put(("mechanism", "scale"), mechanism["scale"] * factor)
     for key in ("promise", "not_protected"):
         said = claim[key]
-        yield f"{key} without a sentence", _set(("guarantee", key), said.partition(". ")[2] or "Nothing.")
-        yield f"{key} without a not", _set(("guarantee", key), said.replace("Not ", "", 1).replace("only ", "", 1))
+        yield f"{key} without a sentence", put(("guarantee", key), said.partition(". ")[2] or "Nothing.")
+        yield f"{key} without a not", put(("guarantee", key), said.replace("Not ", "", 1).replace("only ", "", 1))
+
+
+# Groups: what all of them claim together, stated in numbers and in the note alike, but not what their claims come to.
+
+
+def _regrouped(change: Callable[[Group, Guarantee], Group], *, notes: bool = True) -> Change:
+    def rewrite(document: dict[str, Any]) -> None:
+        release = pv.Release.from_document(document)
+        assert release.group is not None
+        assert release.group.together is not None
+        group = change(release.group, release.group.together)
+        said = tuple(group.note if note == release.group.note else note for note in release.notes)
+        document |= json.loads(replace(release, group=group, notes=said if notes else release.notes).to_json())
+
+    return rewrite
+
+
+def _claim_all(factor: float) -> Callable[[Group, Guarantee], Group]:
+    """All groups together claim another multiple."""
+
+    def change(group: Group, together: Guarantee) -> Group:
+        return replace(group, together=times(together, factor))
+
+    return change
+
+
+def _claim_one(place: int, factor: float) -> Callable[[Group, Guarantee], Group]:
+    """One group claims another multiple, with noise that pays for it; what all claim stays as it is."""
+
+    def change(group: Group, _: Guarantee) -> Group:
+        one = group.claims[place]
+        scale = None if one.scale is None else one.scale / factor
+        other = replace(one, claim=times(one.claim, factor), scale=scale)
+        return replace(group, claims=(*group.claims[:place], other, *group.claims[place + 1 :]))
+
+    return change
+
+
+def times(claim: Guarantee, factor: float) -> Guarantee:
+    if claim.kind == "pure":
+        return replace(claim, epsilon=factor * (claim.epsilon or 0.0))
+    return replace(claim, rho=factor * (claim.rho or 0.0), epsilon=None)
+
+
+def _groups(base: Base) -> Iterator[tuple[str, Change]]:
+    group = base.release().group
+    if group is None:
+        return
+    for factor in (0.5, 0.999, 1.001, 2.0):
+        yield f"all groups claim {factor} times as much", _regrouped(_claim_all(factor))
+    for place in range(group.groups):
+        yield f"group {place} claims twice as much", _regrouped(_claim_one(place, 2.0))
+        if group.shared:  # else the largest claim counts, and others may be anything below it
+            yield f"group {place} claims half as much", _regrouped(_claim_one(place, 0.5))
+    if group.shared:
+        yield "one group less", _regrouped(lambda g, _: replace(g, groups=g.groups - 1, claims=g.claims[1:]))
+        more = (*group.claims, group.claims[0])
+        yield "one group more", _regrouped(lambda g, _: replace(g, groups=g.groups + 1, claims=more))
+    yield "other sharing", _regrouped(lambda g, _: replace(g, shared=not g.shared))
+    yield "other sharing, in the old note", _regrouped(lambda g, _: replace(g, shared=not g.shared), notes=False)
+    own = Neighbours(part=group.shared, declared=group.shared, apart=group.shared)
+    yield "all groups about others", _regrouped(lambda g, t: replace(g, together=replace(t, neighbours=own)))
+    yield "itself about others", _restate(neighbours=own)
+    yield "no note on the groups", lambda d: d["notes"].remove(group.note)
+    yield "the note twice", lambda d: d["notes"].append(group.note)
+    yield "another note", lambda d: d["notes"].append(group.note.replace("together, ", "together, less than "))
 
 
 # Noise: releases made in every other way as ours are, with noise of another size than they state.

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +22,10 @@ import peerveil as pv
 from peerveil.mechanisms.base import OwnMechanism
 from peerveil.privacy.groups import (
     Group,
+    GroupClaim,
     folder_names,
     group_sensitivity,
+    joint_claim,
     papers_by_group,
     part_of,
     read_groups,
@@ -30,6 +34,8 @@ from peerveil.privacy.groups import (
 from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.private.tracks import prepare_groups
+from peerveil.private.true_vector import true_vector
 from reference.neighbours import is_neighbour
 from reference.theta import Assignment, assignments
 
@@ -261,6 +267,109 @@ class TestTogether:
         assert together(plain, shared=False).epsilon == 3.0
 
 
+def pure(epsilon: float, unit: Unit = "reviewer") -> Guarantee:
+    return Guarantee(kind="pure", unit=unit, epsilon=epsilon)
+
+
+def dearest(scales: list[int], moved: list[int], largest: int) -> Fraction:
+    """The most that means can cost together, by trying every number of means that move in each group.
+
+    In a group that is touched the reviewer moves, and with the reviewer some partners; a partner moves in two groups.
+    """
+    best = Fraction(0)
+    for others in product(*(range(most + 1) for most in moved)):  # none: the group is not touched; else 1 + partners
+        touched = [count for count in others if count]
+        if len(touched) <= 2 * largest and sum(touched) - len(touched) <= 2 * largest:
+            best = max(best, sum((Fraction(2 * n, s) for n, s in zip(others, scales, strict=True)), Fraction(0)))
+    return best
+
+
+class TestJointClaim:
+    @given(
+        st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), min_size=1, max_size=5),
+        st.integers(1, 3),
+    )
+    @settings(max_examples=150)
+    def test_histograms_against_trying_everything(self, groups: list[tuple[int, int]], largest: int) -> None:
+        claims = [
+            GroupClaim(claim=pure(2 * moved / scale * (1 + 2.0**-50)), scale=scale if moved else None, moved=moved)
+            for scale, moved in groups
+        ]
+        found = joint_claim(claims, shared=True, largest_load=largest).epsilon
+        expected = dearest([scale for scale, _ in groups], [moved for _, moved in groups], largest)
+        assert Fraction(found or 0.0) >= expected
+        if sum(moved > 0 for _, moved in groups) <= 2 * largest:
+            assert found == pytest.approx(float(expected), rel=1e-12)
+        assert joint_claim(claims, shared=True, largest_load=None).epsilon == pytest.approx(
+            sum(2 * moved / scale for scale, moved in groups)
+        )
+
+    def test_the_bound_is_for_counts_and_whole_reviewers_only(self) -> None:
+        counted = [GroupClaim(claim=pure(1.0), scale=10.0, moved=5)] * 10
+        assert joint_claim(counted, shared=True, largest_load=4).epsilon == pytest.approx(3.2)
+        assert joint_claim(counted, shared=False, largest_load=None).epsilon == 1.0
+        third = GroupClaim(claim=pure(1.0), scale=10.0)
+        assert joint_claim([*counted, third], shared=True, largest_load=4).epsilon == 11.0
+        assert joint_claim([*counted, third], shared=False, largest_load=None).epsilon == 2.0
+        review = [GroupClaim(claim=pure(0.4, "review"), scale=10.0, moved=2)] * 10
+        assert joint_claim(review, shared=True, largest_load=4).epsilon == 0.8
+
+    @pytest.mark.parametrize(
+        ("claim", "numbers", "match"),
+        [
+            (pure(1.0), {"scale": 10.0, "moved": 4}, "pays for"),
+            (pure(1.0), {"moved": 0}, "pays for"),
+            (pure(1.0), {"moved": 3}, "no noise on counts"),
+            (pure(1.0), {"scale": 0.0}, "finite number > 0"),
+            (pure(1.0), {"scale": 10**400}, "too large"),
+            (Guarantee(kind="gdp", unit="review", rho=0.1), {"scale": 1.0}, "pure"),
+            (Guarantee(kind="gdp", unit="review", rho=0.1, epsilon=9.0), {}, "comes to"),
+            (Guarantee(kind="stated", statement="By the chairs."), {}, "words"),
+        ],
+    )
+    def test_a_claim_has_the_numbers_that_belong_to_it(
+        self, claim: Guarantee, numbers: dict[str, Any], match: str
+    ) -> None:
+        with pytest.raises(pv.InputError, match=match):
+            GroupClaim(claim=claim, **numbers)
+
+    def test_claims_of_all_groups_belong_together(self) -> None:
+        one, other = GroupClaim(claim=pure(1.0)), GroupClaim(claim=pure(1.0, "review"))
+        total = pure(2.0)
+        for claims in ((one,), (one, other), ()):
+            with pytest.raises(pv.InputError):
+                Group(name="a", groups=2, shared=True, claims=claims, together=total)
+        with pytest.raises(pv.InputError):
+            Group(name="a", groups=2, shared=True, claims=(one, one))
+
+    def test_two_who_change_groups_may_cost_both_where_hidden_scores_move_third_parties(self) -> None:
+        """Ann and cem exchange all they have, and two hidden scores change: two means move in both groups."""
+        tracks = {"p": "theory", "q": "systems"}
+        worlds = [
+            pv.Reviews.from_columns(list("ppqq"), people, scores, scale=(0, 1))
+            for people, scores in (
+                (["ann", "bob", "cem", "dan"], [0.0, 0.0, 0.0, 0.0]),
+                (["cem", "bob", "ann", "dan"], [1.0, 0.0, 1.0, 0.0]),
+            )
+        ]
+        ready = prepare_groups(
+            worlds[0],
+            tracks,
+            public="none",
+            quantity="miscalibration",
+            mechanism=pv.Histogram(scale=8.0),
+            unit="reviewer",
+            shared=False,
+        )
+        moved = 0
+        for paper in tracks:
+            one, other = (Counter(true_vector(world.only([paper]), "miscalibration").tolist()) for world in worlds)
+            moved += sum(abs(one[mean] - other[mean]) for mean in one | other)
+        each = [one.claim_for("reviewer").epsilon for one in ready.ready.values()]
+        assert moved / 8.0 > max(epsilon or 0.0 for epsilon in each)
+        assert ready.claim_for("reviewer").epsilon == pytest.approx(moved / 8.0)
+
+
 PEOPLE = 24
 PAPERS = [f"p{i:02d}" for i in range(PEOPLE)]
 TRACKS = {paper: "theory" if i < PEOPLE // 2 else "systems" for i, paper in enumerate(PAPERS)}
@@ -296,7 +405,10 @@ class TestReleases:
         related = Neighbours(hidden=public == "none", part=True, declared=True)
         assert made.guarantee == Guarantee(kind="pure", unit="reviewer", epsilon=2.0, neighbours=related)
         for name, release in made.releases.items():
-            assert release.group == Group(name=name, groups=2, shared=True)
+            assert release.group is not None
+            assert (release.group.name, release.group.groups, release.group.shared) == (name, 2, True)
+            assert release.group.together == made.guarantee
+            assert [one.claim for one in release.group.claims] == [r.guarantee for r in made.releases.values()]
             assert "together, epsilon = 2 per reviewer" in release.notes[-1]
             papers = [paper for paper in PAPERS if TRACKS[paper] == name]
             part = reviews.only(papers)
@@ -371,9 +483,49 @@ class TestReleases:
         document["group"]["shared_reviewers"] = True
         with pytest.raises(pv.FileError, match="claim is not what its guarantee comes to"):
             pv.Release.from_document(document)
-        document["group"]["groups"] = 2
         document["claim"]["invariants"].pop()  # that no reviewer is in two groups
-        assert "guarantee" in pv.verify(pv.Release.from_document(document), weights).failed
+        assert set(pv.verify(pv.Release.from_document(document), weights).failed) == {"digest", "guarantee", "groups"}
+        document["group"] |= {"groups": 2, "claims": 2 * document["group"]["claims"]}
+        assert {"guarantee", "groups"} < set(pv.verify(pv.Release.from_document(document), weights).failed)
+
+    @pytest.mark.parametrize("public", ["all", "none"])
+    def test_words_say_that_no_reviewer_is_in_two_groups(self, public: str) -> None:
+        reviews = conference(shared=False)
+        made = pv.release_groups(reviews, TRACKS, public=public, mechanism=pv.Laplace(epsilon=1.0), shared=False)
+        fact = "have no reviewer with reviews in two groups of papers"
+        assert fact in made.guarantee.promise
+        for name, release in made.releases.items():
+            assert fact in release.promise
+            assert fact in release.human
+            assert "no reviewer has reviews in two of the groups of papers" in release.not_protected
+            part = replace(reviews.only([paper for paper in PAPERS if TRACKS[paper] == name]), whole=None)
+            weights = pv.weigh(part.public(public))
+            assert pv.verify(release, weights)
+            silent = replace(
+                release, guarantee=release.guarantee.about(replace(release.guarantee.neighbours, apart=False))
+            )
+            assert fact not in silent.promise + silent.human
+            assert {"guarantee", "groups"} <= set(pv.verify(silent, weights).failed)
+
+    @pytest.mark.filterwarnings("ignore::peerveil.private.tracks.GroupWarning")
+    @pytest.mark.parametrize("shared", [True, False])
+    def test_histograms_state_what_is_charged(self, shared: bool, ledger: str, tmp_path: Path) -> None:
+        """Every release has the numbers of all; what follows from them is what the ledger is charged."""
+        reviews = conference(shared=shared)
+        tracks = {paper: f"{TRACKS[paper]} {i % 4}" for i, paper in enumerate(PAPERS)} if shared else TRACKS
+        made = pv.release_groups(
+            reviews, tracks, public="all", mechanism=pv.Histogram(epsilon=0.5), shared=shared, ledger=ledger
+        )
+        spent = next(a.spent for a in pv.Ledger(ledger).accounts("conf") if a.unit == "reviewer")
+        count = len(set(tracks.values()))
+        assert spent < 0.5 * count
+        for number, release in enumerate(made.releases.values()):
+            group = pv.Release.load(release.save(tmp_path / f"{number}", report=False)).group
+            assert group is not None
+            assert group.together is not None
+            assert group.together.epsilon == pytest.approx(spent)
+            assert len(group.claims) == count
+            assert group.note == release.notes[-1]
 
     def test_small_groups_are_warned_of(self) -> None:
         reviews = conference(shared=True)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from peerveil.cli.options import spell
 from peerveil.privacy.groups import joint_epsilon
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
@@ -560,3 +561,19 @@ def test_loads_are_public_loads() -> None:
     assert records[0].loads == records[1].loads
     assert records[0].part == records[1].part
     assert pv.weigh(records[0]).digest() == pv.weigh(records[1]).digest()
+
+
+def test_papers_left_out_for_a_missing_score_need_public_scores() -> None:
+    """How many papers are left out is published without noise; with hidden scores that would tell of one of them."""
+    scores = np.array([3.0, 5.0, 4.0, np.nan, 8.0, 6.0])
+    people = ["ann", "bob", "bob", "cem", "cem", "ann"]
+    reviews = pv.Reviews.from_columns(list("ppqqrr"), people, scores, scale=(1, 10), missing_score="leave-out")
+    assert reviews.public("all").papers == ("p", "r")
+    with pytest.raises(
+        pv.RecordError, match=r"1 papers were left out.*without noise.*missing_score='absent'.*public='all'"
+    ) as caught:
+        reviews.public("none")
+    assert "(--missing-score absent)" in spell(str(caught.value))
+    assert "(--public all)" in spell(str(caught.value))
+    stated = pv.Reviews.from_columns(list("ppqqrr"), people, scores, scale=(1, 10), missing_score="absent")
+    assert stated.public("none").papers == ("p", "q", "r")

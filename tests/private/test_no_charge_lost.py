@@ -222,6 +222,11 @@ def test_what_was_drawn_is_used_for_the_same_settings_and_data_only(
     assert len(pending(place)) == 1
 
 
+def test_where_nothing_is_pending_one_sentence_says_so(run: Run, place: str) -> None:
+    assert run("ledger", "pending", place).out.strip() == "No release with this ledger is interrupted or under way."
+    assert json.loads(run("ledger", "pending", place, "--json").out) == []
+
+
 def test_what_is_pending_is_listed(run: Run, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(place, monkeypatch)
     interrupt(place, monkeypatch, drawn=False, unit="review")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from cli.test_cli import Run, run
-from forging import KINDS, Base, Forgery, bases, conference, forgeries, made
+from forging import KINDS, TRACKS, Base, Forgery, bases, conference, forgeries, leaves, made, put
 from frozen import releases_v1
 from peerveil.releases.documents import document_digest
 
@@ -55,7 +55,7 @@ def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(KINDS) + 3))
+@pytest.mark.parametrize("number", range(len(KINDS) + 2 + len(TRACKS)))
 def test_every_forgery_is_refused(honest: list[Base], number: int, tmp_path: Path) -> None:
     assert not accepted(list(forgeries(honest[number])), tmp_path)
 
@@ -198,6 +198,55 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     elif isinstance(value, list) and value:
         for place in sorted({0, len(value) - 1}):
             yield from places(value[place], (*path, place))
+
+
+EXTREMES = (1e300, -1e300, 1e-320, 10**400)
+
+
+def extreme(base: Base) -> list[tuple[tuple[Any, ...], Any]]:
+    """Every number of a release, by its place, with every extreme in its stead."""
+    numbers = [path for path, value in leaves(base.document) if type(value) in (int, float)]
+    return [(path, value) for path in numbers for value in EXTREMES]
+
+
+def internal_errors(base: Base, chosen: list[tuple[tuple[Any, ...], Any]], folder: Path) -> list[tuple[Any, ...]]:
+    """Which of the changes end in an error that nobody foresaw."""
+    found = []
+    for path, value in chosen:
+        document = base.document
+        put(path, value)(document)
+        document["digest"] = document_digest(document)
+        (folder / "release.json").write_text(json.dumps(document), encoding="utf-8")
+        checks = pv.verify(folder / "release.json", base.weights).checks
+        found += [(base.name, path, str(value)[:8]) for check in checks if "internal error" in check.found]
+    return found
+
+
+class TestExtremeNumbers:
+    def test_a_sample_of_them_and_those_that_went_wrong(self, honest: list[Base], tmp_path: Path) -> None:
+        for base in honest:
+            every = extreme(base)
+            known = [one for one in every if one[0] in (("noisy", 0), ("mechanism", "scale"))]
+            assert known
+            assert not internal_errors(base, [*every[:: len(every) // 6], *known], tmp_path)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", range(len(KINDS) + 2 + len(TRACKS)))
+    def test_all_of_them(self, honest: list[Base], number: int, tmp_path: Path) -> None:
+        assert not internal_errors(honest[number], extreme(honest[number]), tmp_path)
+
+    def test_the_refusal_says_what_is_wrong(self, honest: list[Base], tmp_path: Path) -> None:
+        for path, value, words in (
+            (("noisy", 0), 1e300, "noisy holds a number that is too large"),
+            (("mechanism", "scale"), 1e-320, "mechanism/scale is too small or too large"),
+            (("guarantee", "epsilon"), 10**400, "epsilon is too large a number"),
+        ):
+            document = honest[0].document
+            put(path, value)(document)
+            (tmp_path / "release.json").write_text(json.dumps(document), encoding="utf-8")
+            found = pv.verify(tmp_path, honest[0].weights)
+            assert found.failed == ("schema",)
+            assert words in found.checks[0].found
 
 
 class TestNothingCrashes:

@@ -18,7 +18,7 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from forging import Base, conference, made
 from peerveil.releases.documents import document_digest
-from peerveil.releases.signatures import NAMESPACE, SIGNATURE, sign, trusted_keys
+from peerveil.releases.signatures import NAMESPACE, SIGNATURE, key_type, sign, trusted_keys
 
 __all__ = ["run"]  # a fixture
 
@@ -175,7 +175,9 @@ def test_what_cannot_be_used_is_an_error(base: Base, keys: Path, tmp_path: Path,
             pv.verify(folder, base.weights, signed_by=unusable)
         with pytest.raises(pv.FileError):
             sign(folder, unusable)
-    with pytest.raises(pv.PeerveilError, match="Ed25519 or RSA"):
+    with pytest.raises(
+        pv.FileError, match=r"curve: is a key of type ecdsa-sha2-nistp\d+, .* \(ssh-keygen -t ed25519 makes"
+    ):
         sign(folder, keys / "curve")
     with pytest.raises(pv.FileError, match="cannot be read"):
         sign(tmp_path / "absent", keys / "chair")
@@ -227,3 +229,49 @@ def test_without_openssh_the_remedy_is_told(
     monkeypatch.setattr("peerveil.releases.signatures.shutil.which", lambda _: None)
     with pytest.raises(pv.InputError, match="install OpenSSH"):
         sign(base.folder, keys / "chair")
+
+
+class TestReplacing:
+    def test_a_signed_release_is_replaced_like_another_if_asked_for(self, signed: Path, base: Base) -> None:
+        with pytest.raises(pv.OutputError, match="holds files already"):
+            base.release().save(signed, report=False)
+        assert (signed / SIGNATURE).exists()
+        base.release().save(signed, report=False, overwrite=True)
+        assert not (signed / SIGNATURE).exists()
+        assert pv.verify(signed, base.weights)
+
+    def test_beside_a_file_of_others_it_is_kept(self, signed: Path, base: Base) -> None:
+        (signed / "release.json.sig.old").write_text("by the chairs")
+        with pytest.raises(pv.OutputError, match="1 of them"):
+            base.release().save(signed, report=False, overwrite=True)
+        assert (signed / SIGNATURE).exists()
+
+    @pytest.mark.parametrize("tracks", [False, True])
+    def test_the_command_says_that_the_signature_is_gone(
+        self, run: Run, keys: Path, tmp_path: Path, tracks: bool, sshsig: Any
+    ) -> None:
+        rows = [f"p{i},r{(i + k) % 6},{1 + (i * k) % 5},track {i % 2}" for i in range(12) for k in range(2)]
+        (tmp_path / "reviews.csv").write_text("\n".join(["paper,reviewer,score,track", *rows]) + "\n")
+        out = tmp_path / "out"
+        command = ["release", str(tmp_path / "reviews.csv"), "--public", "all", "--epsilon", "1", "--no-report"]
+        command += ["-o", str(out), *(["--group-column", "track"] if tracks else [])]
+        assert run(*command).code == 0
+        places = [out / "track-0", out / "track-1"] if tracks else [out]
+        for place in places:
+            sign(place, keys / "chair")
+        assert run(*command).code == 2
+        assert all((place / SIGNATURE).exists() for place in places)
+        shown = run(*command, "--overwrite")
+        assert shown.code == 0, shown
+        assert ("2 signatures were removed" if tracks else "the signature of the replaced release was") in shown.err
+        assert not any((place / SIGNATURE).exists() for place in places)
+        assert "signature" not in run(*command, "--overwrite").err
+
+
+def test_the_type_of_a_key_is_told_from_its_signature(keys: Path) -> None:
+    for name, kind in (("chair", "ssh-ed25519"), ("long", "ssh-rsa"), ("curve", "ecdsa-sha2-nistp256")):
+        command = [KEYGEN, "-q", "-Y", "sign", "-n", NAMESPACE, "-f", str(keys / name)]
+        made_by = subprocess.run(command, input=b"words", capture_output=True, check=True).stdout
+        assert key_type(made_by) == kind
+        assert key_type(made_by[:60]) == "unknown"
+    assert key_type(b"") == "unknown"

@@ -41,6 +41,13 @@ def telling_warnings() -> Iterator[None]:
         err.print(f"peerveil: warning: {spell(str(warning.message))}", soft_wrap=True)
 
 
+def tell_unsigned(signed: int) -> None:
+    """Say on stderr that signed releases were replaced, so that their signatures are gone."""
+    if signed:
+        what = "the signature of the replaced release was" if signed == 1 else f"{signed} signatures were"
+        err.print(f"peerveil: {what} removed; sign anew with: peerveil sign", soft_wrap=True)
+
+
 def report_release(made: Release, output: str, *, as_json: bool, report: bool = True) -> None:
     """Say what was released and where it is."""
     with after_writing(output):

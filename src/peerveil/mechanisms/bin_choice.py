@@ -33,7 +33,7 @@ def default_number(reviewers: int, scale: float) -> int:
     >>> default_number(2863, 10.0), default_number(2863, 100.0), default_number(50, 6.0)
     (13, 6, 4)
     """
-    return int(np.clip(round(2 * math.cbrt(reviewers / scale)), 2, MOST))
+    return max(2, round(min(2 * math.cbrt(reviewers / scale), MOST)))
 
 
 def bins_of(weights: PublicWeights, number: int, *, drawn: Sequence[Ensemble] | None = None) -> Bins:

@@ -17,11 +17,12 @@ import numpy as np
 
 from peerveil.errors import InputError, RecordError
 from peerveil.privacy.guarantee import Guarantee, Unit, compose
-from peerveil.privacy.sensitivity import Sensitivity, part_sensitivity
+from peerveil.privacy.sensitivity import Sensitivity, part_sensitivity, sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import declare_loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
+from peerveil.support.arguments import real
 from peerveil.tables.reading import Source, read_table
 from peerveil.tables.table import PAPER_NAMES
 
@@ -33,13 +34,56 @@ SMALL = 20
 
 
 @dataclass(frozen=True, kw_only=True)
+class GroupClaim:
+    """What the release of one group claims, with the public numbers from which the claim of all groups follows.
+
+    Attributes:
+        claim: the claim of this group alone.
+        scale: the scale of the noise on its counts; ``None`` where noise is on the vector, or none is needed.
+        moved: how many of its means can move, in a histogram; ``None`` where noise is on the vector, or where a hidden
+            score moves the means of third parties as well.
+
+    >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    >>> GroupClaim(claim=pure, scale=10.0, moved=5).moved
+    5
+    >>> GroupClaim(claim=pure, scale=10.0, moved=4)
+    Traceback (most recent call last):
+    peerveil.errors.InputError: the claim of a group is not what its noise pays for
+    """
+
+    claim: Guarantee
+    scale: float | None = None
+    moved: int | None = None
+
+    def __post_init__(self) -> None:
+        claim = self.claim
+        if claim.kind == "stated":
+            raise InputError("the claim of a group must be one of numbers; words cannot be added up")
+        if claim.rho is not None and not _close(claim.epsilon, claim.epsilon_at(claim.delta or 0.0)):
+            raise InputError("the epsilon of a group's claim is not what its rho comes to at its delta")
+        if self.scale is not None:
+            object.__setattr__(self, "scale", real("scale", self.scale))
+            if not (math.isfinite(self.scale) and self.scale > 0) or claim.kind != "pure":
+                raise InputError("scale must be a finite number > 0 of noise on counts, whose claim is pure")
+        if self.moved is None:
+            return
+        if self.moved < 0 or (self.scale is None and self.moved > 0):
+            raise InputError("moved must be at least 0, and 0 where there is no noise on counts")
+        due = 0.0 if self.scale is None else 2 * self.moved / self.scale
+        if not _close(claim.epsilon, due):
+            raise InputError("the claim of a group is not what its noise pays for")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Group:
-    """Which group of papers a release is of.
+    """Which group of papers a release is of, and what the releases of all groups claim.
 
     Attributes:
         name: its name.
         groups: how many groups were released together.
         shared: whether reviewers may have reviews in several groups; ``False`` where it is declared that none has.
+        claims: what the release of each group claims, this one's among them; empty in a release of schema 1.
+        together: what all of them claim together; ``None`` in a release of schema 1.
 
     >>> Group(name="theory", groups=3, shared=True).groups
     3
@@ -48,11 +92,41 @@ class Group:
     name: str
     groups: int
     shared: bool
+    claims: tuple[GroupClaim, ...] = ()
+    together: Guarantee | None = None
 
     def __post_init__(self) -> None:
         check_group_name(self.name)
         if self.groups < 1:
             raise InputError(f"groups must be at least 1, got {self.groups}")
+        if (self.together is None) != (not self.claims) or len(self.claims) not in (0, self.groups):
+            raise InputError(f"the claims of all {self.groups} groups belong to what they claim together")
+        about = {(one.claim.unit, replace(one.claim.neighbours, hidden=False)) for one in self.claims}
+        deltas = {one.claim.delta for one in self.claims if one.claim.rho != 0}
+        if len(about) > 1 or len(deltas) > 1:
+            raise InputError("the claims of groups that were released together are for one unit, relation and delta")
+
+    @property
+    def note(self) -> str:
+        """What a release of the group says about the others; empty where it does not say what all claim."""
+        if self.together is None:
+            return ""
+        who = (
+            "Reviewers may be in several of them, and the claims add up"
+            if self.shared
+            else "It is declared that no reviewer has reviews in two of them, so the largest claim holds for all"
+        )
+        if not self.shared and _crossing(self.claims):
+            who = (
+                "It is declared that no reviewer has reviews in two of them, but hidden scores of two reviewers who "
+                "exchange all their reviews may change, so the two largest claims add up"
+            )
+        return f"One of {self.groups} releases of groups of papers. {who}: together, {self.together.summary}."
+
+
+def _close(stated: float | None, due: float) -> bool:
+    """Whether a stated number is the computed one but for round-off."""
+    return stated is not None and math.isclose(stated, due, rel_tol=1e-9)
 
 
 def check_group_name(name: str) -> str:
@@ -188,12 +262,66 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
     return loss * (1 + 2.0**-50)
 
 
-def together(claims: Sequence[Guarantee], *, shared: bool, joint: float = math.inf) -> Guarantee:
+def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scale: float | None) -> GroupClaim:
+    """The claim of a group's release, with the numbers from which the claim of all groups follows.
+
+    Args:
+        claim: what the release of the group claims.
+        weights: the public weights of the group.
+        counted: whether noise is on counts.
+        scale: the scale of that noise.
+
+    >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
+    >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    >>> found = group_claim(pure, weights, counted=True, scale=8.0)
+    >>> found.scale, found.moved
+    (8.0, 4)
+    """
+    if not counted or claim.unit is None:
+        return GroupClaim(claim=claim)
+    counts = sensitivity(weights, claim.unit).counts
+    if not counts:
+        return GroupClaim(claim=claim, moved=0)  # the group's counts are public
+    third = weights.hidden_span and weights.quantity == "miscalibration"
+    return GroupClaim(claim=claim, scale=scale, moved=None if third else counts // 2)
+
+
+def joint_claim(claims: Sequence[GroupClaim], *, shared: bool, largest_load: int | None) -> Guarantee:
+    """What the releases of all groups claim together: what is charged for them, and what each of them states.
+
+    Args:
+        claims: what the release of each group claims.
+        shared: whether reviewers may have reviews in several groups.
+        largest_load: the largest load in the whole conference; ``None`` where the groups are conferences of their own.
+
+    >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    >>> round(joint_claim([GroupClaim(claim=pure, scale=10.0, moved=5)] * 10, shared=True, largest_load=4).epsilon, 9)
+    3.2
+    >>> joint_claim([GroupClaim(claim=pure)] * 10, shared=True, largest_load=4).epsilon
+    10.0
+    """
+    joint = math.inf
+    counted = all(one.moved is not None and one.claim.unit == "reviewer" for one in claims)
+    if shared and counted and largest_load is not None:
+        noisy = [(one.scale, one.moved) for one in claims if one.scale is not None and one.moved is not None]
+        joint = joint_epsilon([scale for scale, _ in noisy], [moved for _, moved in noisy], largest_load)
+    return together([one.claim for one in claims], shared=shared, joint=joint, crossing=_crossing(claims))
+
+
+def _crossing(claims: Sequence[GroupClaim]) -> bool:
+    """Whether an exchange may cost two groups all that they claim though no reviewer is in two of them."""
+    return any(one.scale is not None and one.moved is None for one in claims)
+
+
+def together(
+    claims: Sequence[Guarantee], *, shared: bool, joint: float = math.inf, crossing: bool = False
+) -> Guarantee:
     """What releases of groups of papers promise together.
 
     A reviewer with reviews in several groups is in all of these releases: claims add up. An exchange of one review
     each touches two groups at most: the two largest add up. Where it is declared that no reviewer has reviews in two
-    groups, the largest alone counts. ``joint`` is a bound on what all cost together, where there is one.
+    groups, the largest alone counts; or two, if an exchange across groups may cost both all that they claim
+    (``crossing``). ``joint`` is a bound on what all cost together, where there is one.
 
     >>> pure = [Guarantee(kind="pure", unit="reviewer", epsilon=e) for e in (1.0, 0.5, 0.25)]
     >>> together(pure, shared=True).epsilon, together(pure, shared=False).epsilon
@@ -202,13 +330,13 @@ def together(claims: Sequence[Guarantee], *, shared: bool, joint: float = math.i
     if not claims:
         raise InputError("claims must hold at least one")
     everything = compose(claims)  # refuses claims that do not go together
-    count = 1 if not shared else 2 if everything.unit == "review" else len(claims)
+    count = (2 if crossing else 1) if not shared else 2 if everything.unit == "review" else len(claims)
     if everything.kind == "pure" and shared and joint < (everything.epsilon or 0.0):
         everything = replace(everything, epsilon=joint)
     if count >= len(claims):
         return everything
     if everything.kind == "pure":
-        return compose(sorted(claims, key=lambda claim: claim.epsilon or 0.0)[-count:])
+        return replace(everything, epsilon=math.fsum(sorted(claim.epsilon or 0.0 for claim in claims)[-count:]))
     if everything.kind == "approximate":
         return everything  # epsilon and delta of different claims cannot be ranked by one of them
     counted = compose(sorted((c.as_concentrated() for c in claims), key=lambda claim: claim.rho or 0.0)[-count:])

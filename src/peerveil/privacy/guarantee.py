@@ -35,6 +35,9 @@ NOT_PROTECTED_KEPT = (
     " So are the number of reviewers with a review among those that were kept, and their loads among these."
 )
 
+#: What is not protected either, where it is declared that no reviewer has reviews in two groups of papers.
+NOT_PROTECTED_APART = " So is that no reviewer has reviews in two of the groups of papers."
+
 _NOT_FLOAT_SAFE = (
     " The noise was drawn in floating-point arithmetic, and this holds for ideal arithmetic: the last digits of the "
     "published numbers may reveal more."
@@ -192,7 +195,8 @@ class Guarantee:
             return ""
         hidden = " and by hidden scores of these, or by one hidden score alone," if self.neighbours.hidden else ""
         yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
-        both = "between two assignments that fit what is public and differ only by"
+        apart = ", have no reviewer with reviews in two groups of papers," if self.neighbours.apart else ""
+        both = f"between two assignments that fit what is public{apart} and differ only by"
         between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"
         epsilon, delta = _number(self.epsilon), _number(self.delta)
         if (epsilon if self.kind == "pure" else self.rho) == 0:
@@ -207,7 +211,8 @@ class Guarantee:
     @property
     def not_protected(self) -> str:
         """What the claim does not cover, in words."""
-        return NOT_PROTECTED + (NOT_PROTECTED_KEPT if self.neighbours.declared else "")
+        kept = NOT_PROTECTED_KEPT if self.neighbours.declared else ""
+        return NOT_PROTECTED + kept + (NOT_PROTECTED_APART if self.neighbours.apart else "")
 
     def about(self, neighbours: Neighbours) -> Guarantee:
         """The same claim about other assignments; words carried from someone else stay as they are."""
@@ -366,7 +371,10 @@ def _number(value: float | None) -> float:
 
 
 def _total(values: Iterable[float | None]) -> float:
-    return math.fsum(map(_number, values))
+    try:
+        return math.fsum(map(_number, values))
+    except OverflowError:
+        return math.inf
 
 
 def _exact(number: float | None) -> str:

@@ -22,6 +22,8 @@ class Neighbours:
         part: whether the release is of a part of a conference. Neighbours are assignments of the whole conference.
         declared: whether neighbours have the same number of reviewers with a kept review, with the same loads among the
             kept reviews, because these are declared public.
+        apart: whether no reviewer has reviews in two groups of papers, in either assignment, because that is declared
+            public.
 
     >>> Neighbours(hidden=True).words("review")
     'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
@@ -31,30 +33,34 @@ class Neighbours:
     hidden: bool = False
     part: bool = False
     declared: bool = False
+    apart: bool = False
 
     @classmethod
-    def of(cls, part: Part | None, *, hidden: bool) -> Neighbours:
+    def of(cls, part: Part | None, *, hidden: bool, apart: bool = False) -> Neighbours:
         """The relation of a record: a part of a conference or the whole of it, with hidden scores or without."""
-        return cls(hidden=hidden, part=part is not None, declared=part is not None and part.number == "declared")
+        declared = part is not None and part.number == "declared"
+        return cls(hidden=hidden, part=part is not None, declared=declared, apart=apart)
 
     @classmethod
     def common(cls, several: Iterable[Neighbours]) -> Neighbours:
         """The pairs that are neighbours for all of several claims: of these, all the claims hold.
 
         >>> Neighbours.common([Neighbours(hidden=True), Neighbours(declared=True, part=True)])
-        Neighbours(hidden=False, part=True, declared=True)
+        Neighbours(hidden=False, part=True, declared=True, apart=False)
         """
         listed = list(several)
         return cls(
             hidden=all(one.hidden for one in listed),
             part=any(one.part for one in listed),
             declared=any(one.declared for one in listed),
+            apart=any(one.apart for one in listed),
         )
 
     def words(self, unit: str) -> str:
         """The relation in words, for the promise."""
         whose = " of the whole conference" if self.part else ""
         kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
+        kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""
         hidden = (
             ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
             if self.hidden

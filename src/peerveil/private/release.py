@@ -228,6 +228,10 @@ class Ready:
         claim = self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
         return claim.about(self.noise.guarantee.neighbours)
 
+    def about(self, neighbours: Neighbours) -> Ready:
+        """The same release, whose claim speaks of these neighbours."""
+        return replace(self, noise=self.noise.about(neighbours))
+
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
         """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
 

@@ -291,8 +291,9 @@ class Reviews:
         if self.whole.concerned(NO_SCORE) and visible != "all":
             raise RecordError(
                 f"{self.whole.concerned(NO_SCORE)} papers were left out for a missing score, which is no public ground "
-                "where not all scores are public; state that everyone can see which reviews have none "
-                "(missing_score='absent')"
+                "where not all scores are public: a release names how many papers it leaves out, without noise, and so "
+                "would tell of scores that are to stay hidden. If everyone can see which reviews have no score, state "
+                "that instead (missing_score='absent'); if everyone can see all scores, state that (public='all')"
             )
 
     def _check(self, record: PublicRecord) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,9 +13,8 @@ from peerveil.errors import InputError, RecordError
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms.base import Histogram, OwnMechanism
 from peerveil.planning.auto import Auto
-from peerveil.privacy.groups import SMALL, Group, joint_epsilon, papers_by_group, part_of, together
+from peerveil.privacy.groups import SMALL, Group, GroupClaim, group_claim, joint_claim, papers_by_group, part_of
 from peerveil.privacy.guarantee import Guarantee, Unit
-from peerveil.privacy.sensitivity import sensitivity
 from peerveil.privacy.statement import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
@@ -163,15 +161,16 @@ def release_groups_within(
     about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
     perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
     made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
-    note = _note(len(ready), total, shared=shared)
+    claims = prepared.claims_for(first.noise.guarantee.unit)
+    of = {its: Group(name=its, groups=len(ready), shared=shared, claims=claims, together=total) for its in ready}
     return GroupReleases(
         releases={
             its: replace(
                 one,
                 terms=terms,
                 charge=number,
-                group=Group(name=its, groups=len(ready), shared=shared),
-                notes=(*one.notes, note),
+                group=of[its],
+                notes=(*one.notes, of[its].note),
                 public=f"{one.public}, in each group of papers",
             )
             for its, one in made.items()
@@ -196,8 +195,20 @@ class ReadyGroups:
 
     def claim_for(self, unit: Unit) -> Guarantee:
         """What all of them promise together, for a unit."""
-        claims = [one.claim_for(unit) for one in self.ready.values()]
-        return together(claims, shared=self.shared, joint=_joint(self.ready, unit) if self.shared else math.inf)
+        wholes = [one.weights.part.whole.largest for one in self.ready.values() if one.weights.part is not None]
+        return joint_claim(self.claims_for(unit), shared=self.shared, largest_load=max(wholes, default=None))
+
+    def claims_for(self, unit: Unit) -> tuple[GroupClaim, ...]:
+        """What each of them promises, for a unit, in the order of their names."""
+        return tuple(
+            group_claim(
+                one.claim_for(unit),
+                one.weights,
+                counted=isinstance(one.noise.mechanism, Histogram),
+                scale=getattr(one.noise.mechanism, "scale", None),
+            )
+            for one in self.ready.values()
+        )
 
 
 def prepare_groups(
@@ -232,6 +243,8 @@ def prepare_groups(
             raise RecordError(f"group {its!r}: {error}") from None
         except InputError as error:
             raise InputError(f"group {its!r}: {error}") from None
+    if not shared:
+        ready = {its: one.about(replace(one.noise.guarantee.neighbours, apart=True)) for its, one in ready.items()}
     return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
@@ -242,24 +255,6 @@ def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
     if part.whole is not None:
         whole = Part(whole=stated, left_out=part.whole.left_out, number="declared")
     return part_of(record, part.papers, part=whole, reviewers=part.reviewers, loads=(1, stated.largest))
-
-
-def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:
-    """A bound on what histograms of all groups cost together; infinite where there is none but the sum."""
-    loss = []
-    for one in ready.values():
-        weights, mechanism = one.weights, one.noise.mechanism
-        hidden = weights.hidden_span and weights.quantity == "miscalibration"  # then third parties move as well
-        counts = sensitivity(weights, unit).counts
-        if unit != "reviewer" or not isinstance(mechanism, Histogram) or weights.part is None or hidden:
-            return math.inf
-        if counts:  # else the group's counts are public
-            assert mechanism.scale is not None  # noqa: S101 - settled
-            loss.append((mechanism.scale, counts // 2, weights.part.whole.largest))
-    if not loss:
-        return 0.0
-    scales, moved, largest = zip(*loss, strict=True)
-    return joint_epsilon(scales, moved, max(largest))
 
 
 def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
@@ -344,13 +339,7 @@ def _drawn(
             draw=draw,
         )
     )
-    return fresh or {its: Perturbed.from_document(drawn[its], one.weights) for its, one in ready.items()}, number
-
-
-def _note(count: int, total: Guarantee, *, shared: bool) -> str:
-    who = (
-        "Reviewers may be in several of them, and the claims add up"
-        if shared
-        else "It is declared that no reviewer has reviews in two of them, so the largest claim holds for all"
-    )
-    return f"One of {count} releases of groups of papers. {who}: together, {total.summary}."
+    if not fresh:  # an earlier run drew it
+        kept = {its: Perturbed.from_document(drawn[its], one.weights) for its, one in ready.items()}
+        fresh = {its: replace(one, guarantee=ready[its].noise.guarantee) for its, one in kept.items()}
+    return fresh, number

@@ -75,7 +75,7 @@ class Programme:
         support = (self.right - self.rows @ x) @ multipliers + np.sum(np.maximum(left * low, left * high))
         if not support >= -1e-9 * k:
             return np.inf  # less than at the values themselves: the multipliers prove nothing, or the solver failed
-        return max(float(support), 0.0) * self.radius**2
+        return max(float(support), 0.0) * self.radius * self.radius  # a power would raise where this is infinite
 
     def _write(self) -> None:
         """Rows ``A x = b``, then ``A x <= b``, of order, sums and total; and bounds of every variable."""

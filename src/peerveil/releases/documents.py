@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -17,7 +18,9 @@ from peerveil.errors import FileError, InputError
 from peerveil.inference.expected_error import Outlook
 from peerveil.mechanisms.base import OWN, External, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
-from peerveil.privacy.groups import Group
+from peerveil.privacy.groups import Group, GroupClaim
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
@@ -30,6 +33,10 @@ SCHEMA_VERSIONS = (1, 2)
 _SHOWN = 40
 _LARGEST = 2**63 - 1
 _DEEPEST = 32
+
+#: Numbers beyond these cannot be computed with: their squares, or what is divided by them, would overflow.
+_GREATEST = 1e153
+_FAITHFUL = (1e-150, 1e150)
 
 #: The widest range of loads that a file may state; a wider one would only fill the memory.
 _WIDEST_RANGE = 1_000_000
@@ -90,7 +97,7 @@ def vector_from(numbers: list[float], name: str) -> Floats:
         values = [float(number) for number in numbers]
     except OverflowError:
         values = [math.inf]
-    if not all(map(math.isfinite, values)):
+    if not all(abs(value) <= _GREATEST for value in values):
         raise InputError(f"{name} holds a number that is too large")
     return np.array(values, dtype=np.float64)
 
@@ -182,6 +189,11 @@ def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
     """The description of a mechanism, if its parameters are such as this mechanism has."""
     if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
         raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+    for name in ("scale", "bound"):
+        for described in (stated, stated.get("law")):
+            size = described.get(name) if isinstance(described, dict) else None
+            if isinstance(size, float | int) and not _FAITHFUL[0] <= size <= _FAITHFUL[1]:
+                raise InputError(f"mechanism/{name} is too small or too large for noise that can be drawn")
     return stated
 
 
@@ -190,18 +202,49 @@ def part_from(stated: dict[str, Any] | None) -> Part | None:
     return None if stated is None else Part.from_document(stated)
 
 
+def claim_document(claim: Guarantee) -> dict[str, Any]:
+    """The numbers of a claim, as they are written."""
+    names = ("kind", "unit", "epsilon", "delta", "rho", "omega", "float_safe")
+    return {name: getattr(claim, name) for name in names}
+
+
+def _claim_from(stated: dict[str, Any]) -> Guarantee:
+    """A claim, as it was written."""
+    numbers = {key: value for key, value in stated.items() if key != "neighbours"}
+    return Guarantee(**numbers, neighbours=Neighbours(**stated["neighbours"]))
+
+
 def group_document(group: Group | None) -> dict[str, Any] | None:
     """The group of papers, as it is written."""
     if group is None:
         return None
-    return {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
+    document: dict[str, Any] = {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
+    if group.together is None:  # schema 1
+        return document
+
+    def written(claim: Guarantee) -> dict[str, Any]:
+        return claim_document(claim) | {"neighbours": asdict(claim.neighbours)}
+
+    claims = [{"claim": written(one.claim), "scale": one.scale, "moved": one.moved} for one in group.claims]
+    return document | {"claims": claims, "together": written(group.together)}
 
 
 def group_from(stated: dict[str, Any] | None) -> Group | None:
     """The group of papers, as it was written."""
     if stated is None:
         return None
-    return Group(name=stated["name"], groups=stated["groups"], shared=stated["shared_reviewers"])
+    together = stated.get("together")  # not in schema 1, nor the claims of which it is made
+    claims = (
+        GroupClaim(claim=_claim_from(one["claim"]), scale=one["scale"], moved=one["moved"])
+        for one in stated.get("claims", ())
+    )
+    return Group(
+        name=stated["name"],
+        groups=stated["groups"],
+        shared=stated["shared_reviewers"],
+        claims=tuple(claims),
+        together=None if together is None else _claim_from(together),
+    )
 
 
 def loads_document(loads: Loads) -> dict[str, Any]:

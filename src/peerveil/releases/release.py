@@ -30,6 +30,7 @@ from peerveil.releases.documents import (
     SCHEMA_VERSION,
     SCHEMA_VERSIONS,
     check_plain,
+    claim_document,
     document_digest,
     group_document,
     group_from,
@@ -163,6 +164,8 @@ class Release:
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
         if self.schema == 1 and (self.charge is not None or self.part is not None or self.extension):
             raise InputError("a release of schema 1 has no charge, part or extension; leave them out")
+        if self.group is not None and (self.schema == 1) != (self.group.together is None):
+            raise InputError("a release of a group states what all groups claim together, except in schema 1")
         if self.charge is not None and not _CHARGE.fullmatch(self.charge):
             raise InputError("charge must be a number of 16 hexadecimal digits")
         if not all(_VERSION.fullmatch(word) for pair in self.rendered.items() for word in pair):
@@ -239,13 +242,7 @@ class Release:
             "group": group_document(self.group),
             "mechanism": self.mechanism,
             "guarantee": {
-                "kind": self.guarantee.kind,
-                "unit": self.guarantee.unit,
-                "epsilon": self.guarantee.epsilon,
-                "delta": self.guarantee.delta,
-                "rho": self.guarantee.rho,
-                "omega": self.guarantee.omega,
-                "float_safe": self.guarantee.float_safe,
+                **claim_document(self.guarantee),
                 "statement": self.guarantee.statement,
                 "promise": self.promise,
                 "not_protected": self.not_protected,
@@ -272,10 +269,10 @@ class Release:
 
         Args:
             folder: where to; must not hold files already.
-            overwrite: replace a folder that holds a release.
+            overwrite: replace a folder that holds a release. Its signature, if it has one, is removed with it.
             report: write report.html and its figures, too; without them many small releases are written faster.
         """
-        with staged_folder(folder, own=FILES, overwrite=overwrite) as stage:
+        with staged_folder(folder, own=OWN_FILES, overwrite=overwrite) as stage:
             self.write_into(stage, report=report)
         return Path(folder)
 

@@ -6,8 +6,11 @@ The signature is over the exact bytes of release.json. Everything else in the fo
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from fnmatch import fnmatchcase
@@ -25,6 +28,13 @@ NAMESPACE = "peerveil-release"
 
 #: The signature of release.json, beside it.
 SIGNATURE = "release.json.sig"
+
+#: The types of keys whose signatures can be checked.
+CHECKED = ("ssh-ed25519", "ssh-rsa")
+
+#: Where a signature names the type of its key: after a mark of 6 letters, a version and the length of the key.
+_TYPE_AT = 14
+_TYPE = re.compile(r"[a-z0-9@.-]{1,64}")
 
 #: A signature is a few hundred bytes, one of a long RSA key a few thousand.
 _LONGEST = 100_000
@@ -59,6 +69,12 @@ def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> str:
     made = subprocess.run(command, input=contents, capture_output=True, check=False)  # noqa: S603 - no shell, a list
     if made.returncode:
         raise FileError("is no key that ssh-keygen can sign with, or its passphrase is wrong", file=str(holder))
+    if (kind := key_type(made.stdout)) not in CHECKED:
+        raise FileError(
+            f"is a key of type {kind}, whose signatures nobody could check with verify; sign with an Ed25519 or RSA "
+            "key (ssh-keygen -t ed25519 makes one)",
+            file=str(holder),
+        )
     fingerprint: str = signer(contents, made.stdout).sha256_str()
     _write_over(place.with_name(SIGNATURE), made.stdout)
     return fingerprint
@@ -75,12 +91,37 @@ def signer(contents: bytes, signature: bytes) -> PublicKey:
     try:
         key: PublicKey = sshsig.check_signature(contents, signature, NAMESPACE)
     except NotImplementedError:
-        problem = "the signature is of a kind that cannot be checked; sign with an Ed25519 or RSA key"
+        problem = f"it is signed by a key of type {key_type(signature)}, whose signatures cannot be checked; sign with "
+        problem += "an Ed25519 or RSA key"
     except Exception:  # noqa: BLE001 - whatever the file holds, it is no signature of these contents
         problem = f"the signature is not one of this release.json, made for {NAMESPACE!r}"
     else:
         return key
     raise SignatureError(problem)
+
+
+def key_type(signature: bytes) -> str:
+    """The type of the key that made a signature, as OpenSSH names it; "unknown" where the signature is none.
+
+    >>> key_type(b"no signature")
+    'unknown'
+    """
+    lines = [line for line in signature.split() if b"-" not in line and line not in (b"BEGIN", b"END", b"SSH")]
+    try:
+        blob = base64.b64decode(b"".join(lines), validate=True)
+        (size,) = struct.unpack_from(">I", blob, _TYPE_AT)
+        name = blob[_TYPE_AT + 4 : _TYPE_AT + 4 + size].decode("ascii")
+    except (ValueError, struct.error):
+        return "unknown"
+    return name if blob.startswith(b"SSHSIG") and _TYPE.fullmatch(name) else "unknown"
+
+
+def count_signatures(folder: str | os.PathLike[str]) -> int:
+    """How many signed releases a folder holds: itself, or the folders in it."""
+    place = Path(folder)
+    if not place.is_dir():
+        return 0
+    return sum(file.is_file() for file in (*place.glob(SIGNATURE), *place.glob(f"*/{SIGNATURE}")))
 
 
 def trusted_keys(path: str | os.PathLike[str]) -> list[PublicKey]:

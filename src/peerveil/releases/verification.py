@@ -22,7 +22,7 @@ from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, Outlook
 from peerveil.inference.noise_test import LEVEL, TESTED, NoiseCheck, count_noise, vector_noise
 from peerveil.mechanisms.base import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
-from peerveil.privacy.groups import group_sensitivity
+from peerveil.privacy.groups import Group, group_claim, group_sensitivity, joint_claim
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.noise_laws import Law
@@ -154,6 +154,8 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights) ->
         yield from (unchecked(name, "the public record is another one") for name in rest)
         return
     yield looked_at("guarantee", lambda: _guarantee(release, given if release.schema == 1 else weights))
+    if (group := release.group) is not None:
+        yield looked_at("groups", lambda: _groups(release, group, weights))
     yield looked_at("bins", lambda: _bins(release, weights))
     bounds, problem = _attempt(lambda: make_region(weights, release.region))
     if bounds is None:
@@ -243,7 +245,8 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
         raise RefusedError(str(error)) from None
     if release.schema == 1 and earned.kind == "gdp":
         earned = earned.as_concentrated()  # what version 0.1.0 claimed of normal noise: true, though weaker
-    related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0)
+    apart = release.group is not None and not release.group.shared
+    related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0, apart=apart)
     if release.schema != 1 and claim.neighbours != related:
         raise RefusedError("it speaks of other neighbouring assignments than those of this record")
     if any(_LEFT_OUT_V1.match(note) for note in release.notes):
@@ -269,10 +272,11 @@ def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensit
 _LEFT_OUT_V1 = re.compile(r"\d+ papers? (was|were) left out whole for a missing criterion, before loads were counted")
 
 
-def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool) -> str:
+def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool, whose: str = "it claims") -> str:
     """Refuse a claim other than the earned one; one of another version may be weaker, as bounds have become better."""
+    refused = f"{whose}: {claim.summary}; the noise pays for: {earned.summary}"
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
-        raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+        raise RefusedError(refused)
     less = False
     for name in ("epsilon", "delta", "rho", "omega"):
         stated, due = getattr(claim, name), getattr(earned, name)
@@ -280,9 +284,30 @@ def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool) -> str:
             continue
         less = weaker and None not in (stated, due) and (stated < due if name == "omega" else stated > due)
         if not less:
-            raise RefusedError(f"it claims: {claim.summary}; its noise pays for: {earned.summary}")
+            raise RefusedError(refused)
     words = f"follows from noise and sensitivity: {claim.summary}"
     return f"{words}; by today's bounds even {earned.summary}" if less else words
+
+
+def _groups(release: Release, group: Group, weights: PublicWeights) -> str:
+    """Refuse a claim of all groups together that does not follow from the claims of each, or other words for it."""
+    notes = [note for note in release.notes if note.startswith(f"One of {group.groups} releases of groups of papers.")]
+    if group.together is None:
+        if not (len(notes) == 1 and _covers(notes[0], group, release.guarantee)):
+            raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
+        return "all groups together claim no less than this one; version 0.1.0 does not state what each of them claims"
+    mechanism = mechanism_from(release.mechanism)
+    counted, scale = isinstance(mechanism, Histogram), getattr(mechanism, "scale", None)
+    if group_claim(release.guarantee, weights, counted=counted, scale=scale) not in group.claims:
+        raise RefusedError("its own claim is not among those of the groups, or is stated with other numbers there")
+    largest = None if release.part is None else release.part.whole.largest
+    earned = joint_claim(group.claims, shared=group.shared, largest_load=largest)
+    if group.together.unit != earned.unit or group.together.neighbours != earned.neighbours:
+        raise RefusedError("what all groups claim together is about another unit or other neighbours than their claims")
+    _same_claim(group.together, earned, weaker=False, whose="all groups together claim")
+    if notes != [group.note]:
+        raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
+    return f"what all claim together follows from what each is stated to claim: {group.together.summary}"
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:
@@ -399,17 +424,14 @@ def _notes(release: Release, again: Release) -> str:
         raise RefusedError("a caveat that belongs to this region or estimator is missing from its notes")
     if any(not note.strip() or not note.isprintable() for note in release.notes):
         raise RefusedError("a note is empty or not printable")
-    if release.group is not None:
-        start = f"One of {release.group.groups} releases of groups of papers. "
-        start += "Reviewers may be in several" if release.group.shared else "It is declared that no reviewer"
-        notes = [note for note in release.notes if note.startswith(start)]
-        if len(notes) != 1 or not _covers(notes[0], release.guarantee):
-            raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
     return "every caveat that computing it anew gives is there; other notes are its chair's words"
 
 
-def _covers(note: str, claim: Guarantee) -> bool:
-    """Whether a note states a claim of all groups together that is no less than this one's own."""
+def _covers(note: str, group: Group, claim: Guarantee) -> bool:
+    """Whether a note of version 0.1.0 states a claim of all groups together that is no less than this one's own."""
+    sharing = "papers. Reviewers may be in several" if group.shared else "papers. It is declared that no reviewer"
+    if sharing not in note:
+        return False
     found = re.search(r": together, (epsilon|rho) = ([0-9.e+-]+)(.*)\.$", note)
     own = {"epsilon": claim.epsilon, "rho": claim.rho}.get(found[1]) if found else None
     if found is None or own is None or f" per {claim.unit} (" not in found[3]:

@@ -21,4 +21,8 @@ def real(name: str, value: object) -> float:
         or isinstance(value, str)
     ):
         raise InputError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        pass
+    raise InputError(f"{name} is too large a number")

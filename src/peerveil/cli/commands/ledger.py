@@ -176,6 +176,9 @@ def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
     if as_json:
         print_json([asdict(one) for one in found])
         return
+    if not found:
+        out.print("No release with this ledger is interrupted or under way.")
+        return
     rows = [(one.release, one.begun, one.dataset, one.what, one.state) for one in found]
     out.print(rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows))
 

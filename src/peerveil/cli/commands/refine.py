@@ -50,11 +50,12 @@ def refine(
 
     A release.json says itself what it is of, how it was made private, and which loads are public.
     """
-    from peerveil.cli.show import report_release
+    from peerveil.cli.show import report_release, tell_unsigned
     from peerveil.mechanisms.base import External
     from peerveil.releases.noisy_files import read_noisy
     from peerveil.releases.refinement import refine as sharpen
-    from peerveil.releases.release import FILES, Release
+    from peerveil.releases.release import OWN_FILES, Release
+    from peerveil.releases.signatures import count_signatures
     from peerveil.support.atomic_files import staged_folder
 
     if words is not None and noise_scale is not None:
@@ -64,7 +65,8 @@ def refine(
         noise = opt.parse_mechanism(mechanism, scale=noise_scale, bound=noise_bound)
     elif words is not None:
         noise = External(words=words)
-    with staged_folder(output, own=FILES, overwrite=overwrite) as stage, working("Reading") as step:
+    signed = count_signatures(output)
+    with staged_folder(output, own=OWN_FILES, overwrite=overwrite) as stage, working("Reading") as step:
         source = read_noisy(noisy)
         release = only = None
         if isinstance(source, Release):
@@ -78,6 +80,7 @@ def refine(
         step("Bounding the truth from public data, estimating")
         made = sharpen(source, weights, mechanism=noise, region=region, estimator=estimator)
         made.write_into(stage, report=not no_report)
+    tell_unsigned(signed)
     report_release(made, output, as_json=as_json, report=not no_report)
 
 

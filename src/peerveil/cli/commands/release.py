@@ -42,10 +42,11 @@ def release(
     With a file of public scores, say what is public about loads: --load, --loads, or --reviewers. With groups of
     papers, each gets a release and a folder of its own; the budget is each group's.
     """
-    from peerveil.cli.show import report_release, telling_warnings
+    from peerveil.cli.show import report_release, tell_unsigned, telling_warnings
     from peerveil.privacy.groups import folder_names
     from peerveil.private.release import release_within
-    from peerveil.releases.release import FILES, Release
+    from peerveil.releases.release import OWN_FILES, Release
+    from peerveil.releases.signatures import count_signatures
     from peerveil.support.atomic_files import Room, staged_folder
 
     what.check()
@@ -54,7 +55,8 @@ def release(
         raise InputError("--no-shared-reviewers goes with --groups or --group-column")
     groups = tracks.mapping(file, reading.paper) if tracks.given else {}
     folders = folder_names(set(groups.values()))
-    own = [f"{name}/{one}" for name in folders.values() for one in FILES] if groups else FILES
+    own = [f"{name}/{one}" for name in folders.values() for one in OWN_FILES] if groups else OWN_FILES
+    signed = count_signatures(output)
     with charging(ledger) as spending:
         with staged_folder(output, own=own, overwrite=overwrite) as stage, working("Reading the reviews") as step:
             spending.room, spending.target = Room(stage), output
@@ -76,6 +78,7 @@ def release(
                     made.write_into(stage, report=not no_report)
         spending.done(output)
     _tell(reviews, spending.resumed)
+    tell_unsigned(signed)
     if isinstance(made, Release):
         report_release(made, output, as_json=as_json, report=not no_report)
     else:
