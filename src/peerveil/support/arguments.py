@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numbers import Real
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 
 
-def real(name: str, value: object) -> float:
+def real(argument: str | Argument, value: object) -> float:
     """A real number as a plain float, whichever library it comes from.
 
     >>> real("epsilon", "1")
@@ -20,5 +20,6 @@ def real(name: str, value: object) -> float:
         or not (isinstance(value, Real) or hasattr(value, "__float__"))
         or isinstance(value, str)
     ):
-        raise InputError(f"{name} must be a number, got {value!r}")
+        named = Argument(argument) if isinstance(argument, str) else argument
+        raise InputError(named, f" must be a number, got {value!r}")
     return float(value)
