@@ -10,7 +10,7 @@ import pickle
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,11 @@ from peerveil import errors
 from peerveil.cli import app
 from peerveil.cli.options import option
 from peerveil.errors import Argument, FileError, InputError, OutputError, PeerveilError, WriteError
+from peerveil.private.batch.folders import open_folders
+from peerveil.releases.signatures import _write_over
+from peerveil.releases.sweep_files import _replace, sweep_folder
+from peerveil.support.atomic_files import write_new
+from peerveil.support.parallel import _Store
 
 SOURCE = Path(errors.__file__).parent
 CLASSES = [
@@ -80,6 +85,29 @@ def test_a_full_disk_is_no_error_of_the_caller() -> None:
         assert type(errors.write_failure("full", OSError(number, "no"))) is WriteError
     for number in (errno.EACCES, errno.ENOTDIR, errno.EROFS):
         assert type(errors.write_failure("elsewhere", OSError(number, "no"))) is OutputError
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.ENOSPC, WriteError), (errno.EACCES, OutputError)])
+def test_whatever_writes_files_tells_a_full_disk_from_a_bad_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[PeerveilError]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, "cannot")
+
+    for method in ("mkdir", "write_text", "write_bytes"):
+        monkeypatch.setattr(Path, method, refuse)
+    writers: list[Callable[[], object]] = [
+        lambda: open_folders(tmp_path / "batch"),
+        lambda: sweep_folder(tmp_path / "sweep", {}),
+        lambda: write_new(tmp_path / "file", "text"),
+        lambda: _replace(tmp_path / "table.csv", lambda part: part.write_text("text")),
+        lambda: _Store(tmp_path / "tasks", print, 1),
+        lambda: _write_over(tmp_path / "signature", b"text"),
+    ]
+    for write in writers:
+        with pytest.raises(PeerveilError, match="cannot") as caught:
+            write()
+        assert type(caught.value) is kind
 
 
 def test_python_spells_values_as_it_takes_them() -> None:

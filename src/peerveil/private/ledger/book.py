@@ -243,7 +243,7 @@ class Ledger:
         stated = [one.statement for one in read_statements(connection, dataset)]
         if statement is None:
             remark = (
-                f"what is public was not stated to the ledger for this release of {dataset!r} (statement=), so the "
+                f"what is public was not stated to the ledger for this release of {dataset!r}, so the "
                 "ledger cannot tell whether its claim adds up with those of the other releases"
             )
             return (remark,)
