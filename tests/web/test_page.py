@@ -369,14 +369,14 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
         ({"unit": "paper"}, "“What one promise covers” must be 'reviewer' or 'review'"),
         ({"epsilon": -1.0}, "“Epsilon” must be"),
         ({"mechanism": "gaussian"}, "needs “Delta”"),
-        ({"region": "round"}, "region must be one of"),
-        ({"estimator": "wise"}, "estimator must be one of"),
+        ({"region": "round"}, "“Region” must be one of"),
+        ({"estimator": "wise"}, "“Estimator” must be one of"),
         ({"file": "nowhere.csv"}, "nowhere.csv"),
         ({"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0, "epsilon": None}, "floating point"),
     ],
 )
 @pytest.mark.parametrize("kind", ["promise", "release"])
-def test_errors_are_the_command_lines(
+def test_errors_name_fields(
     kind: str, said: dict[str, Any], words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "promise" and said.get("mechanism") == "sinh-normal":
