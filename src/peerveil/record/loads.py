@@ -165,7 +165,7 @@ def declare_loads(
     if isinstance(loads, tuple) and len(loads) == 2:
         low, high = (_whole(Argument("loads"), size) for size in loads)
         if low > high:
-            raise RecordError(Argument("loads"), f" must be a range (low, high) with low <= high, got {loads}")
+            raise RecordError(Argument("loads"), f" as a range needs low <= high, got {loads}")
         return _among(reviews, range(low, max(low, min(high, most)) + 1), reviewers)
     if isinstance(loads, Set) and loads:
         return _among(reviews, sorted(_whole(Argument("loads"), size) for size in loads), reviewers)
