@@ -11,12 +11,16 @@ from peerveil.moved import MovedModules
 if TYPE_CHECKING:
     from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
+    from peerveil.errors import GroupWarning as GroupWarning
     from peerveil.errors import InputError as InputError
     from peerveil.errors import LedgerError as LedgerError
+    from peerveil.errors import LedgerWarning as LedgerWarning
     from peerveil.errors import OutputError as OutputError
     from peerveil.errors import PeerveilError as PeerveilError
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
+    from peerveil.errors import VenueError as VenueError
+    from peerveil.errors import WriteError as WriteError
     from peerveil.mechanisms.base import External as External
     from peerveil.mechanisms.base import Gaussian as Gaussian
     from peerveil.mechanisms.base import Histogram as Histogram
@@ -31,10 +35,8 @@ if TYPE_CHECKING:
     from peerveil.privacy.statement import Statement as Statement
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
-    from peerveil.private.release import LedgerWarning as LedgerWarning
     from peerveil.private.release import release as release
     from peerveil.private.reviews import Reviews as Reviews
-    from peerveil.private.tracks import GroupWarning as GroupWarning
     from peerveil.private.tracks import release_groups as release_groups
     from peerveil.quantities.weights import PublicWeights as PublicWeights
     from peerveil.quantities.weights import weigh as weigh
@@ -61,14 +63,14 @@ _HOME = {
     "External": "mechanisms.base",
     "FileError": "errors",
     "Gaussian": "mechanisms.base",
-    "GroupWarning": "private.tracks",
+    "GroupWarning": "errors",
     "Guarantee": "privacy.guarantee",
     "Histogram": "mechanisms.base",
     "InputError": "errors",
     "Laplace": "mechanisms.base",
     "Ledger": "private.ledger",
     "LedgerError": "errors",
-    "LedgerWarning": "private.release",
+    "LedgerWarning": "errors",
     "Loads": "record.loads",
     "OutputError": "errors",
     "PeerveilError": "errors",
@@ -83,7 +85,9 @@ _HOME = {
     "Reviews": "private.reviews",
     "SinhNormal": "mechanisms.base",
     "Statement": "privacy.statement",
+    "VenueError": "errors",
     "Verification": "releases.checks",
+    "WriteError": "errors",
     "compare": "releases.comparison",
     "compose": "privacy.guarantee",
     "plan": "planning.plans",

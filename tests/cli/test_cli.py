@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -811,3 +812,72 @@ def test_public_scores_are_written_without_reviewers(run: Run, tmp_path: Path) -
     assert again.code == 2
     assert "seen.csv is there already" in again.err
     assert "cannot be written" in run("inspect", "reviews.csv", "--write-public", "no/where.csv").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--epsilon", "-1"], "--epsilon must be a finite number > 0, got -1.0"),
+        (["--mechanism", "gaussian"], "Gaussian noise needs --delta along with --epsilon, e.g. --delta 1e-06"),
+        (["--mechanism", "gaussian", "--rho", "1"], "needs --rho, --epsilon with --delta, or --noise-scale, one of"),
+        (["--noise-scale", "1"], "Laplace noise needs --epsilon or --noise-scale, one of the two"),
+        (["--mechanism", "histogram5"], "say how many bins with --bins"),
+        (["--mechanism", "histogram", "--bins", "1"], "--bins must be a whole number between 2 and"),
+        (["--noise-bound", "1"], "--noise-bound does not go with laplace noise"),
+        (["--quantity", "grades"], "--quantity must be one of"),
+        (["--quantity", "normalized"], "name their columns (--criteria)"),
+        (["--unit", "paper"], "--unit must be 'reviewer' or 'review', got 'paper'"),
+        (["--region", "wide"], "--region must be one of"),
+        (["--estimator", "mean"], "--estimator must be one of"),
+        (["--lone", "x"], "--lone must be 'refuse' or 'zero', got 'x'"),
+        (["--person", "x"], "--person must be 'member' or 'subreviewer', got 'x'"),
+        (["--ids", "x"], "--ids must be 'people' or left out"),
+        (["--missing-score", "x"], "--missing-score must be 'refuse', 'absent' or 'leave-out'"),
+        (["--missing-criteria", "x"], "--missing-criteria must be 'refuse' or 'leave-out'"),
+        (["--symbols", "A"], "--symbols must be declared from the lowest to the highest"),
+        (["--score-scale", "10,1"], "--score-scale must be two finite numbers, the lower first"),
+        (["--public", "none"], "their lowest and highest possible value (--score-scale)"),
+        (["--public", "x"], "--public must be 'all', 'none', or a file"),
+        (["--dataset", "x"], "--dataset x names a budget, but no ledger is given (--ledger)"),
+        (["--licence", " "], "--licence must be 1 to 2000 printable characters"),
+        (
+            ["--public", "public.csv"],
+            "--loads 3:800,4:900, --loads 1-6 or --loads 3,4 with --reviewers, or --reviewers",
+        ),
+        (["--public", "public.csv", "--load", "4"], "--load 4 does not divide the 6 reviews"),
+        (["--public", "public.csv", "--load", "2", "--loads", "1-2"], "not both (got --load 2, --loads 1-2)"),
+        (["--public", "public.csv", "--reviewers", "2", "--load", "2"], "--reviewers 2 with --load 2 make 4 reviews"),
+        (["--public", "unnamed.csv", "--load", "2"], "say which it is with --public-paper"),
+        (["--public", "several.csv", "--load", "2"], "say which it is with --public-ratings"),
+        (["-o", "."], "or replace it (--overwrite)"),
+    ],
+)
+def test_errors_name_options(run: Run, tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "unnamed.csv").write_text("what,ratings\np,3;5\nq,4;4\nr,8;6\n")
+    (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\nr,8;6,3\n")
+    result = run(*RELEASE, *arguments)
+    assert result.code == 2
+    assert words in result.err
+    assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", result.err)
+
+
+def test_inspect_names_the_column_of_scores_by_its_own_option(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\n")
+    result = run("inspect", "several.csv")
+    assert result.code == 2
+    assert "say which it is with --score" in result.err
+
+
+def test_reasons_of_a_batch_name_options(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "venues.toml").write_text(
+        '[defaults]\npublic = "public.csv"\nepsilon = 1\n'
+        '[[venue]]\nname = "one"\nfile = "reviews.csv"\nload = 4\n'
+        '[[venue]]\nname = "two"\nfile = "reviews.csv"\nload = 2\nquantity = "normalized"\n'
+        '[[venue]]\nname = "three"\nfile = "reviews.csv"\nmechanism = "gaussian"\n'
+    )
+    result = run("batch", "venues.toml", "-o", "many", "--no-report", "--json")
+    assert result.code == 1
+    one, two, three = (outcome["reason"] for outcome in json.loads(result.out)["outcomes"])
+    assert one.endswith("over; state --loads 3:800,4:900 if loads differ")
+    assert two.endswith("name their columns (--criteria)")
+    assert "--delta along with --epsilon" in three

@@ -15,6 +15,7 @@ import pytest
 import moments
 import peerveil as pv
 from cli.test_cli import GOOD, Run, run
+from peerveil.errors import BusyError
 from peerveil.private import charging, journal
 from peerveil.private.charging import pending
 from peerveil.private.fingerprint import key_file
@@ -292,7 +293,7 @@ def test_two_processes_never_draw_for_one_charge(place: str, monkeypatch: pytest
     (file,) = Path(f"{place}.pending").iterdir()
     first = journal.take(file)
     assert first is not None
-    with pytest.raises(journal.BusyError):
+    with pytest.raises(BusyError):
         journal.take(file)
     assert [one.running for one in pending(place)] == [True]
     monkeypatch.setattr(charging, "_PATIENCE", 0.1)

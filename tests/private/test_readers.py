@@ -460,9 +460,7 @@ def test_openreview_live(conference: Conference) -> None:
     reviews = finish(extract, Choices(), format="openreview", why="")
     assert holdings(reviews) == expected(conference)
     assert client.asked == [("Example.org/2026/Conference/-/Submission", "replies")]
-    with pytest.raises(
-        openreview_live.VenueError, match=r"openreview:Nowhere could not be read \(ValueError\)"
-    ) as caught:
+    with pytest.raises(pv.VenueError, match=r"openreview:Nowhere could not be read \(ValueError\)") as caught:
         openreview_live.extract("Nowhere", Choices(), client)
     assert caught.value.__context__ is None
     assert "Smith" not in str(caught.value)

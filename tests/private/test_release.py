@@ -440,9 +440,9 @@ class TestFiles:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(pv.Release, "to_json", fails)
-        with pytest.raises(pv.OutputError, match="No space left"):
+        with pytest.raises(pv.WriteError, match="No space left"):
             made.save(tmp_path / "out", overwrite=True)
-        with pytest.raises(pv.OutputError, match="No space left"):
+        with pytest.raises(pv.WriteError, match="No space left"):
             made.save(tmp_path / "new")
         monkeypatch.undo()
         assert published(made, tmp_path / "out") == before

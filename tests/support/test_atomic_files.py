@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import peerveil as pv
+from peerveil.errors import WriteError
 from peerveil.support import staging
-from peerveil.support.atomic_files import WriteError, staged_folder, write_new
+from peerveil.support.atomic_files import staged_folder, write_new
 from peerveil.support.staging import new_stage, remove_left_over
 
 OWN = ("a.txt", "inner/b.txt")

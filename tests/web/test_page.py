@@ -364,19 +364,19 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
     ("said", "words"),
     [
         ({"public": "all", "load": 2}, "go with a file of public scores"),
-        ({"public": "none"}, "--score-scale"),
-        ({"quantity": "normalized"}, "needs criteria; name their columns (--criteria)"),
-        ({"unit": "paper"}, "--unit must be 'reviewer' or 'review'"),
-        ({"epsilon": -1.0}, "--epsilon must be"),
-        ({"mechanism": "gaussian"}, "needs --delta"),
-        ({"region": "round"}, "region must be one of"),
-        ({"estimator": "wise"}, "estimator must be one of"),
+        ({"public": "none"}, "(“The score scale”)"),
+        ({"quantity": "normalized"}, "needs criteria; name their columns (“Columns of criteria”)"),
+        ({"unit": "paper"}, "“What one promise covers” must be 'reviewer' or 'review'"),
+        ({"epsilon": -1.0}, "“Epsilon” must be"),
+        ({"mechanism": "gaussian"}, "needs “Delta”"),
+        ({"region": "round"}, "“Region” must be one of"),
+        ({"estimator": "wise"}, "“Estimator” must be one of"),
         ({"file": "nowhere.csv"}, "nowhere.csv"),
         ({"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0, "epsilon": None}, "floating point"),
     ],
 )
 @pytest.mark.parametrize("kind", ["promise", "release"])
-def test_errors_are_the_command_lines(
+def test_errors_name_fields(
     kind: str, said: dict[str, Any], words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "promise" and said.get("mechanism") == "sinh-normal":
@@ -500,12 +500,12 @@ def test_what_is_said_about_a_cancelled_release(tmp_path: Path) -> None:
 
 
 def test_forms_say_numbers_or_are_refused() -> None:
-    assert number({"epsilon": ""}, "epsilon", "--epsilon") is None
+    assert number({"epsilon": ""}, "epsilon") is None
     for text in ("x", "nan", "inf", "1,5"):
-        with pytest.raises(pv.InputError, match="--epsilon must be a number"):
-            number({"epsilon": text}, "epsilon", "--epsilon")
+        with pytest.raises(pv.InputError, match=r"^epsilon must be a number"):
+            number({"epsilon": text}, "epsilon")
     with pytest.raises(pv.InputError, match="whole number"):
-        whole({"load": "1.5"}, "load", "--load")
+        whole({"load": "1.5"}, "load")
     assert said_of_loads({"load": "4", "loads": " ", "reviewers": ""}) == {"load": 4}
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from peerveil.app.messages import NOTHING_RELEASED, explain
 from peerveil.cli.commands import ledger
 from peerveil.cli.commands.audit import audit
 from peerveil.cli.commands.batch import batch
@@ -23,7 +24,7 @@ from peerveil.cli.commands.serve import serve
 from peerveil.cli.commands.sign import sign
 from peerveil.cli.commands.simulate import simulate
 from peerveil.cli.commands.verify import verify
-from peerveil.cli.telling import NOTHING, told
+from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
 
 app = typer.Typer(
@@ -65,11 +66,11 @@ def main() -> None:
     except (Stopped, KeyboardInterrupt) as stopped:
         _say(f"Cancelled. {charge_words(without_ledger=True) or 'Nothing was charged.'}")
         sys.exit(getattr(stopped, "exit_code", 128 + signal.SIGINT))
-    except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: it is told, not shown
+    except Exception as error:  # noqa: BLE001 - an exception's text may hold private values: it is explained, not shown
         if isinstance(error, OSError):
             silence()
         charged = charge_words(without_ledger=False)
-        words, code = told(error, so="" if charged else NOTHING)
+        words, code = explain(error, option, consequence="" if charged else NOTHING_RELEASED)
         _say(words, charged)
         sys.exit(code)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from peerveil.app.messages import renaming
 from peerveil.cli import options as opt
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from peerveil.mechanisms.base import OwnMechanism
@@ -90,14 +91,26 @@ class NoiseOptions(OptionGroup):
             return self.chosen()
         fixed = (self.rho, self.omega, self.noise_scale, self.noise_bound, self.bins)
         if self.epsilon is None or any(option is not None for option in fixed):
-            raise InputError("--mechanism auto goes with a budget, --epsilon and --delta; it chooses the noise itself")
+            raise InputError(
+                Argument("mechanism", Auto.name),
+                " goes with a budget, ",
+                Argument("epsilon", ...),
+                " and ",
+                Argument("delta", ...),
+                "; it chooses the noise itself",
+            )
         return Auto(epsilon=self.epsilon, delta=self.delta, workers=None)
 
     def chosen(self) -> OwnMechanism:
         """The mechanism."""
         if self.epsilon is self.rho is self.noise_scale is None:
             raise InputError(
-                "give a budget with --epsilon (1 is a common choice) or --rho, or the noise itself with --noise-scale"
+                "give a budget with ",
+                Argument("epsilon", ...),
+                " (1 is a common choice) or ",
+                Argument("rho", ...),
+                ", or the noise itself with ",
+                Argument("scale", ..., of="noise"),
             )
         return opt.parse_mechanism(
             self.mechanism,
@@ -256,7 +269,7 @@ class ReleaseOptions(OptionGroup):
         from peerveil.private.reviews import EXPLAIN_PUBLIC
 
         if not self.public:
-            raise InputError(f"--public is missing: {EXPLAIN_PUBLIC}")
+            raise InputError(Argument("public"), " is missing: ", *EXPLAIN_PUBLIC)
 
     def chosen(self) -> dict[str, Any]:
         """As the library takes it, but for what is public."""
@@ -281,13 +294,16 @@ class ReleaseOptions(OptionGroup):
         if self.public in ("all", "none"):
             if loads.given or self.public_paper is not None or self.public_ratings is not None:
                 raise InputError(
-                    "--load, --loads, --reviewers, --public-paper and --public-ratings go with a file of public "
-                    "scores, not with --public all or none"
+                    *(Argument("load"), ", ", Argument("loads"), ", ", Argument("reviewers"), ", "),
+                    *(Argument("public_paper"), " and ", Argument("public_ratings")),
+                    *(" go with a file of public scores, not with ", Argument("public", "all"), " or none"),
                 )
             return self.public
         if not os.path.exists(self.public):  # noqa: PTH110 - a name may be no path
-            raise InputError(f"--public must be 'all', 'none', or a file with the public scores, got {self.public!r}")
-        with opt.spelling(paper="--public-paper", ratings="--public-ratings"):
+            raise InputError(
+                Argument("public"), f" must be 'all', 'none', or a file with the public scores, got {self.public!r}"
+            )
+        with renaming(paper="public_paper", ratings="public_ratings"):
             return read_public(
                 self.public,
                 **loads.stated(),

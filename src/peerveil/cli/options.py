@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from peerveil.errors import InputError
+from peerveil.app.messages import written
+from peerveil.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
@@ -164,69 +162,26 @@ PublicRatingsColumn = Annotated[
     str | None, typer.Option(help="Column of scores in the file of public scores.", rich_help_panel="Columns")
 ]
 
-# The library's messages name its arguments; here they are options. First whole phrases, then names.
-_PHRASES = {
-    "loads={load: count, …}": "--loads 3:800,4:900",
-    "loads=(low, high) or a set": "--loads 1-6 or --loads 3,4",
-    "scale must be two": "--score-scale must be two",
-    "(scale=)": "(--score-scale)",
-    "scale must be a finite": "--noise-scale must be a finite",
-    "bound must be a finite": "--noise-bound must be a finite",
-    "accept_float_noise=True": "--accept-float-noise",
-    "(shared=False)": "(--no-shared-reviewers)",
-    "(overwrite=True)": "(--overwrite)",
-    "the public record itself (a PublicRecord, or its file on the command line)": "the file that shows the public ones",
-    "or scale= with bound=": "or --noise-scale with --noise-bound",
-    "or scale=, one of": "or --noise-scale, one of",
-    "missing_criteria='leave-out'": "--missing-criteria leave-out",
-    "missing_score='absent'": "--missing-score absent",
-    "missing_score='leave-out'": "--missing-score leave-out",
-    "missing_score must be": "--missing-score must be",
-    "(mechanism=Histogram(…))": "(--mechanism histogram)",
-    "(declare_kept=True)": "(--declare-kept)",
-    "shared=False is for": "--no-shared-reviewers is for",
-    "state it with the mechanism": "state it with --noise-scale",
-}
-_NAMES = (
-    *("paper", "reviewer", "score", "ratings", "load", "loads", "reviewers", "lone", "public", "private"),
-    *("epsilon", "delta", "rho", "omega", "ledger", "dataset", "workers", "criteria"),
-    *("symbols", "person", "ids", "people", "review_name"),
-)
-_SUBJECT = re.compile(
-    r"^(bins|epsilon|delta|rho|omega|unit|draws|load|workers|confidence|dataset|ledger|methods) must be"
-)
-_ARGUMENT = re.compile(r"(?<![^\s(])(" + "|".join(_NAMES) + r")=(?:'([^']+)'|(?=(\w))?)")
+#: Options that are called otherwise than the arguments they become.
+_OPTIONS = {"shared": "shared_reviewers", "law": "noise_scale", "epsilons": "epsilon", "mechanisms": "mechanism"}
+
+#: Arguments that no option gives: files and names that stand alone, and what only Python has.
+_NO_OPTION = frozenset({"estimators", "experiment", "first", "name", "noisy", "reviews_per_paper", "second"})
 
 
-def spell(message: str, names: dict[str, str] | None = None) -> str:
-    """A message of the library with its arguments spelled as options.
+def option(argument: Argument) -> str:
+    """An argument as users write it on the command line.
 
-    >>> spell("load=4 does not divide 6; say which it is with ratings=", {"ratings": "--score"})
-    '--load 4 does not divide 6; say which it is with --score'
-    >>> spell("give them the weight zero (lone='zero')")
-    'give them the weight zero (--lone zero)'
+    >>> option(Argument("scale", of="noise")), option(Argument("symbols", "B<A")), option(Argument("loads", {3: 8}))
+    ('--noise-scale', "--symbols 'B<A'", '--loads 3:8')
     """
-    for phrase, words in _PHRASES.items():
-        if words not in message:  # said already, where a message passes here twice
-            message = message.replace(phrase, words)
-
-    message = _SUBJECT.sub(r"--\1 must be", message)
-
-    def option(match: re.Match[str]) -> str:
-        name = (names or {}).get(match[1], f"--{match[1].replace('_', '-')}")
-        return f"{name} {shlex.quote(match[2]) if match[2] else ''}" if match[2] or match[3] else name
-
-    return _ARGUMENT.sub(option, message)
-
-
-@contextmanager
-def spelling(**names: str) -> Iterator[None]:
-    """Errors of the block name these options, where an argument has not its usual one."""
-    try:
-        yield
-    except InputError as error:
-        error.args = (spell(str(error), names),)
-        raise
+    if argument.key in _NO_OPTION:
+        return argument.name.replace("_", " ")
+    name = _OPTIONS.get(argument.key, argument.key).replace("_", "-")
+    value = argument.value
+    if value is None or value is ... or isinstance(value, bool):
+        return f"--no-{name}" if value is False else f"--{name}"
+    return f"--{name} {shlex.quote(written(value))}"
 
 
 def parse_loads(text: str | None) -> LoadsStatement | None:
@@ -247,9 +202,9 @@ def parse_loads(text: str | None) -> LoadsStatement | None:
         else:
             return {int(size) for size in parts}
     except ValueError:
-        raise InputError(f"--loads must look like '3:800,4:900', '1-6' or '3,4', got {text!r}") from None
+        raise InputError(Argument("loads"), f" must look like '3:800,4:900', '1-6' or '3,4', got {text!r}") from None
     if len(stated) < len(parts):
-        raise InputError(f"--loads states a load twice, got {text!r}")
+        raise InputError(Argument("loads"), f" states a load twice, got {text!r}")
     return stated
 
 
@@ -264,7 +219,7 @@ def parse_scale(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--score-scale must look like '1,10', got {text!r}") from None
+        raise InputError(Argument("scale", of="score"), f" must look like '1,10', got {text!r}") from None
     return low, high
 
 
@@ -287,16 +242,16 @@ def parse_mechanism(
     from peerveil.mechanisms.base import OWN  # noqa: PLC0415
 
     if name not in OWN:
-        hint = "; say how many bins with --bins" if name.startswith("histogram") else ""
-        raise InputError(f"--mechanism must be one of {', '.join(OWN)} here, got {name!r}{hint}")
+        hint = ("; say how many bins with ", Argument("bins", ...)) if name.startswith("histogram") else ()
+        raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)} here, got {name!r}", *hint)
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
     given |= {"scale": scale, "bound": bound, "bins": bins}
     given = {argument: value for argument, value in given.items() if value is not None}
     known = OWN[name].__dataclass_fields__
-    options = {"scale": "--noise-scale", "bound": "--noise-bound"}
     for argument in given:
         if argument not in known:
-            raise InputError(f"{options.get(argument, '--' + argument)} does not go with {name} noise")
+            noise = "noise" if argument in ("scale", "bound") else ""
+            raise InputError(Argument(argument, of=noise), f" does not go with {name} noise")
     return OWN[name](**given)
 
 
@@ -319,9 +274,14 @@ def simulated_mechanism(
     from peerveil.planning.rehearsal import Rehearsal  # noqa: PLC0415
 
     if (epsilon is None) == (scale is None):
-        raise InputError("give a budget with --epsilon (1 is a common choice), or the noise itself with --noise-scale")
+        raise InputError(
+            "give a budget with ",
+            Argument("epsilon", ...),
+            " (1 is a common choice), or the noise itself with ",
+            Argument("scale", ..., of="noise"),
+        )
     if name not in ("laplace", "histogram"):
-        raise InputError(f"--mechanism must be 'laplace' or 'histogram' in a simulation, got {name!r}")
+        raise InputError(Argument("mechanism"), f" must be 'laplace' or 'histogram' in a simulation, got {name!r}")
     return Rehearsal.of(weights, parse_mechanism(name, epsilon=epsilon, scale=scale, bins=bins), unit=unit).mechanism
 
 
@@ -332,7 +292,7 @@ def parse_lone(text: str) -> LoneChoice:
     for known in get_args(LoneChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
-    raise InputError(f"--lone must be 'refuse' or 'zero', got {text!r}")
+    raise InputError(Argument("lone"), f" must be 'refuse' or 'zero', got {text!r}")
 
 
 def parse_criteria(text: str | None) -> list[str]:
@@ -343,7 +303,9 @@ def parse_criteria(text: str | None) -> list[str]:
     """
     names = [] if text is None else [name.strip() for name in text.split(",")]
     if not all(names) or len(set(names)) < len(names):
-        raise InputError(f"--criteria must be names of different columns, such as 'soundness,clarity', got {text!r}")
+        raise InputError(
+            Argument("criteria"), f" must be names of different columns, such as 'soundness,clarity', got {text!r}"
+        )
     return names
 
 
@@ -354,4 +316,4 @@ def parse_missing(text: str) -> MissingChoice:
     for known in get_args(MissingChoice):
         if text == known:
             return known  # type: ignore[no-any-return]
-    raise InputError(f"--missing-criteria must be 'refuse' or 'leave-out', got {text!r}")
+    raise InputError(Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {text!r}")

@@ -15,8 +15,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from peerveil.cli.options import spell
+from peerveil.cli.options import option
 from peerveil.cli.working import after_writing
+from peerveil.errors import spelled
 from peerveil.planning.plans import Plan
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
@@ -38,7 +39,7 @@ def telling_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in told:
-        err.print(f"peerveil: warning: {spell(str(warning.message))}", soft_wrap=True)
+        err.print(f"peerveil: warning: {spelled(warning.message, option)}", soft_wrap=True)
 
 
 def tell_unsigned(signed: int) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from peerveil.cli.show import out, rows_table
 from peerveil.cli.working import after_writing, counting
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.base import OwnMechanism
 from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.sweep_files import sweep_folder, write_sweep
@@ -39,7 +39,9 @@ class PaperSweep:
     def runs(self) -> Iterator[tuple[str, Callable[..., Sweep]]]:
         """What to run, with what to show meanwhile."""
         if self.experiment not in (*EXPERIMENTS, "all"):
-            raise InputError(f"experiment must be 'all' or one of {', '.join(EXPERIMENTS)}, got {self.experiment!r}")
+            raise InputError(
+                Argument("experiment"), f" must be 'all' or one of {', '.join(EXPERIMENTS)}, got {self.experiment!r}"
+            )
         names = EXPERIMENTS if self.experiment == "all" else [self.experiment]
         for name in names:
 

@@ -133,7 +133,7 @@ def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]]) -> list[Venue |
             found.append(_venue(name, said, seen))
             seen.add(name.casefold())
         except InputError as error:
-            found.append(Outcome(name=name, status="failed", reason=opt.spell(str(error))))
+            found.append(Outcome(name=name, status="failed", reason=error.spelled(opt.option)))
     return found
 
 

@@ -11,14 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerveil.errors import PeerveilError
+from peerveil.errors import ShowError
 
 if TYPE_CHECKING:
     from peerveil.private.charging import Spending
-
-
-class ShowError(PeerveilError):
-    """Everything was written; only the summary could not be shown."""
 
 
 @contextmanager

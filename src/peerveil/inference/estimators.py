@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, ProjectionError, RecordError
+from peerveil.errors import Argument, InputError, ProjectionError, RecordError
 from peerveil.inference.count_posterior import CountFamily, CountNoise
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, LEVEL, Outlook
 from peerveil.inference.likelihood import Evidence
@@ -54,11 +54,14 @@ class Estimate:
 def check_estimator(estimator: str, *, law_known: bool = True) -> None:
     """Refuse an estimator that does not exist, or that needs a law where none is known."""
     if estimator not in ESTIMATORS:
-        raise InputError(f"estimator must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}")
+        raise InputError(
+            Argument("estimator"), f" must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}"
+        )
     if estimator != "projection" and not law_known:
         raise InputError(
-            f"estimator {estimator!r} needs the law of the noise, which is not known here; state it with the "
-            "mechanism, or use 'projection'"
+            f"estimator {estimator!r} needs the law of the noise, which is not known here; state it with ",
+            Argument("law", ...),
+            ", or use 'projection'",
         )
 
 

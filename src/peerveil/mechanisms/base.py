@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.prior import Ensemble
 from peerveil.mechanisms.bin_choice import bins_of, default_number
 from peerveil.privacy.accounting import check_delta
@@ -25,6 +25,10 @@ from peerveil.support.arguments import real
 
 #: A claim computed from noise is rounded up by this.
 _UP = 1 + 2.0**-50
+
+# Parameters that messages ask for; the scale of noise is told apart from that of scores.
+_EPSILON, _DELTA, _RHO, _OMEGA = (Argument(name, ...) for name in ("epsilon", "delta", "rho", "omega"))
+_SCALE, _BOUND = (Argument(name, ..., of="noise") for name in ("scale", "bound"))
 
 
 class Mechanism(Protocol):
@@ -74,7 +78,7 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.scale is None):
-            raise InputError("Laplace noise needs epsilon= or scale=, one of the two")
+            raise InputError("Laplace noise needs ", _EPSILON, " or ", _SCALE, ", one of the two")
         _check_positive(self, "epsilon", "scale")
 
     def noise_law(self) -> Law | None:
@@ -125,9 +129,13 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         if sum(x is not None for x in (self.rho, self.epsilon, self.scale)) != 1:
-            raise InputError("Gaussian noise needs rho=, epsilon= with delta=, or scale=, one of the three")
+            raise InputError(
+                "Gaussian noise needs ", _RHO, ", ", _EPSILON, " with ", _DELTA, ", or ", _SCALE, ", one of the three"
+            )
         if self.epsilon is not None and self.delta is None:
-            raise InputError("Gaussian noise needs delta= along with epsilon=, e.g. delta=1e-6")
+            raise InputError(
+                "Gaussian noise needs ", _DELTA, " along with ", _EPSILON, ", e.g. ", Argument("delta", 1e-6)
+            )
         _check_positive(self, "rho", "epsilon", "scale")
         _as_real(self, "delta")
         if self.delta is not None:
@@ -196,11 +204,21 @@ class SinhNormal:
     def __post_init__(self) -> None:
         budget, noise = (self.rho, self.omega), (self.scale, self.bound)
         if not (None not in budget and noise == (None, None)) and not (None not in noise and budget == (None, None)):
-            raise InputError("sinh-normal noise needs rho= with omega=, or scale= with bound=, one of the two")
+            raise InputError(
+                "sinh-normal noise needs ",
+                _RHO,
+                " with ",
+                _OMEGA,
+                ", or ",
+                _SCALE,
+                " with ",
+                _BOUND,
+                ", one of the two",
+            )
         _check_positive(self, "rho", "scale", "bound")
         _as_real(self, "omega", "delta")
         if self.omega is not None and not (math.isfinite(self.omega) and self.omega > 1):
-            raise InputError(f"omega must be a finite number > 1, got {self.omega}")
+            raise InputError(Argument("omega"), f" must be a finite number > 1, got {self.omega}")
         if self.delta is not None:
             check_delta(self.delta)
 
@@ -223,12 +241,12 @@ class SinhNormal:
         if not sensitivity.linf < math.sqrt(2) * scale <= bound:
             raise InputError(
                 f"sinh-normal noise of scale {scale:g} and bound {bound:g} is outside its theorem, which needs "
-                f"{sensitivity.linf:g} < sqrt(2) * scale <= bound; ask for "
-                + (
-                    "a larger scale, that is a smaller rho"
+                f"{sensitivity.linf:g} < sqrt(2) * scale <= bound; ask for a larger ",
+                *(
+                    ("scale, that is a smaller ", Argument("rho"))
                     if sensitivity.linf >= math.sqrt(2) * scale
-                    else "a larger bound, that is a larger omega, or for a larger rho"
-                )
+                    else ("bound, that is a larger ", Argument("omega"), ", or for a larger ", Argument("rho"))
+                ),
             )
         if not bound > 8 * sensitivity.linf:
             raise InputError(
@@ -288,7 +306,7 @@ class Histogram:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.scale is None):
-            raise InputError("histogram noise needs epsilon= or scale=, one of the two")
+            raise InputError("histogram noise needs ", _EPSILON, " or ", _SCALE, ", one of the two")
         _check_positive(self, "epsilon", "scale")
         if self.bins is not None:
             object.__setattr__(self, "bins", check_number(self.bins))
@@ -340,10 +358,11 @@ class External:
 
     def __post_init__(self) -> None:
         if not self.words.strip():
-            raise InputError("words must say how the vector was made private, and by whom; got nothing")
+            raise InputError(Argument("words"), " must say how the vector was made private, and by whom; got nothing")
         if self.law is not None and (isinstance(self.law, External | Histogram) or self.law.noise_law() is None):
             raise InputError(
-                f"law must state the noise on the vector itself, e.g. Laplace(scale=1.0), got {self.law!r}"
+                Argument("law"),
+                f" must state the noise on the vector itself, e.g. Laplace(scale=1.0), got {self.law!r}",
             )
 
     def noise_law(self) -> Law | None:
@@ -398,11 +417,16 @@ def mechanism_from(described: Mapping[str, Any]) -> Mechanism | None:
         return None
 
 
+def _named(argument: str) -> Argument:
+    """A parameter of noise, told apart from the scale of scores."""
+    return Argument(argument, of="noise" if argument in ("scale", "bound") else "")
+
+
 def _as_real(mechanism: object, *arguments: str) -> None:
     """Make parameters plain numbers, whichever library they come from."""
     for argument in arguments:
         if (given := getattr(mechanism, argument)) is not None:
-            object.__setattr__(mechanism, argument, real(argument, given))
+            object.__setattr__(mechanism, argument, real(_named(argument), given))
 
 
 def _check_positive(mechanism: object, *arguments: str) -> None:
@@ -410,7 +434,7 @@ def _check_positive(mechanism: object, *arguments: str) -> None:
     for argument in arguments:
         value = getattr(mechanism, argument)
         if value is not None and not (math.isfinite(value) and value > 0):
-            raise InputError(f"{argument} must be a finite number > 0, got {value}")
+            raise InputError(_named(argument), f" must be a finite number > 0, got {value}")
 
 
 def _counts(sensitivity: Sensitivity) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
 from peerveil.inference.posterior import CORRELATIONS, correlation_chances, ensembles
 from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
@@ -149,7 +149,9 @@ class Plan:
             and (self._delta_stated or not choice.delta)
         ]
         if not fit:
-            raise InputError(f"epsilon={epsilon!r} was not planned for; the budgets are {list(self.epsilons)}")
+            raise InputError(
+                Argument("epsilon", epsilon), f" was not planned for; the budgets are {list(self.epsilons)}"
+            )
         return min(fit, key=lambda choice: choice.rmse)
 
     @property
@@ -293,15 +295,15 @@ def check_budgets(epsilons: Sequence[float]) -> list[float]:
     """Budgets in ascending order, each once; others than finite ones above 0 are refused."""
     found = sorted({real("epsilons", epsilon) for epsilon in epsilons})
     if not found or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in found):
-        raise InputError(f"epsilons must be finite numbers above 0, at least one, got {list(epsilons)}")
+        raise InputError(Argument("epsilons"), f" must be finite numbers above 0, at least one, got {list(epsilons)}")
     return found
 
 
 def _check(draws: int | None, estimators: Sequence[str]) -> None:
     if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 1):
-        raise InputError(f"draws must be a whole number of at least 1, got {draws!r}")
+        raise InputError(Argument("draws"), f" must be a whole number of at least 1, got {draws!r}")
     if not estimators or not set(estimators) <= set(ESTIMATORS):
-        raise InputError(f"estimators must be among {', '.join(ESTIMATORS)}, got {list(estimators)}")
+        raise InputError(Argument("estimators"), f" must be among {', '.join(ESTIMATORS)}, got {list(estimators)}")
 
 
 #: What can be planned for, by name.
@@ -326,8 +328,8 @@ def _candidates(
             yield own
             yield from (Histogram(epsilon=epsilon, bins=other) for other in sorted(others - {number}))
         else:
-            hint = " (give delta= for it)" if name == Gaussian.name else ""
-            raise InputError(f"mechanisms must be among {', '.join(_PLANNED)}, got {name!r}{hint}")
+            hint = (" (give ", Argument("delta", ...), " for it)") if name == Gaussian.name else ()
+            raise InputError(Argument("mechanisms"), f" must be among {', '.join(_PLANNED)}, got {name!r}", *hint)
 
 
 def _kept(candidates: Sequence[Candidate], errors: Mapping[Candidate, Floats]) -> list[Candidate]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 
 #: Relative room for the round-off of a computed bound.
 ROUND_UP = 1 + 1e-12
@@ -27,7 +27,7 @@ def check_delta(delta: float) -> None:
     peerveil.errors.InputError: delta must be a number between 0 and 1, both excluded, got 1.0
     """
     if not 0 < delta < 1:
-        raise InputError(f"delta must be a number between 0 and 1, both excluded, got {delta}")
+        raise InputError(Argument("delta"), f" must be a number between 0 and 1, both excluded, got {delta}")
 
 
 def check_asked(epsilon: float, delta: float) -> None:
@@ -39,7 +39,7 @@ def check_asked(epsilon: float, delta: float) -> None:
     """
     check_delta(delta)
     if not 0 < epsilon <= 1e100:
-        raise InputError(f"epsilon must be a number > 0 and of a sensible size, got {epsilon}")
+        raise InputError(Argument("epsilon"), f" must be a number > 0 and of a sensible size, got {epsilon}")
 
 
 def conversion_cost(order: float, delta: float) -> float:
@@ -55,7 +55,7 @@ def conversion_cost(order: float, delta: float) -> float:
 def _highest(omega: float) -> float:
     """The logarithm of the greatest order minus one."""
     if not omega - 1 >= 1e-9:
-        raise InputError(f"omega must be a number above 1, and not by a hair, got {omega}")
+        raise InputError(Argument("omega"), f" must be a number above 1, and not by a hair, got {omega}")
     return math.log(omega - 1) if math.isfinite(omega) else math.inf
 
 
@@ -112,8 +112,8 @@ def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
         low -= 3
         if low < -600:
             raise InputError(
-                f"epsilon={epsilon:g} at delta={delta:g} cannot be reached with omega={omega:g}, however small rho; "
-                "ask for a larger epsilon, delta or omega"
+                *(Argument("epsilon", epsilon), " at ", Argument("delta", delta), " cannot be reached with "),
+                *(Argument("omega", omega), ", however small rho; ask for a larger epsilon, delta or omega"),
             )
     found = float(brentq(excess, low, high, xtol=1e-13))
     while excess(found) > 0:  # the root is found to a few bits: step to the side that keeps the promise

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
 
@@ -194,7 +194,7 @@ def fitted_counts(counts: Floats, total: int) -> Floats:
 def check_number(number: object) -> int:
     """The number of bins, if it may be one."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 2 <= number <= MOST:
-        raise InputError(f"bins must be a whole number between 2 and {MOST}, got {number!r}")
+        raise InputError(Argument("bins"), f" must be a whole number between 2 and {MOST}, got {number!r}")
     return int(number)
 
 

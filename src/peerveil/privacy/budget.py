@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from peerveil.errors import BudgetError, InputError
+from peerveil.errors import Argument, BudgetError, InputError
 from peerveil.privacy.accounting import best_order, check_delta, conversion_cost, epsilon_at
 from peerveil.privacy.gdp import gaussian_epsilon, mu_of_pure
 from peerveil.privacy.guarantee import DELTA, Guarantee
@@ -98,7 +98,13 @@ class Budget:
         """
         if (epsilon is None) == (rho is None):
             raise InputError(
-                "a budget needs epsilon= (with delta= to admit concentrated releases) or rho=, one of the two"
+                "a budget needs ",
+                Argument("epsilon", ...),
+                " (with ",
+                Argument("delta", ...),
+                " to admit concentrated releases) or ",
+                Argument("rho", ...),
+                ", one of the two",
             )
         epsilon, delta, rho, omega = (
             None if value is None else real(name, value)
@@ -106,9 +112,9 @@ class Budget:
         )
         for name, value in (("epsilon", epsilon), ("rho", rho)):
             if value is not None and not (math.isfinite(value) and value > 0):
-                raise InputError(f"{name} must be a finite number > 0, got {value}")
+                raise InputError(Argument(name), f" must be a finite number > 0, got {value}")
         if omega is not None and not (math.isfinite(omega) and omega > 1):
-            raise InputError(f"omega must be a finite number > 1, got {omega}")
+            raise InputError(Argument("omega"), f" must be a finite number > 1, got {omega}")
         if delta is not None:
             check_delta(delta)
         if rho is not None:
@@ -117,7 +123,14 @@ class Budget:
         assert epsilon is not None  # noqa: S101 - one of the two
         if delta is None:
             if omega is not None:
-                raise InputError("omega= goes with delta= or rho=: a budget of pure epsilon takes pure releases only")
+                raise InputError(
+                    Argument("omega", ...),
+                    " goes with ",
+                    Argument("delta", ...),
+                    " or ",
+                    Argument("rho", ...),
+                    ": a budget of pure epsilon takes pure releases only",
+                )
             return cls(epsilon=epsilon, delta=0.0)
         return cls(epsilon=epsilon, delta=delta, order=best_order(epsilon, delta, omega or math.inf))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal, get_args
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.privacy.accounting import check_delta, delta_at, epsilon_at
 from peerveil.privacy.gdp import gaussian_delta, gaussian_epsilon
 from peerveil.privacy.neighbours import Neighbours
@@ -117,14 +117,21 @@ class Guarantee:
         if self.kind in ("gdp", "zcdp") and self.omega is not None:
             raise InputError(f"a {self.kind} guarantee has no omega: it holds for every order")
         if self.kind == "tcdp" and not (self.omega is not None and math.isfinite(self.omega) and self.omega > 1):
-            raise InputError(f"omega must be a finite number > 1, got {self.omega}")
+            raise InputError(Argument("omega"), f" must be a finite number > 1, got {self.omega}")
         if self.delta is None:
             object.__setattr__(self, "delta", DELTA)
         least = self.epsilon_at(self.delta or 0.0)
         if self.epsilon is None:
             object.__setattr__(self, "epsilon", least)
         elif not self.epsilon >= least * (1 - 1e-9):
-            raise InputError(f"epsilon={self.epsilon} at delta={self.delta} is less than rho={rho} comes to")
+            raise InputError(
+                Argument("epsilon", self.epsilon),
+                " at ",
+                Argument("delta", self.delta),
+                " is less than ",
+                Argument("rho", rho),
+                " comes to",
+            )
 
     @property
     def summary(self) -> str:
@@ -234,7 +241,7 @@ class Guarantee:
             return epsilon_at(delta, _number(self.rho), self.omega or math.inf)
         if self.kind == "approximate" and delta >= _number(self.delta):
             return _number(self.epsilon)
-        raise InputError(f"a guarantee of kind {self.kind!r} says nothing at delta={delta}")
+        raise InputError(f"a guarantee of kind {self.kind!r} says nothing at ", Argument("delta", delta))
 
     def delta_at(self, epsilon: float) -> float:
         """The delta of this claim at an epsilon; 1 where it has none.
@@ -344,12 +351,12 @@ def check_unit(unit: str | None) -> Unit:
     for known in UNITS:
         if unit == known:
             return known
-    raise InputError(f"unit must be {' or '.join(map(repr, UNITS))}, got {unit!r}")
+    raise InputError(Argument("unit"), f" must be {' or '.join(map(repr, UNITS))}, got {unit!r}")
 
 
 def _at_least_zero(name: str, value: float | None) -> float:
     if value is None or not (math.isfinite(value) and value >= 0):
-        raise InputError(f"{name} must be a finite number of at least 0, got {value}")
+        raise InputError(Argument(name), f" must be a finite number of at least 0, got {value}")
     return value
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy.integrate import quad
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.record.public_record import Floats
 from peerveil.support.arguments import real
 
@@ -36,10 +36,10 @@ class _Checked:
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
-            value = real(field.name, getattr(self, field.name))
+            value = real(Argument(field.name, of="noise"), getattr(self, field.name))
             object.__setattr__(self, field.name, value)
             if not (math.isfinite(value) and value > 0):
-                raise InputError(f"{field.name} must be a finite number > 0, got {value}")
+                raise InputError(Argument(field.name, of="noise"), f" must be a finite number > 0, got {value}")
 
 
 @dataclass(frozen=True, kw_only=True)

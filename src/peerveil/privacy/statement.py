@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.support.arguments import real
 
 #: Which scores are public, from the fewest to the most.
@@ -50,8 +50,8 @@ class Statement:
             raise InputError(f"public must be 'none', 'record' or 'all' in a statement, got {self.public!r}")
         if bool(self.record) != (self.public == "record"):
             raise InputError(
-                "record must be the digest of the public record if public='record', and empty otherwise; got "
-                f"public={self.public!r}, record={self.record!r}"
+                "record must be the digest of the public record if public is 'record', and empty otherwise; got "
+                f"{self.record!r} where public is {self.public!r}"
             )
         if self.scale is not None:
             object.__setattr__(self, "scale", _scale(self.scale))
@@ -171,7 +171,9 @@ def _range(scale: tuple[float, float] | None) -> str:
 def _scale(scale: Iterable[float]) -> tuple[float, float]:
     ends = tuple(real("scale", end) for end in scale)
     if len(ends) != 2 or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
-        raise InputError(f"scale must be two finite numbers, the lower one first, got {scale!r}")
+        raise InputError(
+            Argument("scale", of="score"), f" must be two finite numbers, the lower one first, got {scale!r}"
+        )
     return ends[0] + 0.0, ends[1] + 0.0  # no negative zero
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from peerveil.errors import LedgerError, PeerveilError
+from peerveil.errors import BusyError, LedgerError, PeerveilError
 from peerveil.privacy.guarantee import upward
-from peerveil.private.journal import BusyError, Kept, begin, look, remove_parts, take
+from peerveil.private.journal import Kept, begin, look, remove_parts, take
 from peerveil.support.atomic_files import Room
 
 if TYPE_CHECKING:

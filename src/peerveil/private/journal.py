@@ -28,7 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import BusyError, InputError
 from peerveil.support.atomic_files import sync_folder
 
 fcntl: ModuleType | None
@@ -36,10 +36,6 @@ try:
     import fcntl
 except ImportError:  # a system without these locks: what was interrupted is kept there, but never taken up again
     fcntl = None
-
-
-class BusyError(PeerveilError):
-    """Another process works on this release."""
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import opendp.prelude as dp
 
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.neighbours import Neighbours
@@ -119,7 +119,7 @@ def _measure(
     elif isinstance(mechanism, Gaussian):
         distance, claimed = sensitivity.l2, claim.rho
     else:
-        raise InputError(f"mechanism must be one whose noise Peerveil draws, got {mechanism.name}")
+        raise InputError(Argument("mechanism"), f" must be one whose noise Peerveil draws, got {mechanism.name}")
     assert mechanism.scale is not None and claimed is not None  # noqa: S101, PT018 - settled, and of its kind
     measurement = _measurement(mechanism.name, mechanism.scale, length)
     loss: float = measurement.map(d_in=distance)
@@ -131,7 +131,12 @@ def _measurement(name: str, scale: float, length: int) -> Any:
     # Whole numbers end at 2**63: noise must stay far below, or it would be cut off.
     least, most = (1e-6, 1e12) if name == Histogram.name else (1e-150, 1e150)
     if not least <= scale <= most:
-        raise InputError(f"noise of scale {scale:g} cannot be drawn faithfully; ask for another epsilon or scale")
+        raise InputError(
+            f"noise of scale {scale:g} cannot be drawn faithfully; ask for another ",
+            Argument("epsilon"),
+            " or ",
+            Argument("scale", of="noise"),
+        )
     if name == Histogram.name:
         counts = dp.vector_domain(dp.atom_domain(T="i64"), size=length)
         return dp.m.make_laplace(counts, dp.l1_distance(T="i64"), scale=scale)

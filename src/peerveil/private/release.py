@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError, LedgerWarning
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms.base import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
 from peerveil.planning.auto import Auto
@@ -130,7 +130,9 @@ def release_within(
     terms = Terms(licence=licence, citation=citation)
     ready = prepare_release(reviews, **how)
     if dataset is not None and spending.ledger is None:
-        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+        raise InputError(
+            Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
+        )
     bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
     perturbed, number = ready.drawn_for(spending, dataset)
     return replace(perturbed.refined(bounds, ready.estimator), terms=terms, charge=number)
@@ -142,18 +144,13 @@ def spending_for(ledger: str | None) -> Iterator[Spending]:
     with Spending(ledger) as spending:
         yield spending
         for number in spending.resumed:
-            warnings.warn(
-                f"resumed release {number}: charged before, nothing more was charged", LedgerWarning, stacklevel=4
-            )
+            remark = f"resumed release {number}: charged before, nothing more was charged"
+            warnings.warn(LedgerWarning(remark), stacklevel=4)
         spending.done("the caller")
 
 
 #: How far neighbours' vectors can be apart, for a unit.
 Bound = Callable[[PublicWeights, Unit], Sensitivity]
-
-
-class LedgerWarning(UserWarning):
-    """Something about the ledger that does not stop a release, but that its chair should know."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -252,7 +249,7 @@ class Ready:
             statement=self.statement,
         )
         for remark in charge.remarks:
-            warnings.warn(remark, LedgerWarning, stacklevel=3)
+            warnings.warn(LedgerWarning(remark), stacklevel=3)
 
     def drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Perturbed, str | None]:
         """The noisy vector, and the number of its charge where there is a ledger; drawn now or by an earlier run."""
@@ -340,16 +337,19 @@ def prepare_release(
     Arguments as in a release; ``bound`` says how far neighbours can be apart.
     """
     if public is None:
-        raise InputError(f"{EXPLAIN_PUBLIC}; nothing was released")
+        raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
     if not isinstance(mechanism, (Auto, *OWN.values())):
         raise InputError(
-            f"mechanism must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {mechanism!r}; a "
-            "vector that was made private elsewhere is for refine"
+            Argument("mechanism"),
+            f" must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {mechanism!r}; a "
+            "vector that was made private elsewhere is for refine",
         )
     if isinstance(mechanism, SinhNormal) and not accept_float_noise:
         raise InputError(
             "sinh-normal noise is drawn in floating point, so the last digits of what is published may reveal more "
-            "than the claim says; use Gaussian noise, or accept that (accept_float_noise=True)"
+            "than the claim says; use Gaussian noise, or accept that (",
+            Argument("accept_float_noise", True),
+            ")",
         )
     protected = check_unit(unit)
     if estimator is not None:
@@ -362,8 +362,11 @@ def prepare_release(
     if weights.open and not isinstance(mechanism, Auto | Histogram):
         raise InputError(
             f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
-            f"public, and {mechanism.name} noise on their means would tell; use a histogram (mechanism=Histogram(…)), "
-            "which counts the others as well, or declare the number to be public (declare_kept=True)"
+            f"public, and {mechanism.name} noise on their means would tell; use a histogram (",
+            Argument("mechanism", Histogram),
+            "), which counts the others as well, or declare the number to be public (",
+            Argument("declare_kept", True),
+            ")",
         )
     apart = bound(weights, protected)
     notes = record.notes

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, InputError, RecordError
 from peerveil.record.criteria import (
     Criteria,
     MissingCriteria,
@@ -37,9 +37,12 @@ from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scal
 from peerveil.tables.columns import Coded
 
 EXPLAIN_PUBLIC = (
-    "which scores are public must be stated: public='all' if everyone can see every score (and criterion, where they "
-    "are read) and how many reviewers have which load, public='none' if only the loads, or the public record itself (a "
-    "PublicRecord, or its file on the command line). Scores that are not public must never shape a release"
+    "which scores are public must be stated: ",
+    Argument("public", "all"),
+    " if everyone can see every score (and criterion, where they are read) and how many reviewers have which load, ",
+    Argument("public", "none"),
+    " if only the loads, or the public record itself (a PublicRecord, or its file). Scores that are not public must ",
+    "never shape a release",
 )
 
 
@@ -260,7 +263,7 @@ class Reviews:
                 criteria=criteria,
                 part=part,
             )
-        raise InputError(f"{EXPLAIN_PUBLIC}; got public={visible!r}")
+        raise InputError(*EXPLAIN_PUBLIC, "; got ", Argument("public", visible))
 
     def _public_loads(self, *, declare_kept: bool) -> tuple[Loads, Part | None]:
         """The loads that are public if those of the whole conference are, and of what this is a part."""
@@ -280,20 +283,28 @@ class Reviews:
         if self.ungraded and not criteria:
             raise RecordError(
                 f"{self.ungraded} papers were left out for a missing criterion, which is no public ground where "
-                "criteria are not public; read the reviews without criteria (criteria=)"
+                "criteria are not public; read the reviews without criteria (",
+                Argument("criteria", ...),
+                ")",
             )
         without = self.whole.concerned(ABSENT)
         if without and visible != "all" and not self.whole.stated:
             raise RecordError(
                 f"reviews of {without} papers have no score, and it is not stated that everyone can see which; state "
-                "that (missing_score='absent'), or leave these papers out of the file"
+                "that (",
+                Argument("missing_score", "absent"),
+                "), or leave these papers out of the file",
             )
         if self.whole.concerned(NO_SCORE) and visible != "all":
             raise RecordError(
                 f"{self.whole.concerned(NO_SCORE)} papers were left out for a missing score, which is no public ground "
                 "where not all scores are public: a release names how many papers it leaves out, without noise, and so "
                 "would tell of scores that are to stay hidden. If everyone can see which reviews have no score, state "
-                "that instead (missing_score='absent'); if everyone can see all scores, state that (public='all')"
+                "that instead (",
+                Argument("missing_score", "absent"),
+                "); if everyone can see all scores, state that (",
+                Argument("public", "all"),
+                ")",
             )
 
     def _check(self, record: PublicRecord) -> None:
@@ -319,7 +330,9 @@ class Reviews:
         if record.criteria is not None and record.criteria_names != self.criteria_names:
             raise RecordError(
                 f"the public record has the criteria {', '.join(record.criteria_names)}, the private one has "
-                f"{', '.join(self.criteria_names) or 'none'}; read both with the same ones (criteria=)"
+                f"{', '.join(self.criteria_names) or 'none'}; read both with the same ones (",
+                Argument("criteria", ...),
+                ")",
             )
         unequal = self._papers_with_other_scores(record)
         if unequal:
@@ -410,13 +423,16 @@ class _Columns:
 def _without_missing_scores(held: _Columns, missing: MissingScore | None) -> _Columns:
     """The reviews that have a score; what becomes of the others, and of their papers, is the caller's choice."""
     if missing not in (None, *get_args(MissingScore)):
-        raise InputError(f"missing_score must be 'refuse', 'absent' or 'leave-out', got {missing!r}")
+        raise InputError(Argument("missing_score"), f" must be 'refuse', 'absent' or 'leave-out', got {missing!r}")
     blank = np.isnan(held.score)
     count, papers = int(np.count_nonzero(blank)), np.unique(held.paper[blank])
     if count and missing == "refuse":
         raise RecordError(
-            f"{count} of {blank.size} reviews have no score; if everyone can see which, state it "
-            "(missing_score='absent'), or leave their papers out whole (missing_score='leave-out')"
+            f"{count} of {blank.size} reviews have no score; if everyone can see which, state it (",
+            Argument("missing_score", "absent"),
+            "), or leave their papers out whole (",
+            Argument("missing_score", "leave-out"),
+            ")",
         )
     gone = np.isin(held.paper, papers) if missing == "leave-out" else blank
     if count and gone.all():

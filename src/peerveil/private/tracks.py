@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, GroupWarning, InputError, LedgerWarning, RecordError
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms.base import Histogram, OwnMechanism
 from peerveil.planning.auto import Auto
@@ -18,7 +18,7 @@ from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.statement import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
-from peerveil.private.release import LedgerWarning, Ready, files_size, prepare_release, spending_for
+from peerveil.private.release import Ready, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
 from peerveil.private.statements import stated_together
 from peerveil.quantities.base import Lone, Quantity
@@ -32,10 +32,6 @@ from peerveil.releases.terms import Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
-
-
-class GroupWarning(UserWarning):
-    """Something about groups of papers that does not stop their release, but that the chair should know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,10 +143,14 @@ def release_groups_within(
     estimator = estimator or "safe"
     check_estimator(estimator)
     if isinstance(mechanism, Auto):
-        raise InputError("mechanism must be named where there are groups; a plan of each may tell which is best")
+        raise InputError(
+            Argument("mechanism"), " must be named where there are groups; a plan of each may tell which is best"
+        )
     terms = Terms(licence=licence, citation=citation)
     if dataset is not None and spending.ledger is None:
-        raise InputError(f"dataset={dataset!r} names a budget, but no ledger is given (ledger=)")
+        raise InputError(
+            Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
+        )
     prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
     ready, claim_for = prepared.ready, prepared.claim_for
     bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
@@ -240,9 +240,9 @@ def prepare_groups(
                 **how,
             )
         except RecordError as error:
-            raise RecordError(f"group {its!r}: {error}") from None
+            raise RecordError(f"group {its!r}: ", *error.parts) from None
         except InputError as error:
-            raise InputError(f"group {its!r}: {error}") from None
+            raise InputError(f"group {its!r}: ", *error.parts) from None
     if not shared:
         ready = {its: one.about(replace(one.noise.guarantee.neighbours, apart=True)) for its, one in ready.items()}
     return ReadyGroups(ready=ready, shared=shared, record=record)
@@ -260,15 +260,18 @@ def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
 def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
     if reviews.whole is not None:
         raise RecordError(
-            "papers or reviews were left out, and reviewers may have some of these besides those of their group; "
-            "shared=False is for a whole conference"
+            "papers or reviews were left out, and reviewers may have some of these besides those of their group; ",
+            Argument("shared", False),
+            " is for a whole conference",
         )
     names = sorted(set(groups.values()))
     group = np.array([names.index(groups[paper]) for paper in reviews.papers])[reviews.paper]
     pairs = np.unique(reviews.reviewer * len(names) + group)
     if pairs.size > reviews.reviewers:
         raise RecordError(
-            "it is declared that no reviewer has reviews in two groups (shared=False), but some have; leave that out"
+            "it is declared that no reviewer has reviews in two groups (",
+            Argument("shared", False),
+            "), but some have; leave that out",
         )
 
 
@@ -276,12 +279,11 @@ def _warn_of_small(ready: Mapping[str, Ready]) -> None:
     small = {its: one.weights.reviewers for its, one in ready.items() if one.weights.reviewers < SMALL}
     if small:
         listed = ", ".join(f"{its!r} ({count})" for its, count in small.items())
-        warnings.warn(
+        remark = (
             f"{len(small)} of {len(ready)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
-            "few is mostly noise, and who is among them is easily guessed; consider larger groups",
-            GroupWarning,
-            stacklevel=3,
+            "few is mostly noise, and who is among them is easily guessed; consider larger groups"
         )
+        warnings.warn(GroupWarning(remark), stacklevel=3)
 
 
 def _drawn(
@@ -321,7 +323,7 @@ def _drawn(
             statement=statement,
         )
         for remark in made.remarks:
-            warnings.warn(remark, LedgerWarning, stacklevel=3)
+            warnings.warn(LedgerWarning(remark), stacklevel=3)
 
     number, drawn = spending.drawn(
         Order(

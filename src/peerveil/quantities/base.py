@@ -11,7 +11,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.monotone import MonotoneMap, fit_monotone
 from peerveil.record.public_record import Floats, Ints, PublicRecord, frozen
 
@@ -50,17 +50,24 @@ def quantity_name(quantity: Quantity, name: str | None = None) -> str:
     """
     if isinstance(quantity, str) and quantity in QUANTITIES:
         if name is not None:
-            raise InputError(f"name is for a quantity given as a function, got name={name!r} for {quantity!r}")
+            raise InputError(
+                Argument("name"),
+                " is for a quantity given as a function, got ",
+                Argument("name", name),
+                f" for {quantity!r}",
+            )
         return quantity
     if isinstance(quantity, str):
-        raise InputError(f"quantity must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
+        raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
     if not (callable(quantity) and isinstance(quantity, Hashable)):
-        raise InputError(f"quantity must be a name or a function of a public record, got {quantity!r}")
+        raise InputError(Argument("quantity"), f" must be a name or a function of a public record, got {quantity!r}")
     called = getattr(quantity, "__name__", "") if name is None else name
     if not (isinstance(called, str) and called.isprintable() and called.strip("<>") == called.strip() != ""):
-        raise InputError("a quantity given as a function needs a name that can be published (name=)")
+        raise InputError(
+            "a quantity given as a function needs a name that can be published (", Argument("name", ...), ")"
+        )
     if called in QUANTITIES:
-        raise InputError(f"{called!r} is a quantity already; call yours something else (name=)")
+        raise InputError(f"{called!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
     return called
 
 
@@ -75,7 +82,7 @@ def review_weights(held: Judged, quantity: Quantity, *, record: PublicRecord, lo
         lone: what to do with the miscalibration of a paper's only review.
     """
     if lone not in get_args(Lone):
-        raise InputError(f"lone must be 'refuse' or 'zero', got {lone!r}")
+        raise InputError(Argument("lone"), f" must be 'refuse' or 'zero', got {lone!r}")
     if quantity == "ratings":
         return held.score
     if quantity == "miscalibration":
@@ -98,8 +105,9 @@ def weights_between(record: PublicRecord, quantity: Quantity, *, lone: Lone = "r
         return _miscalibration_between(record.paper, low, high, lone)
     if callable(quantity):
         raise InputError(
-            f"quantity is a function, which gives every review its weight, but {record.hidden} scores are hidden; it "
-            "can only be released where all scores are public"
+            Argument("quantity"),
+            f" is a function, which gives every review its weight, but {record.hidden} scores are hidden; it "
+            "can only be released where all scores are public",
         )
     quantity_name(quantity)
     learnt = learnt_map(record)
@@ -127,7 +135,7 @@ def learnt_map(record: PublicRecord) -> MonotoneMap:
 
 def _criteria(held: Judged, what: str) -> Floats:
     if held.criteria is None:
-        raise RecordError(f"{what} needs criteria; name their columns (criteria=)")
+        raise RecordError(f"{what} needs criteria; name their columns (", Argument("criteria", ...), ")")
     return held.criteria
 
 
@@ -143,15 +151,18 @@ def function_weights(function: Callable[[PublicRecord], Iterable[float]], record
     """
     weight, again = (_checked(function(record), record) for _ in range(2))
     if not np.array_equal(weight, again):
-        raise InputError("quantity gave other weights when asked again; its function must always give the same")
+        raise InputError(
+            Argument("quantity"), " gave other weights when asked again; its function must always give the same"
+        )
     # Who holds which of two reviews that look alike is private, so their weights must not differ.
     columns = [record.paper, record.score, *(() if record.criteria is None else record.criteria.T)]
     alike = np.logical_and.reduce([np.diff(column) == 0 for column in columns])
     unequal = int(np.count_nonzero(alike & (np.diff(weight) != 0)))
     if unequal:
         raise InputError(
-            f"quantity gave different weights to {unequal} pairs of reviews of the same paper that look alike; its "
-            "function must tell reviews apart by score and criteria only, not by their place"
+            Argument("quantity"),
+            f" gave different weights to {unequal} pairs of reviews of the same paper that look alike; its "
+            "function must tell reviews apart by score and criteria only, not by their place",
         )
     return weight
 
@@ -168,7 +179,9 @@ def _checked(weights: Iterable[float], record: PublicRecord) -> Floats:
         elif not np.isfinite(weight).all():
             problem = "numbers that are not finite"
     if problem:
-        raise InputError(f"quantity must give one finite number for each of {record.score.size} reviews, got {problem}")
+        raise InputError(
+            Argument("quantity"), f" must give one finite number for each of {record.score.size} reviews, got {problem}"
+        )
     return weight
 
 
@@ -188,8 +201,9 @@ def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:
     if alone and lone == "refuse":
         raise RecordError(
             f"{alone} of {size.size} papers have a single review, whose miscalibration is not defined; give these "
-            "reviews the weight zero (lone='zero'), leave these papers out of the file before loads are counted, or "
-            "release another quantity"
+            "reviews the weight zero (",
+            Argument("lone", "zero"),
+            "), leave these papers out of the file before loads are counted, or release another quantity",
         )
     # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1), and least if scores are measured from
     # the paper's smallest; a single review gets 0 / 1.

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, InputError, RecordError
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,13 +139,15 @@ def papers_left_out(
     array([0])
     """
     if missing not in get_args(MissingCriteria):
-        raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {missing!r}")
+        raise InputError(Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {missing!r}")
     concerned = np.unique(paper[lacking])
     papers = np.unique(paper).size if concerned.size else 0
     if concerned.size and missing == "refuse":
         raise RecordError(
             f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {concerned.size} of "
-            f"{papers} papers; fill them in, or leave these papers out whole (missing_criteria='leave-out')"
+            f"{papers} papers; fill them in, or leave these papers out whole (",
+            Argument("missing_criteria", "leave-out"),
+            ")",
         )
     if concerned.size and concerned.size == papers:
         raise RecordError("every paper has a review that lacks a criterion; nothing would be left")

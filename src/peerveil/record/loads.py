@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import RecordError
+from peerveil.errors import Argument, Part, RecordError
 
 #: How a caller may state loads: counts per load, a range ``(low, high)``, or the set of loads.
 LoadsStatement = Mapping[int, int] | tuple[int, int] | Set[int]
+
+# Statements that messages ask for, with examples of counts, a range and a set.
+_LOAD, _LOADS, _REVIEWERS = (Argument(name, ...) for name in ("load", "loads", "reviewers"))
+_COUNTS, _RANGE, _SET = (Argument("loads", example) for example in ({3: 800, 4: 900}, (1, 6), {3, 4}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +50,10 @@ class Loads:
             raise RecordError(f"loads must be distinct whole numbers of at least 1, got {self.sizes}")
         if not self.smallest * self.reviewers <= self.reviews <= self.largest * self.reviewers:
             raise RecordError(
-                f"reviewers={self.reviewers} with loads from {self.smallest} to {self.largest} hold between "
+                Argument("reviewers", self.reviewers),
+                f" with loads from {self.smallest} to {self.largest} hold between "
                 f"{self.smallest * self.reviewers} and {self.largest * self.reviewers} reviews, but the record has "
-                f"{self.reviews}"
+                f"{self.reviews}",
             )
         if self.counts is not None:
             if len(self.counts) != len(self.sizes) or min(self.counts) < 1:
@@ -141,52 +146,63 @@ def declare_loads(
     peerveil.errors.RecordError: load=3 does not divide the 10 reviews of the record: ...
     """
     if load is not None and loads is not None:
-        raise RecordError(f"state load= or loads=, not both (got load={load}, loads={loads})")
+        given = (Argument("load", load), ", ", Argument("loads", loads))
+        raise RecordError("state ", _LOAD, " or ", _LOADS, ", not both (got ", *given, ")")
     if reviewers is not None:
-        reviewers = _whole("reviewers", reviewers)
+        reviewers = _whole(Argument("reviewers"), reviewers)
     if load is not None:
-        return _uniform(reviews, _whole("load", load), reviewers)
+        return _uniform(reviews, _whole(Argument("load"), load), reviewers)
     if isinstance(loads, Mapping):
         return _counted(reviews, loads, reviewers)
     if reviewers is None:
         raise RecordError(
-            "what is public about loads must be stated: load= (every reviewer has it), "
-            "loads={load: count, …}, loads=(low, high) or a set with reviewers=, or reviewers= alone"
+            *("what is public about loads must be stated: ", _LOAD, " (every reviewer has it), ", _COUNTS, ", "),
+            *(_RANGE, " or ", _SET, " with ", _REVIEWERS, ", or ", _REVIEWERS, " alone"),
         )
     most = reviews if papers is None else papers  # nobody reviews a paper twice
     if loads is None:
         return _among(reviews, range(1, most + 1), reviewers)
     if isinstance(loads, tuple) and len(loads) == 2:
-        low, high = (_whole("loads", size) for size in loads)
+        low, high = (_whole(Argument("loads"), size) for size in loads)
         if low > high:
-            raise RecordError(f"loads=(low, high) needs low <= high, got {loads}")
+            raise RecordError(Argument("loads"), f" as a range needs low <= high, got {loads}")
         return _among(reviews, range(low, max(low, min(high, most)) + 1), reviewers)
     if isinstance(loads, Set) and loads:
-        return _among(reviews, sorted(_whole("loads", size) for size in loads), reviewers)
-    raise RecordError(f"loads must be counts {{load: count}}, a range (low, high) or a set of loads, got {loads!r}")
+        return _among(reviews, sorted(_whole(Argument("loads"), size) for size in loads), reviewers)
+    raise RecordError(
+        Argument("loads"), f" must be counts {{load: count}}, a range (low, high) or a set of loads, got {loads!r}"
+    )
 
 
-def _whole(name: str, value: object, least: int = 1) -> int:
+def _whole(name: Part, value: object, least: int = 1) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
         return int(value)
-    raise RecordError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    raise RecordError(name, f" must be a whole number of at least {least}, got {value!r}")
 
 
 def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
     if reviews % load:
         raise RecordError(
-            f"load={load} does not divide the {reviews} reviews of the record: {reviews // load} reviewers would "
-            f"leave {reviews % load} over; state loads={{load: count, …}} if loads differ"
+            Argument("load", load),
+            f" does not divide the {reviews} reviews of the record: {reviews // load} reviewers would "
+            f"leave {reviews % load} over; state ",
+            _COUNTS,
+            " if loads differ",
         )
     if reviewers is not None and reviewers * load != reviews:
         raise RecordError(
-            f"reviewers={reviewers} with load={load} make {reviewers * load} reviews, but the record has {reviews}"
+            Argument("reviewers", reviewers),
+            " with ",
+            Argument("load", load),
+            f" make {reviewers * load} reviews, but the record has {reviews}",
         )
     return Loads(reviewers=reviews // load, reviews=reviews, sizes=(load,), counts=(reviews // load,))
 
 
 def _counted(reviews: int, loads: Mapping[int, int], reviewers: int | None) -> Loads:
-    stated = {_whole("loads", size): _whole("the count of a load", count, least=0) for size, count in loads.items()}
+    stated = {
+        _whole(Argument("loads"), size): _whole("the count of a load", count, least=0) for size, count in loads.items()
+    }
     sizes = tuple(sorted(size for size, count in stated.items() if count))
     counts = tuple(stated[size] for size in sizes)
     held = sum(size * count for size, count in zip(sizes, counts, strict=True))
@@ -203,8 +219,9 @@ def _among(reviews: int, stated: Sequence[int], reviewers: int) -> Loads:
     low, high = stated[0], stated[-1]
     if not low * reviewers <= reviews <= high * reviewers:
         raise RecordError(
-            f"reviewers={reviewers} with loads from {low} to {high} hold between {low * reviewers} and "
-            f"{high * reviewers} reviews, but the record has {reviews}"
+            Argument("reviewers", reviewers),
+            f" with loads from {low} to {high} hold between {low * reviewers} and "
+            f"{high * reviewers} reviews, but the record has {reviews}",
         )
     # One reviewer's load is what the other n - 1 leave: no more than if they all had the least, and so on.
     most, least = reviews - (reviewers - 1) * low, reviews - (reviewers - 1) * high

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peerveil.errors import FileError, InputError
+from peerveil.errors import Argument, FileError, InputError
 from peerveil.tables.json_files import Element, elements
 from peerveil.tables.reading import FORMATS, Source, file_to_read, is_path, read_table
 from peerveil.tables.scores import is_no_entry
@@ -53,7 +53,7 @@ def public_table(
     criteria = check_names(criteria)
     name = str(source) if is_path(source) else "the frame"
     if format is not None and format not in PUBLIC_FORMATS:
-        raise FileError(f"format must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}", file=name)
+        raise FileError(Argument("format"), f" must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}", file=name)
     kind, why = format or "", "you said so"
     if is_path(source) and file_to_read(source).is_dir():
         kind, why = kind or PEERREAD, why if kind else "it is a folder"

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import RecordError
+from peerveil.errors import Argument, RecordError
 from peerveil.record.criteria import Criteria, arrange_criteria, canonical_order, check_criteria, in_canonical_order
 from peerveil.record.loads import Loads, LoadsStatement, declare_loads
 from peerveil.record.parts import Part, is_open
@@ -66,7 +66,9 @@ class PublicRecord:
             raise RecordError("scores must be finite numbers")
         if self.hidden and self.scale is None:
             raise RecordError(
-                f"{self.hidden} scores are hidden: state the scale, their lowest and highest possible value (scale=)"
+                f"{self.hidden} scores are hidden: state the scale, their lowest and highest possible value (",
+                Argument("scale", ..., of="score"),
+                ")",
             )
         if any(b <= a for a, b in pairwise(self.papers)):
             raise RecordError("papers must be sorted by name, each once")
@@ -212,7 +214,7 @@ def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
         return
     low, high = scale
     if not (np.isfinite([low, high]).all() and low < high):
-        raise RecordError(f"scale must be two finite numbers, the lower first, got {scale}")
+        raise RecordError(Argument("scale", of="score"), f" must be two finite numbers, the lower first, got {scale}")
     outside = sum(int(np.count_nonzero((piece < low) | (piece > high))) for piece in pieces(scores))
     if outside:
         raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")

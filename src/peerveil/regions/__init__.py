@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.regions.baseline import baseline
 from peerveil.regions.chain import chain
@@ -44,4 +44,4 @@ def region(weights: PublicWeights, kind: str = "tight") -> Region:
 def check_region(kind: str) -> None:
     """Refuse a region that does not exist."""
     if kind not in REGIONS:
-        raise InputError(f"region must be one of {', '.join(map(repr, REGIONS))}, got {kind!r}")
+        raise InputError(Argument("region"), f" must be one of {', '.join(map(repr, REGIONS))}, got {kind!r}")

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, ProjectionError
+from peerveil.errors import Argument, InputError, ProjectionError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
@@ -97,7 +97,7 @@ class Hull(Region):
     def _vector(self, name: str, values: npt.ArrayLike) -> Floats:
         v = np.asarray(values, dtype=np.float64)
         if v.shape != self.lower.shape or not np.isfinite(v).all():
-            raise InputError(f"{name} must be {self.reviewers} finite numbers, got shape {v.shape}")
+            raise InputError(Argument(name), f" must be {self.reviewers} finite numbers, got shape {v.shape}")
         return v
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, ProjectionError
+from peerveil.errors import Argument, InputError, ProjectionError
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
 from peerveil.regions.hull import Hull
@@ -68,15 +68,15 @@ def check_vector(name: str, vector: npt.ArrayLike, length: int) -> Floats:
     try:
         array = np.array(vector, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a list of {length} numbers") from None
+        raise InputError(Argument(name), f" must be a list of {length} numbers") from None
     if array.ndim != 1:
-        raise InputError(f"{name} must be a list of {length} numbers, got an array of shape {array.shape}")
+        raise InputError(Argument(name), f" must be a list of {length} numbers, got an array of shape {array.shape}")
     if array.size != length:
         raise InputError(f"{name} has {array.size} entries, but the record has {length} reviewers")
     if not np.isfinite(array).all():
         bad = np.flatnonzero(~np.isfinite(array))
         raise InputError(
-            f"{name} must be finite: entry {bad[0] + 1} is {array[bad[0]]} ({bad.size} such entries in all)"
+            Argument(name), f" must be finite: entry {bad[0] + 1} is {array[bad[0]]} ({bad.size} such entries in all)"
         )
     return array
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.privacy.guarantee import compose
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
@@ -172,7 +172,9 @@ def compare(first: Release, second: Release) -> Comparison:
     """
     for name, release in (("first", first), ("second", second)):
         if not isinstance(release, Release):
-            raise InputError(f"{name} must be a release, got {type(release).__name__}; Release.load reads one")
+            raise InputError(
+                Argument(name), f" must be a release, got {type(release).__name__}; Release.load reads one"
+            )
     if first.quantity != second.quantity:
         raise InputError(
             f"the first release is of {first.quantity}, the second of {second.quantity}; only releases of one quantity "

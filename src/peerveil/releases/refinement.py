@@ -282,15 +282,15 @@ class Unfinished:
     terms: Terms = field(default=Terms())
 
 
-def finish(work: Unfinished, _: object) -> Release | str:
+def finish(work: Unfinished, _: object) -> Release | PeerveilError:
     """A task of the engine: the release, or why it failed."""
     try:
         made = work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
         return replace(made, terms=work.terms)
     except PeerveilError as error:
-        return str(error)
+        return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - one release that fails must not end the others
-        return unexpected(error)
+        return PeerveilError(unexpected(error))
 
 
 def law_of(described: dict[str, Any]) -> Law | None:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerveil.errors import FileError, InputError, OutputError, PeerveilError
+from peerveil.errors import FileError, InputError, SignatureError, write_failure
 from peerveil.tables.reading import cannot_read, file_to_read, read_text
 
 if TYPE_CHECKING:
@@ -38,14 +38,6 @@ _TYPE = re.compile(r"[a-z0-9@.-]{1,64}")
 
 #: A signature is a few hundred bytes, one of a long RSA key a few thousand.
 _LONGEST = 100_000
-
-
-class SignatureError(PeerveilError):
-    """A signature that does not hold, and why.
-
-    >>> SignatureError.exit_code
-    1
-    """
 
 
 def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> str:
@@ -194,16 +186,14 @@ def read_bytes(place: Path) -> bytes:
 
 def _write_over(place: Path, contents: bytes) -> None:
     """Write a file in one step, in place of an older one."""
-    problem = ""
     try:
         with tempfile.TemporaryDirectory(prefix=".peerveil-", dir=place.parent) as folder:
             stage = Path(folder) / place.name
             stage.write_bytes(contents)
             stage.replace(place)
     except OSError as error:
-        problem = error.strerror or type(error).__name__
-    if problem:
-        raise OutputError(f"{place} cannot be written: {problem}")
+        reason = error.strerror or type(error).__name__
+        raise write_failure(f"{place} cannot be written: {reason}", error) from None
 
 
 def _need_sshsig() -> Any:

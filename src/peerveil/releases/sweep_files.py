@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from peerveil.errors import OutputError
+from peerveil.errors import Argument, OutputError, write_failure
 from peerveil.reporting.charts import errors_against_setting, write_svg
 from peerveil.simulation.experiments import Point, Sweep
 
@@ -29,13 +29,15 @@ def sweep_folder(folder: Path, settings: Mapping[str, object], *, overwrite: boo
                 raise OutputError(f"{folder} holds files that are no sweep's; name another folder")
             if about.read_text(encoding="utf-8") != wanted and not overwrite:
                 raise OutputError(
-                    f"{folder} holds a sweep with other settings; name another folder, or replace it (overwrite=True)"
+                    f"{folder} holds a sweep with other settings; name another folder, or replace it (",
+                    Argument("overwrite", True),
+                    ")",
                 )
         tasks = folder / "tasks"
         tasks.mkdir(parents=True, exist_ok=True)
         about.write_text(wanted, encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"{folder} cannot be written ({error.strerror})") from None
+        raise write_failure(f"{folder} cannot be written ({error.strerror})", error) from None
     return tasks
 
 
@@ -58,6 +60,6 @@ def _replace(file: Path, write: Callable[[Path], object]) -> None:
         write(part)
         part.replace(file)
     except OSError as error:
-        raise OutputError(f"{file} cannot be written ({error.strerror})") from None
+        raise write_failure(f"{file} cannot be written ({error.strerror})", error) from None
     finally:
         part.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 
 #: How every release says where its method comes from, unless its chair wants it cited otherwise.
 METHOD = "after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data Analysis"
@@ -32,7 +32,7 @@ class Terms:
         for name, example in (("licence", "CC-BY-4.0"), ("citation", "The chairs of Conf, 2026")):
             given = getattr(self, name)
             if given is not None and not (given.strip() and given.isprintable() and len(given) <= 2000):
-                raise InputError(f"{name} must be 1 to 2000 printable characters, such as {example!r}")
+                raise InputError(Argument(name), f" must be 1 to 2000 printable characters, such as {example!r}")
 
     def cited(self, software: str) -> str:
         """The citation; if none is stated, the usual words.

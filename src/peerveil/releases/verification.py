@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from peerveil.errors import InputError, PeerveilError, unexpected
+from peerveil.errors import InputError, PeerveilError, SignatureError, unexpected
 from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, Outlook
 from peerveil.inference.noise_test import LEVEL, TESTED, NoiseCheck, count_noise, vector_noise
 from peerveil.mechanisms.base import OWN, External, Histogram, OwnMechanism, histogram_bins, mechanism_from
@@ -38,7 +38,7 @@ from peerveil.releases.document_check import check_document
 from peerveil.releases.published_files import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, stated_words, with_counted
 from peerveil.releases.release import Release
-from peerveil.releases.signatures import SIGNATURE, SignatureError, signature_beside, signer, trusted_keys
+from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
 from peerveil.support.version import rendered_with, software
 
 #: How far a recomputed value may be off the published one, as a share of the region's spread. The same versions on

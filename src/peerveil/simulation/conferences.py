@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.assignments import deal
 from peerveil.record.public_record import Floats, Ints
 
@@ -93,7 +93,7 @@ def synthetic_conference(
     """
     reviews = reviewers * load
     if reviews % reviews_per_paper:
-        raise InputError(f"reviews_per_paper={reviews_per_paper} does not divide the {reviews} reviews")
+        raise InputError(Argument("reviews_per_paper", reviews_per_paper), f" does not divide the {reviews} reviews")
     papers = reviews // reviews_per_paper
     if load > papers or reviews_per_paper > reviewers:
         raise InputError(f"{reviewers} reviewers with load {load} and {reviews_per_paper} reviews a paper do not fit")

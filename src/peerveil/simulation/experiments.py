@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.assignments import deal
 from peerveil.inference.prior import prior
 from peerveil.mechanisms.base import Laplace, OwnMechanism
@@ -222,7 +222,7 @@ def simulate(
     ['noisy', 'baseline']
     """
     if experiment not in EXPERIMENTS:
-        raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {experiment!r}")
+        raise InputError(Argument("experiment"), f" must be one of {', '.join(EXPERIMENTS)}, got {experiment!r}")
     found = EXPERIMENTS[experiment]
     settings = tuple(float(point) for point in (found.points if points is None else points))
     _check(draws, methods)
@@ -274,7 +274,7 @@ def simulate_record(
     """
     _check(draws, methods)
     if not leniency or not all(math.isfinite(s) and s >= 0 for s in leniency):
-        raise InputError(f"leniency must be finite numbers of at least 0, got {list(leniency)}")
+        raise InputError(Argument("leniency"), f" must be finite numbers of at least 0, got {list(leniency)}")
     settled = Rehearsal.of(weights, mechanism, unit=unit).mechanism
     tasks = [_RecordTask(weights, float(s), draw, tuple(methods), settled) for s in leniency for draw in range(draws)]
     results = parallel.run(
@@ -289,12 +289,12 @@ def simulate_record(
 
 def _check(draws: int, methods: Sequence[str]) -> None:
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-        raise InputError(f"draws must be a whole number of at least 1, got {draws!r}")
+        raise InputError(Argument("draws"), f" must be a whole number of at least 1, got {draws!r}")
     for method in methods:
         if method not in METHODS:
-            raise InputError(f"methods must be among {', '.join(METHODS)}, got {method!r}")
+            raise InputError(Argument("methods"), f" must be among {', '.join(METHODS)}, got {method!r}")
     if not methods:
-        raise InputError("methods must name at least one")
+        raise InputError(Argument("methods"), " must name at least one")
 
 
 def _blocks(draws: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import sys
@@ -10,21 +9,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
-from peerveil.errors import OutputError
+from peerveil.errors import Argument, OutputError, WriteError, write_failure
 from peerveil.support.staging import OLD, new_stage, remove_left_over
-
-# Failures that another name would not mend.
-_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-
-
-class WriteError(OutputError):
-    """Writing failed on the way, as on a full disk: the call was right.
-
-    >>> WriteError.exit_code
-    1
-    """
-
-    exit_code = 1
 
 
 @contextmanager
@@ -49,8 +35,7 @@ def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overw
         hidden = new_stage(final.parent)
     except OSError as error:
         _remove_empty(made)
-        kind = WriteError if error.errno in _STORAGE else OutputError
-        raise kind(_cannot_write(named, error)) from error
+        raise write_failure(_cannot_write(named, error), error) from error
     stage, stands = hidden.folder, False
     try:
         yield stage
@@ -75,7 +60,8 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
     ...     os.listdir(folder)
     ['new.txt']
     """
-    named, problem = os.fspath(target), ""
+    named = os.fspath(target)
+    failure: OutputError | WriteError | None = None
     try:
         with _hidden_folder(Path(named).parent) as folder:
             stage = folder / "new"
@@ -83,14 +69,16 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
             try:
                 os.link(stage, named)  # unlike a renaming, it fails where a file is
             except FileExistsError:
-                problem = "is there already; choose another name"
+                failure = OutputError(f"{named} is there already; choose another name")
             except OSError:  # a file system without links
                 with Path(named).open("x", encoding="utf-8", newline="") as handle:
                     handle.write(text)
-    except (OSError, ValueError) as error:
-        problem = f"cannot be written: {getattr(error, 'strerror', None) or type(error).__name__}"
-    if problem:
-        raise OutputError(f"{named} {problem}")
+    except OSError as error:
+        failure = write_failure(f"{named} cannot be written: {error.strerror or type(error).__name__}", error)
+    except ValueError as error:
+        failure = OutputError(f"{named} cannot be written: {type(error).__name__}")
+    if failure is not None:
+        raise failure
 
 
 class Room:
@@ -172,7 +160,9 @@ def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: boo
         return
     if any(final.iterdir()) and not overwrite:
         raise OutputError(
-            f"output folder {named} holds files already; choose another name, or replace it (overwrite=True)"
+            f"output folder {named} holds files already; choose another name, or replace it (",
+            Argument("overwrite", True),
+            ")",
         )
     others = _count_others(final, own)
     if others:

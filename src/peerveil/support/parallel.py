@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from peerveil.errors import InputError, OutputError, PeerveilError
+from peerveil.errors import Argument, InputError, PeerveilError, write_failure
 from peerveil.support.threads import on_one_thread
 
 Task = TypeVar("Task")
@@ -143,7 +143,7 @@ def cores_for(workers: int | None) -> int:
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InputError(f"workers must be a whole number of at least 1, got {workers!r}")
+        raise InputError(Argument("workers"), f" must be a whole number of at least 1, got {workers!r}")
     return workers
 
 
@@ -265,8 +265,9 @@ def _in_processes(
             return
         calls = chain(list(running.values()), calls)
     raise PeerveilError(
-        f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer workers= need less)? Does the "
-        "script that calls this do so under `if __name__ == '__main__':`, as processes need it?"
+        f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer ",
+        Argument("workers", ...),
+        " need less)? Does the script that calls this do so under `if __name__ == '__main__':`, as processes need it?",
     )
 
 
@@ -317,7 +318,7 @@ class _Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{folder} cannot be made to keep results in ({error.strerror})") from None
+            raise write_failure(f"{folder} cannot be made to keep results in ({error.strerror})", error) from None
 
     def _file(self, place: int, task: object) -> Path:
         name = hashlib.sha256(f"{self._what} {place} {task!r}".encode()).hexdigest()[:32]

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from peerveil.errors import FileError
+from peerveil.errors import Argument, FileError
 from peerveil.tables.columns import BLOCK, Cells, Growing, Unread
 from peerveil.tables.delimited import read_delimited
 from peerveil.tables.json_files import Element, elements
@@ -46,7 +46,7 @@ def read_table(
     path = file_to_read(source)
     name = str(path)
     if format is not None and format not in FORMATS:
-        raise FileError(f"format must be one of {', '.join(FORMATS)}, got {format!r}", file=name)
+        raise FileError(Argument("format"), f" must be one of {', '.join(FORMATS)}, got {format!r}", file=name)
     # Raised outside of the handlers: an error that hangs on to the one it replaces hangs on to what was read.
     problem = ""
     try:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.tables.table import is_missing, to_number
 
 # A number, then its label: "8: accept", "3 good", "4. Accept", "2 (weak)". A label has a letter before any digit, or
@@ -60,7 +60,7 @@ class Symbols:
         >>> Symbols.declare(["X", "Y"]) == Symbols.declare({"X": 1, "Y": 2}) == Symbols.declare("X=1, Y=2")
         True
         """
-        shape = "symbols must be declared from the lowest to the highest, as 'D<C<B<A', or with values, as 'A=4,B=3'"
+        shape = " must be declared from the lowest to the highest, as 'D<C<B<A', or with values, as 'A=4,B=3'"
         if isinstance(stated, str):
             stated = _split(stated)
         if isinstance(stated, Mapping):
@@ -68,12 +68,12 @@ class Symbols:
         elif isinstance(stated, Sequence) and all(isinstance(symbol, str) for symbol in stated):
             pairs = [(symbol.strip(), float(place)) for place, symbol in enumerate(stated, 1)]
         else:
-            raise InputError(f"{shape}, got {stated!r}")
+            raise InputError(Argument("symbols"), f"{shape}, got {stated!r}")
         worth = {symbol: value for symbol, value in pairs if symbol and value is not None and math.isfinite(value)}
         if len(worth) < max(2, len(pairs)):
-            raise InputError(f"{shape}; each once, and at least two, got {stated!r}")
+            raise InputError(Argument("symbols"), f"{shape}; each once, and at least two, got {stated!r}")
         if len(set(worth.values())) < 2:
-            raise InputError("symbols must be worth at least two different values")
+            raise InputError(Argument("symbols"), " must be worth at least two different values")
         return cls(worth=worth)
 
     @property

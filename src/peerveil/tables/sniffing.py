@@ -87,9 +87,8 @@ def guarded(work: Callable[[], Kind], name: str) -> Kind:
 
 def located(work: Callable[[], Kind], name: str) -> Kind:
     """What some work on a file's numbers gives; if they do not add up, the error names the file."""
-    problem = ""
     try:
         return work()
     except RecordError as error:
-        problem = str(error)
-    raise FileError(problem, file=name)
+        parts = error.parts
+    raise FileError(*parts, file=name)

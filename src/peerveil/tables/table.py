@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import FileError, InputError
+from peerveil.errors import Argument, FileError, InputError, Part
 from peerveil.tables.columns import Cells, Coded, scratch
 
 #: The names that columns usually go by, compared without case and punctuation.
@@ -90,9 +90,9 @@ class Table:
         """Number of rows."""
         return len(next(iter(self.columns.values()), []))
 
-    def error(self, message: str, *, row: int | None = None, column: str | None = None) -> FileError:
+    def error(self, *parts: Part, row: int | None = None, column: str | None = None) -> FileError:
         """An error that points at a place in this table."""
-        return FileError(message, file=self.name, line=None if row is None else self.line(row), column=column)
+        return FileError(*parts, file=self.name, line=None if row is None else self.line(row), column=column)
 
     def line(self, row: int) -> int:
         """The line of a row, or its number where there are no lines."""
@@ -138,7 +138,7 @@ class Table:
         value: Callable[[object], float | None] | None = None,
         *,
         gaps: Callable[[object], bool] | None = None,
-        remedy: str | None = None,
+        remedy: tuple[Part, ...] = (),
     ) -> npt.NDArray[np.float64]:
         """The cells of a column as finite numbers; anything else is an error.
 
@@ -207,16 +207,16 @@ class Table:
         return usable
 
     def _no_number(
-        self, cell: object, found: float | None, row: int, column: str, remedy: str | None = None
+        self, cell: object, found: float | None, row: int, column: str, remedy: tuple[Part, ...] = ()
     ) -> FileError:
         if found is None:
             usual = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
-            problem = remedy or usual
+            problem = remedy or (usual,)
         elif not math.isfinite(found):
-            problem = "is not a finite number"
+            problem = ("is not a finite number",)
         else:
-            problem = f"is too large, above {LARGEST:g}"
-        return self.error(f"{shown(cell)} {problem}", row=row, column=column)
+            problem = (f"is too large, above {LARGEST:g}",)
+        return self.error(f"{shown(cell)} ", *problem, row=row, column=column)
 
     def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
         """The column for a role: the one chosen, or the only one with a known name."""
@@ -225,11 +225,11 @@ class Table:
             return matches[0]
         if chosen is not None:
             raise self.error(f"has no column {chosen!r} for the {role}; {self._columns_in_words()}")
-        remedy = remedy or f"say which it is with {role}="
+        way = (remedy,) if remedy else ("say which it is with ", Argument(role, ...))
         if matches:
             several = ", ".join(repr(name) for name in matches)
-            raise self.error(f"several columns could be the {role}: {several}; {remedy}")
-        raise self.error(f"has no column for the {role}; {self._columns_in_words()}; {remedy}")
+            raise self.error(f"several columns could be the {role}: {several}; ", *way)
+        raise self.error(f"has no column for the {role}; {self._columns_in_words()}; ", *way)
 
     def header(self, asked: Collection[str | None] = ()) -> list[str]:
         """The columns that may be shown: those with usual names, and those the user asked for by name."""
@@ -283,7 +283,7 @@ def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
         or not all(isinstance(name, str) for name in criteria)
         or len(set(criteria)) < len(criteria)
     ):
-        raise InputError(f"criteria must name different columns, as a list, got {criteria!r}")
+        raise InputError(Argument("criteria"), f" must name different columns, as a list, got {criteria!r}")
     return tuple(criteria)
 
 

@@ -11,10 +11,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from peerveil.cli.telling import told
+from peerveil.app.messages import explain
 from peerveil.errors import PeerveilError
 from peerveil.web import chair, common, researcher
 from peerveil.web.guard import TooLarge
+from peerveil.web.labels import label
 from peerveil.web.page import GONE, Page, page_of
 from peerveil.web.work import Task
 
@@ -35,15 +36,15 @@ def create_app(page: Page) -> FastAPI:
     for part in (common, chair, researcher):
         app.include_router(part.router, prefix=page.at)
     app.add_exception_handler(TooLarge, _too_large)
-    app.add_exception_handler(PeerveilError, _told)
+    app.add_exception_handler(PeerveilError, _explained)
     app.add_exception_handler(RequestValidationError, _gone)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _told)
+    app.add_exception_handler(Exception, _explained)
     return app
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    words, code = told(error)
+async def _explained(request: Request, error: Exception) -> Response:
+    words, code = explain(error, label)
     refused = isinstance(error, PeerveilError)
     return page_of(request).show("problem.html", (422 if code == 2 else 409) if refused else 500, problem=words)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 
 #: What a form may say about reading a file, by the names of options.
 READING = (
@@ -91,10 +91,10 @@ def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     return {name: form[name].strip() for name in names if form.get(name, "").strip()}
 
 
-def number(form: Mapping[str, str], name: str, option: str) -> float | None:
+def number(form: Mapping[str, str], name: str) -> float | None:
     """A number of a form.
 
-    >>> number({"epsilon": " 0.5 "}, "epsilon", "--epsilon")
+    >>> number({"epsilon": " 0.5 "}, "epsilon")
     0.5
     """
     text = form.get(name, "").strip()
@@ -105,27 +105,27 @@ def number(form: Mapping[str, str], name: str, option: str) -> float | None:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise InputError(f"{option} must be a number, got {text!r}")
+        raise InputError(Argument(name), f" must be a number, got {text!r}")
     return found
 
 
-def whole(form: Mapping[str, str], name: str, option: str) -> int | None:
+def whole(form: Mapping[str, str], name: str) -> int | None:
     """A whole number of a form.
 
-    >>> whole({"load": "4"}, "load", "--load")
+    >>> whole({"load": "4"}, "load")
     4
     """
-    found = number(form, name, option)
+    found = number(form, name)
     if found is not None and found != int(found):
-        raise InputError(f"{option} must be a whole number, got {form[name].strip()!r}")
+        raise InputError(Argument(name), f" must be a whole number, got {form[name].strip()!r}")
     return None if found is None else int(found)
 
 
 def said_of_loads(form: Mapping[str, str]) -> dict[str, Any]:
     """What a form says about loads."""
     said = {
-        "load": whole(form, "load", "--load"),
-        "reviewers": whole(form, "reviewers", "--reviewers"),
+        "load": whole(form, "load"),
+        "reviewers": whole(form, "reviewers"),
         **texts(form, ("loads",)),
     }
     return {name: value for name, value in said.items() if value is not None}

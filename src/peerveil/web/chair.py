@@ -9,10 +9,10 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from peerveil.cli.telling import told
 from peerveil.errors import InputError
 from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
+from peerveil.web.labels import problem_words
 from peerveil.web.page import Here, Page, form_of, found, keep_file, need, result_page, without_style
 from peerveil.web.spending import charges_since, ledger_view, releases_so_far
 from peerveil.web.work import Task
@@ -110,7 +110,7 @@ async def public(page: Here, request: Request, name: str) -> Response:
         need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
         case.options()
     except InputError as error:
-        return page.show("chair_public.html", 422, case=case, here="public", problem=told(error)[0])
+        return page.show("chair_public.html", 422, case=case, here="public", problem=problem_words(error))
     case.planned = {}
     return page.to(f"/chair/{name}/choices")
 
@@ -130,7 +130,7 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
     try:
         options = _chosen(case, form)
     except InputError as error:
-        return page.show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+        return page.show("chair_choices.html", 422, case=case, here="choices", problem=problem_words(error))
     turn = case.turn
 
     def then(job: Job, state: State) -> None:
@@ -145,9 +145,9 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
 def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
     """Take what a form says about the release; returns everything that was said."""
     case.changed()
-    numbers: dict[str, Any] = {key: number(form, key, f"--{key}") for key in ("epsilon", "delta")}
+    numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
     need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
-    case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins", "--bins")}
+    case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
     if case.said["mechanism"] != "gaussian":
         case.said["delta"] = None
     if case.said["mechanism"] != "histogram":
@@ -163,7 +163,7 @@ async def plan(page: Here, request: Request, name: str) -> Response:
     try:
         options = _chosen(case, form)
     except InputError as error:
-        return page.show("chair_choices.html", 422, case=case, here="choices", problem=told(error)[0])
+        return page.show("chair_choices.html", 422, case=case, here="choices", problem=problem_words(error))
 
     def then(job: Job, state: State) -> None:
         if state == "done":

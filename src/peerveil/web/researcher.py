@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from peerveil.cli.telling import told
 from peerveil.errors import InputError
 from peerveil.web.cases import Case, number, said_of_loads, texts
 from peerveil.web.jobs import Job, State
+from peerveil.web.labels import problem_words
 from peerveil.web.page import Here, Page, form_of, found, keep_file, need, result_page
 from peerveil.web.work import Task
 
@@ -55,7 +55,7 @@ async def refine(page: Here, request: Request) -> Response:
         need(not lacking, f"give {' and '.join(lacking)}")
         said = _said(form)
     except InputError as error:
-        return page.show("researcher.html", 422, case=case, problem=told(error)[0])
+        return page.show("researcher.html", 422, case=case, problem=problem_words(error))
     assert case is not None  # noqa: S101 - it has files
     case.said = said
     called = f"{len(case.results) + 1}: {said.get('estimator') or 'default'}, {said.get('region') or 'tight'}"
@@ -80,7 +80,7 @@ def _said(form: dict[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = dict(texts(form, _TEXTS)) | said_of_loads(form)
     if said.get("law") == "known":
         said.pop("words", None)
-        said["noise_scale"] = number(form, "noise_scale", "--noise-scale")
+        said["noise_scale"] = number(form, "noise_scale")
         need(said["noise_scale"] is not None, "give the scale of the noise, or say that it is not known")
     return said
 

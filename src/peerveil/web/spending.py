@@ -7,6 +7,7 @@ from typing import Any
 from peerveil.errors import PeerveilError
 from peerveil.privacy.budget import Spend
 from peerveil.privacy.guarantee import downward, upward
+from peerveil.web.labels import label
 
 # ruff: noqa: PLC0415 - databases only where there is a ledger
 
@@ -66,7 +67,7 @@ def charges_since(place: str | None, before: frozenset[str], said: dict[str, Any
         waiting = pending(place)
         new = [entry for entry in Ledger(place).history() if entry.release not in before]
     except PeerveilError as error:
-        return f"Whether the ledger was charged cannot be told: {error}"
+        return f"Whether the ledger was charged cannot be told: {error.spelled(label)}"
     new = [entry for entry in new if entry.quantity == said["quantity"] and entry.released_unit == said["unit"]]
     if not new:
         return "The ledger was not charged."

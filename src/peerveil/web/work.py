@@ -14,9 +14,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
-from peerveil.cli.telling import NOTHING, told
+from peerveil.errors import spelled
+from peerveil.web.labels import label
 
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
@@ -62,9 +64,10 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     try:
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
-    except Exception as error:  # noqa: BLE001 - its text may hold private values: it is told, not shown
+    except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
         # Where a ledger is charged, whoever waits for the answer asks it what was charged.
-        return "failed", told(error, so="" if task.said.get("ledger") else NOTHING)[0]
+        consequence = "" if task.said.get("ledger") else NOTHING_RELEASED
+        return "failed", explain(error, label, consequence=consequence)[0]
 
 
 def group(kind: type, said: dict[str, Any]) -> Any:
@@ -104,7 +107,7 @@ def _inspect(task: Task, step: Step) -> dict[str, Any]:
 
     step("Reading the file")
     reading: ReadingOptions = group(ReadingOptions, task.said)
-    with opt.spelling(ratings="--score"):
+    with renaming(ratings="score"):
         facts = inspect(task.said["file"], mapping=reading.mapping, **reading.said())
     return {"facts": facts}
 
@@ -203,7 +206,7 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
                 lone=opt.parse_lone(said.get("lone") or "refuse"),
                 dataset=said.get("dataset") or None,
             )
-        told_now = [opt.spell(str(remark.message)) for remark in remarks]
+        told_now = [spelled(remark.message, label) for remark in remarks]
         told_now += [
             f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed
         ]
@@ -233,7 +236,8 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     if isinstance(source, Release):
         quantity, noise = source.quantity, None  # it says both itself
     scores, loads = group(PublicOptions, said), group(LoadsOptions, said)
-    weights = scores.weights(said["public"], loads, quantity)
+    with renaming(paper="public_paper", ratings="public_ratings"):
+        weights = scores.weights(said["public"], loads, quantity)
     step("Bounding the truth from public data, estimating")
     made = refine(
         source,

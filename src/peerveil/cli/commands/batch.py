@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, grouped
 from peerveil.errors import InputError
-
-if TYPE_CHECKING:
-    from peerveil.private.batch.run import Outcome
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
@@ -84,11 +81,12 @@ def batch(
                 progress=progress,
                 report=not no_report,
                 spending=spending,
+                spell=opt.option,
                 told=lambda outcome: outcomes.update({outcome.name: outcome}),
             )
     finally:
         done = [venue if isinstance(venue, Outcome) else outcomes.get(venue.name) for venue in found]
-        told = [_spelled(outcome) for outcome in done if outcome is not None]
+        told = [outcome for outcome in done if outcome is not None]
         facts = report(told)
         place.write_reports(public_report(told), facts)
     with after_writing(place.output):
@@ -111,9 +109,3 @@ def batch(
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _spelled(outcome: Outcome) -> Outcome:
-    from dataclasses import replace
-
-    return replace(outcome, reason=opt.spell(outcome.reason), warnings=tuple(map(opt.spell, outcome.warnings)))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from peerveil.app.messages import renaming
 from peerveil.cli import options as opt
 from peerveil.cli.groups import ReadingOptions, grouped
 
@@ -38,7 +39,7 @@ def inspect(
     from peerveil.private.inspection import inspect as look
     from peerveil.record.public_files import write_public as write
 
-    with opt.spelling(ratings="--score"):
+    with renaming(ratings="score"):
         if write_mapping is not None:
             draft_mapping(file, write_mapping, **reading.said())
             out.print(f"Written: {write_mapping}; fill it in and use it with --mapping", soft_wrap=True)

@@ -10,6 +10,7 @@ from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, PublicOptions, grouped
 from peerveil.cli.tracks import GroupOptions
 from peerveil.cli.working import working
+from peerveil.errors import InputError, RecordError
 
 if TYPE_CHECKING:
     from peerveil.quantities.weights import PublicWeights
@@ -65,7 +66,6 @@ def _weights(
     release: Release, public: str, loads: LoadsOptions, scores: PublicOptions, only: list[str] | None
 ) -> tuple[PublicWeights | None, str]:
     """The weights, or why the loads that the release states do not fit the public record."""
-    from peerveil.errors import InputError, RecordError
     from peerveil.quantities.base import QUANTITIES
 
     if release.quantity not in QUANTITIES:
@@ -78,7 +78,7 @@ def _weights(
     except RecordError as error:
         if loads.given:
             raise
-        return None, f"the loads that it states do not fit the public record: {error}"
+        return None, f"the loads that it states do not fit the public record: {error.spelled(opt.option)}"
 
 
 def _show(found: Verification, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.base import Histogram, OwnMechanism
 from peerveil.privacy.accounting import check_delta
 from peerveil.privacy.guarantee import Guarantee, check_unit
@@ -195,7 +195,7 @@ def audit(
     """
     protected = check_unit(unit)
     if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 100):
-        raise InputError(f"draws must be a whole number of at least 100, got {draws!r}")
+        raise InputError(Argument("draws"), f" must be a whole number of at least 100, got {draws!r}")
     _check_confidence(confidence)
     if delta is not None:
         check_delta(delta)
@@ -211,7 +211,7 @@ def audit(
 
 def _check_confidence(confidence: float) -> None:
     if not 0.5 <= confidence < 1:
-        raise InputError(f"confidence must be at least 0.5 and less than 1, got {confidence}")
+        raise InputError(Argument("confidence"), f" must be at least 0.5 and less than 1, got {confidence}")
 
 
 def _judged(evidence: Sequence[tuple[str, Evidence]], confidence: float) -> Audit:

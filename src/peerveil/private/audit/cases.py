@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.base import Histogram, OwnMechanism
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.private.audit import pairs
@@ -64,7 +64,7 @@ def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
     ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
     """
     if case != "all" and case not in CASES:
-        raise InputError(f"case must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
+        raise InputError(Argument("case"), f" must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
     if public is not None:
         pairs.check_public(public)
     found = [one for one in CASES.values() if case in ("all", one.name) and public in (None, one.public)]
@@ -73,7 +73,9 @@ def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
     if not found and public in (None, CASES[case].public):
         raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
     if not found:
-        raise InputError(f"public must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}")
+        raise InputError(
+            Argument("public"), f" must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}"
+        )
     return found
 
 

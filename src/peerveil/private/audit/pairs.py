@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit
@@ -105,13 +105,15 @@ class _Conference:
 def check_load(load: int) -> None:
     """Refuse a load for which nothing is secret."""
     if isinstance(load, bool) or not isinstance(load, int) or load < 2:
-        raise InputError(f"load must be a whole number of at least 2, got {load!r}; with a load of 1 nothing is secret")
+        raise InputError(
+            Argument("load"), f" must be a whole number of at least 2, got {load!r}; with a load of 1 nothing is secret"
+        )
 
 
 def check_public(public: str) -> None:
     """Refuse what is not one of the two statements of an audit."""
     if public not in ("all", "none"):
-        raise InputError(f"public must be 'all' or 'none', got {public!r}")
+        raise InputError(Argument("public"), f" must be 'all' or 'none', got {public!r}")
 
 
 def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Reviews]:

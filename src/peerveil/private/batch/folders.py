@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from peerveil.errors import InputError, OutputError
+from peerveil.errors import Argument, InputError, write_failure
 
 #: In the folder to publish: the batch's mark. In version 0.1.0 it was a folder of what is now in the private one.
 MARK = ".batch"
@@ -60,7 +60,7 @@ def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str]
     try:
         _open(folders)
     except OSError as error:
-        raise OutputError(f"{error.filename or output} cannot be written: {error.strerror}") from None
+        raise write_failure(f"{error.filename or output} cannot be written: {error.strerror}", error) from None
     return folders
 
 
@@ -72,7 +72,9 @@ def default_private(output: str | os.PathLike[str]) -> Path:
     """
     whole = Path(os.path.abspath(output))  # noqa: PTH100 - links are left as they are
     if not whole.name:
-        raise InputError(f"the output folder {whole} can have no folder beside it; name one with private=")
+        raise InputError(
+            f"the output folder {whole} can have no folder beside it; name one with ", Argument("private", ...)
+        )
     return whole.with_name(f"{whole.name}.private")
 
 
@@ -82,12 +84,16 @@ def _open(folders: BatchFolders) -> None:
     folders.private.mkdir(parents=True, exist_ok=True, mode=0o700)
     begun = _read(folders.private / _PRIVATE_MARK)
     if begun is None and any(folders.private.iterdir()):
-        raise InputError(f"the private folder {folders.private} holds other files; name a new folder with private=")
+        raise InputError(
+            f"the private folder {folders.private} holds other files; name a new folder with ", Argument("private", ...)
+        )
     stated = None if (folders.output / MARK).is_dir() else _read(folders.output / MARK)
     if stated is not None and stated != begun:
         raise InputError(
             f"the batch in {folders.output} was begun with another private folder than {folders.private}; name that "
-            "one (private=), or venues could be charged twice"
+            "one (",
+            Argument("private", ...),
+            "), or venues could be charged twice",
         )
     folders.private.chmod(0o700)
     (folders.private / _STATES).mkdir(mode=0o700, exist_ok=True)
@@ -103,7 +109,8 @@ def _check_apart(folders: BatchFolders) -> None:
     if private == output or output in private.parents:
         raise InputError(
             f"the private folder {folders.private} lies in the output folder, which is published; name one outside of "
-            "it with private="
+            "it with ",
+            Argument("private", ...),
         )
 
 

@@ -24,13 +24,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from peerveil.errors import BudgetError, InputError, OutputError, PeerveilError, unexpected
+from peerveil.errors import (
+    Argument,
+    BudgetError,
+    BusyError,
+    InputError,
+    OutputError,
+    PeerveilError,
+    WriteError,
+    spelled,
+    unexpected,
+)
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms.base import OwnMechanism
 from peerveil.planning.auto import Auto, Undecided, decide
 from peerveil.private.batch.folders import REPORT, BatchFolders, open_folders
 from peerveil.private.charging import Item, Spending
-from peerveil.private.journal import BusyError, Kept, begin, look, take
+from peerveil.private.journal import Kept, begin, look, take
 from peerveil.private.release import Ready, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
@@ -41,7 +51,7 @@ from peerveil.releases.refinement import Perturbed, Unfinished, finish
 from peerveil.releases.release import FILES, Release
 from peerveil.releases.terms import Terms
 from peerveil.support import parallel
-from peerveil.support.atomic_files import WriteError, staged_folder
+from peerveil.support.atomic_files import staged_folder
 from peerveil.support.version import software
 
 if TYPE_CHECKING:
@@ -214,6 +224,7 @@ def run_batch(
     told: Callable[[Outcome], None] | None = None,
     report: bool = True,
     spending: Spending | None = None,
+    spell: Callable[[Argument], str] = str,
 ) -> list[Outcome]:
     """Release every venue into a folder of its own; outcomes come in the order of the venues.
 
@@ -228,12 +239,13 @@ def run_batch(
         told: called with each outcome as it comes.
         report: write report.html and its figures, too; they take most of a small venue's time.
         spending: where to note what is charged, for whoever tells of it.
+        spell: how reasons and warnings spell arguments; as in Python by default.
     """
     _check_names(venues)
     with spending or Spending(ledger) as noted:
         return _run(
             venues,
-            _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report, noted),
+            _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report, noted, spell),
             {"workers": 1 if len(venues) <= _FEW else workers, "executor": executor},
             progress,
             told,
@@ -263,8 +275,8 @@ def _run(
             venue = replace(given, mechanism=decided.get(given.name, given.mechanism))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                begun = _attempt(venue.name, lambda: batch.begin(venue))  # noqa: B023 - called at once
-            remarks[venue.name] = tuple(str(warning.message) for warning in caught)
+                begun = _attempt(venue.name, lambda: batch.begin(venue), batch.spell)  # noqa: B023 - called at once
+            remarks[venue.name] = tuple(spelled(warning.message, batch.spell) for warning in caught)
             if isinstance(begun, Outcome):
                 add(begun)
             else:
@@ -272,17 +284,17 @@ def _run(
 
     whole = {venue.name: venue.report for venue in venues}
     for work, found in parallel.stream(finish, works(), **where):
-        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name], whole[work.name])))  # noqa: B023
+        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name], whole[work.name]), batch.spell))  # noqa: B023
     return [outcomes[venue.name] for venue in venues]
 
 
-def _attempt(name: str, step: Callable[[], Any]) -> Any:
+def _attempt(name: str, step: Callable[[], Any], spell: Callable[[Argument], str]) -> Any:
     """What a step gives, or the outcome of a venue that failed at it."""
     try:
         return step()
     except Exception as error:  # noqa: BLE001 - one venue must not stop the others
         known = isinstance(error, PeerveilError)
-        reason = str(error) if known else getattr(error, "strerror", None) or unexpected(error)
+        reason = spelled(error, spell) if known else getattr(error, "strerror", None) or unexpected(error)
         return Outcome(name=name, status="failed", reason=". ".join([reason, *getattr(error, "__notes__", [])]))
 
 
@@ -302,6 +314,7 @@ class _Batch:
     ledger: Ledger | None
     report: bool
     spending: Spending
+    spell: Callable[[Argument], str]
     items: dict[str, Item] = field(default_factory=dict)
 
     def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
@@ -347,7 +360,7 @@ class _Batch:
             terms=venue.terms(),
         )
 
-    def end(self, work: Unfinished, found: Release | str, remarks: tuple[str, ...], report: bool) -> Outcome:
+    def end(self, work: Unfinished, found: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:
         """Write what the engine made."""
         item = self.items.pop(work.name)
         try:
@@ -359,9 +372,9 @@ class _Batch:
         assert isinstance(found, Release)  # noqa: S101 - it was written
         return Outcome.of(work.name, "released", found, remarks)
 
-    def _write(self, work: Unfinished, found: Release | str, number: str | None, report: bool) -> None:
-        if isinstance(found, str):
-            raise PeerveilError(f"{found}; its noisy vector is kept, and a later run goes on with it")
+    def _write(self, work: Unfinished, found: Release | PeerveilError, number: str | None, report: bool) -> None:
+        if isinstance(found, PeerveilError):
+            raise PeerveilError(*found.parts, "; its noisy vector is kept, and a later run goes on with it")
         with staged_folder(self.folders.output / work.name, own=FILES) as stage:
             replace(found, charge=number).write_into(stage, report=self.report and report)
 

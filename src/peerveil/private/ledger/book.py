@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from peerveil.errors import BudgetError, InputError, LedgerError
+from peerveil.errors import Argument, BudgetError, InputError, LedgerError
 from peerveil.mechanisms.base import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
@@ -166,9 +166,13 @@ class Ledger:
             known = connection.execute(sa.select(column).distinct().order_by(column).limit(6)).scalars().all()
         if name is None and len(known) == 1:
             return str(known[0])
-        what = "a data set must be named (dataset=)" if name is None else f"{name!r} has no budget"
+        what = (
+            ("a data set must be named (", Argument("dataset", ...), ")")
+            if name is None
+            else (f"{name!r} has no budget",)
+        )
         listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
-        raise InputError(f"{what}; the ledger at {self.name} has budgets for: {listed}")
+        raise InputError(*what, f"; the ledger at {self.name} has budgets for: {listed}")
 
     def charge(
         self,
@@ -239,7 +243,7 @@ class Ledger:
         stated = [one.statement for one in read_statements(connection, dataset)]
         if statement is None:
             remark = (
-                f"what is public was not stated to the ledger for this release of {dataset!r} (statement=), so the "
+                f"what is public was not stated to the ledger for this release of {dataset!r}, so the "
                 "ledger cannot tell whether its claim adds up with those of the other releases"
             )
             return (remark,)
@@ -371,7 +375,7 @@ def check_dataset(name: str) -> str:
     'conf2026'
     """
     if not name.strip() or not name.strip().isprintable() or len(name) > 200:
-        raise InputError(f"dataset must be a name of 1 to 200 printable characters, got {name!r}")
+        raise InputError(Argument("dataset"), f" must be a name of 1 to 200 printable characters, got {name!r}")
     return name.strip()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from peerveil.errors import InputError, LedgerError
+from peerveil.errors import Argument, InputError, LedgerError
 
 # Where nobody asked for its log, it must not write tracebacks to the terminal: its errors are raised, and told by us.
 logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
@@ -35,16 +35,18 @@ def ledger_url(place: str) -> sa.URL:
     'postgresql+psycopg://localhost/budgets'
     """
     if not place.strip():
-        raise InputError("ledger must be a file or the address of a database, got nothing")
+        raise InputError(Argument("ledger"), " must be a file or the address of a database, got nothing")
     if "://" not in place:
         if "password=" in place or "host=" in place:
-            raise InputError("ledger must be a file or an address such as postgresql://user@host/name")
+            raise InputError(Argument("ledger"), " must be a file or an address such as postgresql://user@host/name")
         return sa.URL.create("sqlite", database=str(Path(place).expanduser()))
     url = None
     with suppress(SQLAlchemyError, ValueError):  # the error would hold a password
         url = sa.make_url(place)
     if url is None or url.drivername not in _DRIVERS or (url.query and url.drivername.startswith("sqlite")):
-        raise InputError("ledger must be a file, or an address that begins with sqlite:/// or postgresql://")
+        raise InputError(
+            Argument("ledger"), " must be a file, or an address that begins with sqlite:/// or postgresql://"
+        )
     return url.set(drivername=_DRIVERS[url.drivername])
 
 

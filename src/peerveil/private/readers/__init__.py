@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerveil.errors import FileError, InputError
+from peerveil.errors import Argument, FileError, InputError
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
 from peerveil.private.readers.finish import finish
 from peerveil.private.readers.mapping import read_mapping
@@ -125,7 +125,7 @@ def choices_from(mapping: str | os.PathLike[str] | None, **said: Any) -> Choices
         together["symbols"] = Symbols.declare(together["symbols"])
     known = together.get("format")
     if known is not None and known not in READERS:
-        raise InputError(f"format must be one of {', '.join(READERS)}, got {known!r}")
+        raise InputError(Argument("format"), f" must be one of {', '.join(READERS)}, got {known!r}")
     return Choices(**together)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from peerveil.errors import FileError
+from peerveil.errors import Argument, FileError
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.readers.spreadsheetml import Row, rows
@@ -87,7 +87,8 @@ def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> 
     which = "no question is" if not values else "several questions could be"
     which += " the score" if wanted is None else f" called {wanted!r}"
     raise FileError(
-        f"{which}; say which it is by its number, of {', '.join(numbers) or 'none'}, with score=",
+        f"{which}; say which it is by its number, of {', '.join(numbers) or 'none'}, with ",
+        Argument("score", ...),
         file=name,
         line=row.line,
     )

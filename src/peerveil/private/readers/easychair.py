@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from peerveil.errors import Argument
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.columns import Cells, mapped
@@ -129,8 +130,11 @@ def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Cel
     if len(set(zip(members, writers, strict=True))) == len(set(members)) == len(set(writers)):
         return members, []
     raise table.error(
-        "some reviews were written by subreviewers: say whether to protect all that a PC member is responsible for "
-        "(person='member') or all that one person wrote (person='subreviewer')"
+        "some reviews were written by subreviewers: say whether to protect all that a PC member is responsible for (",
+        Argument("person", "member"),
+        ") or all that one person wrote (",
+        Argument("person", "subreviewer"),
+        ")",
     )
 
 

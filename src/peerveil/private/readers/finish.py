@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from peerveil.errors import RecordError
+from peerveil.errors import Argument, RecordError
 from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
@@ -14,14 +14,19 @@ from peerveil.tables.scores import to_score
 from peerveil.tables.table import Table, is_missing, shown
 
 _NO_SCORE = (
-    "is not a number; give the score as a number, declare letters from the lowest to the highest (symbols='D<C<B<A'), "
-    "or take the whole paper out, all its rows (and out of the public file, if you bring one)"
+    "is not a number; give the score as a number, declare letters from the lowest to the highest (",
+    Argument("symbols", "D<C<B<A"),
+    "), or take the whole paper out, all its rows (and out of the public file, if you bring one)",
 )
 _NO_GRADE = (
-    "is not a number; give the criterion as a number, or take the whole paper out, all its rows (and out of the public "
-    "file, if you bring one)"
+    "is not a number; give the criterion as a number, ",
+    "or take the whole paper out, all its rows (and out of the public file, if you bring one)",
 )
-_NO_SYMBOL = "is none of the declared symbols; declare it too (symbols=), or take the whole paper out, all its rows"
+_NO_SYMBOL = (
+    "is none of the declared symbols; declare it too (",
+    Argument("symbols", ...),
+    "), or take the whole paper out, all its rows",
+)
 
 
 def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Reviews:  # noqa: A002 - the name users know
@@ -45,7 +50,6 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         shows=extract.shows,
         problems=(*extract.problems, *_twins(reviewers)),
     )
-    problem = ""
     try:
         return Reviews.from_columns(
             papers,
@@ -58,9 +62,9 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
             missing_score=choices.missing_score,
         )
     except RecordError as error:
-        problem = str(error)
+        parts = error.parts
     _check_once(table, papers, reviewers, extract.reviewer)  # says where
-    raise table.error(problem)
+    raise table.error(*parts)
 
 
 def grades(extract: Extract) -> dict[str, Floats]:

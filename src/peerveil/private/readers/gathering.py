@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import FileError
+from peerveil.errors import Argument, FileError
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.columns import Cells, taken
 from peerveil.tables.scores import is_no_entry
@@ -60,7 +60,10 @@ class Gathering:
             if field not in self._fields:
                 if len(self._fields) >= 20:
                     raise FileError(
-                        "too many fields could be the score; say which it is with score=", file=self.name, line=line
+                        "too many fields could be the score; say which it is with ",
+                        Argument("score", ...),
+                        file=self.name,
+                        line=line,
                     )
                 self._fields[field] = [None] * len(self._lines)
         for field, cells in self._fields.items():
@@ -96,10 +99,14 @@ class Gathering:
         if self._fields:
             several = ", ".join(map(repr, self._fields))
             raise FileError(
-                f"several fields could be the score: {several}; say which it is with score=", file=self.name
+                f"several fields could be the score: {several}; say which it is with ",
+                Argument("score", ...),
+                file=self.name,
             )
         asked = "" if self.choices.score is None else f" {self.choices.score!r}"
-        raise FileError(f"no review has a field{asked} for the score; say which it is with score=", file=self.name)
+        raise FileError(
+            f"no review has a field{asked} for the score; say which it is with ", Argument("score", ...), file=self.name
+        )
 
     def _one(self, cell: Any) -> Any:
         """One copy of cells that repeat; what is neither text nor a number becomes text."""

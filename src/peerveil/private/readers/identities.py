@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from peerveil.errors import Argument
 from peerveil.private.readers.protocol import Choices
 from peerveil.tables.columns import Coded
 from peerveil.tables.table import Table
@@ -26,8 +27,10 @@ _ANONYMOUS = re.compile(r"(?:.*/)?(?:Anon)?Reviewer_?[A-Za-z0-9]{1,5}", re.IGNOR
 _ORDINAL = re.compile(r"(?i:(?:anon(?:ymous)?[\s_-]*)?(?:reviewer|referee|review|rev|r)[\s_#-]*|#\s*)?(\d{1,3}|[A-Z])")
 
 _REMEDY = (
-    "bring an export that tells who they are (addresses, profiles), or a file that joins them to people (people=). If "
-    "these ids do stand for the same people on every paper, say so with ids='people'"
+    "bring an export that tells who they are (addresses, profiles), or a file that joins them to people (",
+    Argument("people", ...),
+    "). If these ids do stand for the same people on every paper, say so with ",
+    Argument("ids", "people"),
 )
 
 
@@ -37,7 +40,7 @@ def check_ids(table: Table, column: str, papers: Coded, reviewers: Coded, choice
         return
     problem = _problem(papers, reviewers)
     if problem:
-        raise table.error(f"{problem}; {_REMEDY}", column=column)
+        raise table.error(f"{problem}; ", *_REMEDY, column=column)
 
 
 def _problem(papers: Coded, reviewers: Coded) -> str:

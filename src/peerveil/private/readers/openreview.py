@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from peerveil.errors import FileError
+from peerveil.errors import Argument, FileError
 from peerveil.private.readers.gathering import DELETED, METAREVIEWS, Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.json_files import Element, elements
@@ -53,7 +53,10 @@ def from_elements(found: Iterable[Element], name: str, choices: Choices) -> Extr
             if venue.learn(value) and notes.gathering.rows:
                 raise FileError(
                     "the venue's group says what its reviews are called, but stands below them; put groups first, or "
-                    "say it with review_name= and score=",
+                    "say it with ",
+                    Argument("review_name", ...),
+                    " and ",
+                    Argument("score", ...),
                     file=name,
                     line=line,
                 )
@@ -201,7 +204,9 @@ class _Notes:
         if unknown and self.choices.ids is None:
             raise table.error(
                 f"{len(unknown)} of {len(signatures)} reviews have anonymous signatures, which differ from paper to "
-                "paper, and nothing tells who is behind them; bring the venue's groups with their members (people=)",
+                "paper, and nothing tells who is behind them; bring the venue's groups with their members (",
+                Argument("people", ...),
+                ")",
                 row=unknown[0],
                 column="signatures",
             )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import InputError, PeerveilError, VenueError
 from peerveil.private.readers.openreview import from_elements
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.json_files import Element
@@ -25,10 +25,6 @@ _MEMBERS = (
     "details",
 )
 _SERVER = "https://api2.openreview.net"
-
-
-class VenueError(PeerveilError):
-    """A venue could not be read: the server, the account or the venue's name."""
 
 
 def extract(venue: str, choices: Choices, client: Any = None) -> Extract:

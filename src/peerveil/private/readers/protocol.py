@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, get_args
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
 from peerveil.tables.reading import Source
@@ -55,13 +55,17 @@ class Choices:
     def __post_init__(self) -> None:
         object.__setattr__(self, "criteria", check_names(self.criteria))
         if self.missing_criteria not in get_args(MissingCriteria):
-            raise InputError(f"missing_criteria must be 'refuse' or 'leave-out', got {self.missing_criteria!r}")
+            raise InputError(
+                Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {self.missing_criteria!r}"
+            )
         if self.missing_score not in (None, *get_args(MissingScore)):
-            raise InputError(f"missing_score must be 'refuse', 'absent' or 'leave-out', got {self.missing_score!r}")
+            raise InputError(
+                Argument("missing_score"), f" must be 'refuse', 'absent' or 'leave-out', got {self.missing_score!r}"
+            )
         if self.person not in (None, *PERSONS):
-            raise InputError(f"person must be 'member' or 'subreviewer', got {self.person!r}")
+            raise InputError(Argument("person"), f" must be 'member' or 'subreviewer', got {self.person!r}")
         if self.ids not in (None, "people"):
-            raise InputError(f"ids must be 'people' or left out, got {self.ids!r}")
+            raise InputError(Argument("ids"), f" must be 'people' or left out, got {self.ids!r}")
 
     def value(self, cell: object) -> float | None:
         """What a cell of the score column is worth."""

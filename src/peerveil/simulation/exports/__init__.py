@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.simulation.conferences import Conference
 from peerveil.simulation.exports import cmt, easychair, hotcrp, openreview, public
 from peerveil.simulation.exports.style import Cast, Style, grades_of, reviews_of
@@ -38,7 +38,7 @@ def export(
     ('hotcrp-reviews.csv', 'paper,title,review,reviewername,email,Overall merit,Reviewer expertise,...
     """
     if kind not in KINDS:
-        raise InputError(f"export must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise InputError(Argument("export"), f" must be one of {', '.join(KINDS)}, got {kind!r}")
     name, write = KINDS[kind]
     data = write(conference, cast or Cast.invent(conference), style)
     return f"{name}.gz" if style.packed and data.startswith(b"\x1f\x8b") else name, data

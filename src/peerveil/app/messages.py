@@ -1,0 +1,69 @@
+"""Messages for users: errors and warnings in the words of a front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from peerveil.errors import Argument, PeerveilError, unexpected
+
+#: How a front spells an argument.
+Spelling = Callable[[Argument], str]
+
+#: What a failure means for the release, where no ledger is charged.
+NOTHING_RELEASED = "; nothing was released"
+
+
+def explain(error: Exception, spell: Spelling, *, consequence: str = NOTHING_RELEASED) -> tuple[str, int]:
+    """The message to show for an error, and the exit code. No traceback, and no text that may hold private values.
+
+    Args:
+        error: the error.
+        spell: how arguments are spelled.
+        consequence: what a failure means for the release, where the error itself does not say.
+
+    >>> from peerveil.errors import InputError
+    >>> explain(InputError(Argument("epsilon"), " must be > 0"), lambda argument: f"--{argument.name}")
+    ('--epsilon must be > 0', 2)
+    >>> explain(ValueError("ann gave 3"), str)[1]
+    1
+    """
+    if isinstance(error, PeerveilError):
+        return error.spelled(spell), error.exit_code
+    if isinstance(error, OSError):
+        return f"{error.strerror or 'input or output failed'}{consequence}", 1
+    return f"{unexpected(error)}{consequence}. Please report it", 1
+
+
+def written(value: object) -> str:
+    """A value as users write it in an option or a field.
+
+    >>> written({3: 800, 4: 900}), written((1, 6)), written({3, 4}), written(0.5)
+    ('3:800,4:900', '1-6', '3,4', '0.5')
+    """
+    match value:
+        case dict():
+            return ",".join(f"{load}:{count}" for load, count in value.items())
+        case tuple():
+            return "-".join(map(str, value))
+        case set() | frozenset():
+            return ",".join(map(str, sorted(value)))
+        case type():
+            return str(getattr(value, "name", value.__name__))
+    return str(value)
+
+
+@contextmanager
+def renaming(**names: str) -> Iterator[None]:
+    """Rename the arguments in errors of the block, where users know them by other names.
+
+    >>> with renaming(paper="public_paper"):
+    ...     raise PeerveilError("name the column with ", Argument("paper", ...))
+    Traceback (most recent call last):
+    peerveil.errors.PeerveilError: name the column with public_paper=
+    """
+    try:
+        yield
+    except PeerveilError as error:
+        error.rename(**names)
+        raise

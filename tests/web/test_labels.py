@@ -1,0 +1,86 @@
+"""Messages on the page name its fields, never options."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerveil.web import labels, work
+from peerveil.web.work import Task
+
+TEMPLATES = Path(labels.__file__).parent / "templates"
+GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
+SAID: dict[str, Any] = {
+    "file": "reviews.csv",
+    "public": "all",
+    "quantity": "ratings",
+    "unit": "reviewer",
+    "epsilon": 1.0,
+    "mechanism": "laplace",
+}
+
+
+def test_labels_are_those_of_the_forms() -> None:
+    shown = html.unescape("".join(file.read_text(encoding="utf-8") for file in TEMPLATES.glob("*.html")))
+    for field, words in labels.LABELS.items():
+        known = (f'"{field}", "{words}"', f'for="f-{field}">{words}<', f'for="{field}"><strong>{words}<')
+        legend = re.search(rf"<legend[^>]*>{re.escape(words)}</legend>", shown)
+        assert legend or any(form in shown for form in known), field
+    for (field, value), words in labels.CHOICES.items():
+        assert f'"{value}", "{words}"' in shown or f'"{field}", "{value}", said.{field}, "{words}"' in shown, field
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "words"),
+    [
+        ("promise", {"epsilon": -1.0}, "“Epsilon” must be a finite number > 0, got -1.0"),
+        ("promise", {"mechanism": "gaussian"}, "needs “Delta” along with “Epsilon”, e.g. “Delta”: 1e-06"),
+        ("promise", {"mechanism": "sinh"}, "“Noise” must be one of"),
+        ("promise", {"mechanism": "histogram", "bins": 1}, "“Bins” must be a whole number between 2 and"),
+        ("promise", {"quantity": "grades"}, "“One number for each reviewer” must be one of"),
+        ("promise", {"quantity": "normalized"}, "name their columns (“Columns of criteria”)"),
+        ("promise", {"unit": "paper"}, "“What one promise covers” must be 'reviewer' or 'review'"),
+        ("promise", {"region": "wide"}, "“Region” must be one of"),
+        ("promise", {"estimator": "mean"}, "“Estimator” must be one of"),
+        ("promise", {"lone": "x"}, "“Miscalibration of a paper's only review” must be 'refuse' or 'zero'"),
+        ("promise", {"public": "none"}, "their lowest and highest possible value (“The score scale”)"),
+        ("promise", {"public": ""}, "“What is public” is missing"),
+        ("promise", {"public": "public.csv"}, "or “Number of reviewers” alone"),
+        (
+            "promise",
+            {"public": "public.csv", "load": 4},
+            "“Everyone writes this many”: 4 does not divide the 6 reviews",
+        ),
+        ("promise", {"public": "public.csv", "loads": "x"}, "“Counts, a range or a set” must look like"),
+        ("promise", {"public": "unnamed.csv", "load": 2}, "say which it is with the name 'paper'"),
+        ("promise", {"file": "letters.csv"}, "(“Letters, the lowest first”: D<C<B<A)"),
+        ("promise", {"file": "lone.csv", "quantity": "miscalibration"}, "only review”: counts as zero)"),
+        ("inspect", {"file": "several.csv"}, "say which it is with “Column of scores”"),
+        ("release", {"dataset": "x"}, "“Charge the budget of”: x names a budget"),
+        ("refine", {"public": "public.csv"}, "with “Number of reviewers”"),
+        ("refine", {"public": "several.csv", "load": 2}, "say which it is with the name 'ratings'"),
+        ("refine", {"public": "public.csv", "load": 2, "noise_scale": -1.0}, "“Its scale” must be a finite number > 0"),
+    ],
+)
+def test_errors_name_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, said: dict[str, Any], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a task goes into its folder; the test comes back
+    (tmp_path / "reviews.csv").write_text(GOOD)
+    (tmp_path / "letters.csv").write_text(GOOD.replace("3", "A"))
+    (tmp_path / "lone.csv").write_text(f"{GOOD}s,ann,4\n")
+    (tmp_path / "public.csv").write_text("paper,ratings\np,3;5\nq,4;4\nr,8;6\n")
+    (tmp_path / "unnamed.csv").write_text("what,ratings\np,3;5\nq,4;4\nr,8;6\n")
+    (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\nr,8;6,3\n")
+    (tmp_path / "noisy.txt").write_text("4\n5\n6\n")
+    task = Task(
+        kind=kind, folder=str(tmp_path), said=SAID | {"noisy": "noisy.txt"} | said, output=str(tmp_path / "out")
+    )
+    state, message = work._outcome(task, lambda _: None)
+    assert (state, words in message) == ("failed", True), message
+    assert "--" not in message
+    assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", message)
