@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+USE    := $(VENV)/.installed
+STAMP  := $(VENV)/.installed-dev
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check bench figures docs release format clean
@@ -10,13 +12,18 @@ STAMP  := $(VENV)/.installed
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml constraints.txt
+# What a user needs, with the page and signatures. Developers' tools are added only where a target needs them.
+$(USE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Peerveil needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) '.[sign,web]'
 	@touch $@
 
-demo: $(STAMP) ## release a synthetic conference, end to end
+$(STAMP): $(USE)
+	$(PIP) '.[dev]'
+	@touch $@
+
+demo: $(USE) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
 test: $(STAMP) ## the tests, doctests included, in a few minutes
