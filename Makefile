@@ -32,11 +32,12 @@ test: $(STAMP) ## the tests, doctests included, in a few minutes
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
 	$(BIN)/python -m pytest -n auto -q -m slow
 
-check: $(STAMP) ## format, lint, types, imports, then the tests
+check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 	$(MAKE) test
 
 bench: $(STAMP) ## the tables of speed and accuracy
@@ -45,9 +46,8 @@ bench: $(STAMP) ## the tables of speed and accuracy
 figures: $(STAMP) ## draw the pictures of the documents anew
 	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
 
-docs: $(STAMP) figures ## write the pages that follow from the code, and build all of docs as a site into site/
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/build.py
+docs: $(STAMP) figures ## build the documents as a site into site/, with the API and the commands as the code has them
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 release: $(STAMP) ## build the wheel and the source archive into dist, and check both; nothing is uploaded
 	rm -rf dist
