@@ -135,7 +135,7 @@ def test_the_errors_of_a_budget_are_those_measured() -> None:
     measured = re.search(r"^\*Budgets\*, .*$", (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8"), re.M)
     assert measured
     sums = re.findall(r"([\d.]+) ([\d.]+) / ([\d.]+)[;.]", measured[0].replace("epsilon ", ""))
-    page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8").split("## What it buys")[1]
+    page = (ROOT / "docs" / "budget.md").read_text(encoding="utf-8").split("## Accuracy at each budget")[1]
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
     assert [row[0] for row in rows] == [found[0] for found in sums] == ["0.1", "0.3", "1", "3"]
     for row, found in zip(rows, sums, strict=True):
@@ -190,6 +190,14 @@ def test_links_between_documents_lead_somewhere() -> None:
         text = BLOCK.sub("", path.read_text(encoding="utf-8"))  # what looks like a link in code is none
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_sections_that_the_code_names_exist() -> None:
+    headings = set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8"), re.M))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r'docs/mathematics\.md,\s+"([^"]+)"', code))
+    assert len(named) > 5
+    assert named <= headings
 
 
 def test_the_promise_is_worded_the_same_everywhere() -> None:
