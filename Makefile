@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+USE    := $(VENV)/.installed
+STAMP  := $(VENV)/.installed-dev
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check bench figures docs release format clean
@@ -10,13 +12,18 @@ STAMP  := $(VENV)/.installed
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml constraints.txt
+# What a user needs, with the page and signatures. Developers' tools are added only where a target needs them.
+$(USE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Peerveil needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) '.[sign,web]'
 	@touch $@
 
-demo: $(STAMP) ## release a synthetic conference, end to end
+$(STAMP): $(USE)
+	$(PIP) '.[dev]'
+	@touch $@
+
+demo: $(USE) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
 test: $(STAMP) ## the tests, doctests included, in a few minutes
@@ -25,11 +32,12 @@ test: $(STAMP) ## the tests, doctests included, in a few minutes
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
 	$(BIN)/python -m pytest -n auto -q -m slow
 
-check: $(STAMP) ## format, lint, types, imports, then the tests
+check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 	$(MAKE) test
 
 bench: $(STAMP) ## the tables of speed and accuracy
@@ -38,9 +46,8 @@ bench: $(STAMP) ## the tables of speed and accuracy
 figures: $(STAMP) ## draw the pictures of the documents anew
 	@for f in docs/figures/*.py; do $(BIN)/python $$f || exit 1; done
 
-docs: $(STAMP) figures ## write the pages that follow from the code, and build all of docs as a site into site/
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/build.py
+docs: $(STAMP) figures ## build the documents as a site into site/, with the API and the commands as the code has them
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 release: $(STAMP) ## build the wheel and the source archive into dist, and check both; nothing is uploaded
 	rm -rf dist

@@ -1,9 +1,10 @@
-"""Draw layers.svg and write the list of modules in ../architecture.md, both from what the modules really import."""
+"""Draw layers.svg and write the list of modules in ../architecture.md, both from the packages as they are."""
 
 from __future__ import annotations
 
 import ast
-from functools import cache
+import re
+import tomllib
 from html import escape
 from pathlib import Path
 
@@ -13,156 +14,189 @@ PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = Path(__file__).with_suffix(".svg")
 START, END = "<!-- modules: written by docs/figures/layers.py -->", "<!-- end of modules -->"
 
-#: What users meet: the command line starts the page, and the page says what the command line says. One box.
-FRONT = "cli, web"
-
-#: Names everything, starts the command line, and knows the old paths.
-LEFT_OUT = ("peerveil", "__main__", "moved")
-
-
-def name_of(path: Path) -> str:
-    """A module's name within the package; the package itself is called peerveil."""
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "peerveil"
-
-
-def imports(path: Path, known: set[str]) -> set[str]:
-    """The modules of the package that a file imports, at any depth of its code."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "peerveil":
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}".removeprefix("peerveil.")
-                found.add(whole if whole in known else (node.module or "").removeprefix("peerveil."))
-    return found & known
-
-
-def box_of(module: str) -> str:
-    """The box that a module is drawn in."""
-    package = module.split(".", maxsplit=1)[0]
-    return FRONT if package in FRONT.split(", ") else package
-
-
-@cache
-def graph() -> dict[str, set[str]]:
-    """For each box the boxes that its modules import; the package's front, which names everything, is left out."""
-    files = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
-    files = {name: path for name, path in files.items() if name not in LEFT_OUT}
-    found: dict[str, set[str]] = {}
-    for name, path in files.items():
-        boxes = {box_of(one) for one in imports(path, set(files))} - {box_of(name)}
-        found.setdefault(box_of(name), set()).update(boxes)
-    return found
-
-
-def levels(edges: dict[str, set[str]]) -> dict[str, int]:
-    """How far down each box stands: one below the lowest that it imports. Imports that go round are refused."""
-    depth: dict[str, int] = {}
-    while len(depth) < len(edges):
-        ready = [box for box in edges if box not in depth and edges[box] <= depth.keys()]
-        if not ready:
-            raise SystemExit(f"imports go round among {sorted(edges.keys() - depth.keys())}")
-        depth |= {box: 1 + max((depth[one] for one in edges[box]), default=-1) for box in ready}
-    return depth
+#: Rows of the public half: what its packages are about, and a phrase for each.
+PUBLIC = {
+    "Foundations": {
+        "support": "parallel work, atomic files, versions",
+        "tables": "open, sniff and read files as tables",
+    },
+    "What is known": {
+        "record": "which scores each paper got",
+        "quantities": "the weight of each review",
+    },
+    "What is promised, what is proved": {
+        "privacy": "neighbours, sensitivity, accounting",
+        "regions": "bounds that hold the true vector",
+    },
+    "Estimates and noise": {
+        "inference": "prior, posterior, estimators",
+        "mechanisms": "Laplace, Gaussian, histogram, …",
+    },
+    "Before a release": {
+        "planning": "expected error of each choice",
+        "simulation": "synthetic conferences, experiments",
+    },
+    "What is published": {
+        "reporting": "charts and the report",
+        "releases": "files; refine, verify, compare",
+    },
+}
+#: The private half: parts of one package.
+PRIVATE = {
+    "readers": "exports of review platforms",
+    "reviews": "who wrote which review",
+    "true_vector": "true means and counts",
+    "noise": "draws real noise",
+    "ledger": "budgets and charges",
+    "release": "charge, draw, refine, save",
+    "batch": "many venues at once",
+    "audit": "tests the claims by attack",
+}
+#: The fronts, which see both halves.
+FRONTS = {
+    "app": "each action once, for both fronts: options and messages as data",
+    "cli": "the command line",
+    "web": "the page in a browser",
+}
 
 
-def direct(edges: dict[str, set[str]], depth: dict[str, int]) -> list[tuple[str, str]]:
-    """The imports that do not follow from others."""
-    reach: dict[str, set[str]] = {}
-    for box in sorted(edges, key=depth.__getitem__):
-        reach[box] = set().union(*({one} | reach[one] for one in edges[box]))
+def order() -> list[str]:
+    """Packages and top-level modules in import order, as the contract of import-linter states it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "layers")
+    return [name for layer in reversed(layers) for name in re.split(r"\s*[|:]\s*", layer)]
+
+
+def packages() -> list[str]:
+    """The packages in import order."""
+    return [name for name in order() if (SOURCE / name).is_dir()]
+
+
+def imports(package: str) -> set[str]:
+    """The other packages of Peerveil that modules of a package import, at any depth of their code."""
+    names = set()
+    for path in (SOURCE / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("peerveil."):
+                names.add((node.module or "").split(".")[1])
+    return names & set(packages()) - {package}
+
+
+WIDTH, MARGIN, GAP = 1000, 20, 14
+BOX, HEIGHT, ROW, TOP = 300, 54, 86, 84
+PANEL = MARGIN + 2 * BOX + 2 * GAP + 18
+BLUE, ORANGE, GREY = ("#e8f1fa", "#0072b2"), ("#fdf1e8", "#c04f00"), ("#f1f1f1", "#555555")
+
+
+def text(x: float, y: float, words: str, size: int = 14, more: str = "") -> str:
+    """A line of text."""
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size}" {more}>{escape(words)}</text>'
+
+
+def box(place: tuple[float, float], width: float, name: str, phrase: str, colours: tuple[str, str]) -> list[str]:
+    """A box with a package's name and, below it, what it is for."""
+    (x, y), (fill, line) = place, colours
+    middle = y + HEIGHT / 2
     return [
-        (box, one)
-        for box in sorted(edges)
-        for one in sorted(edges[box])
-        if not any(one in reach[o] for o in edges[box])
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HEIGHT}" rx="6" fill="{fill}" stroke="{line}"/>',
+        text(x + 14, middle - 5, name, 16, f'font-weight="bold" fill="{line}"'),
+        text(x + 14, middle + 15, phrase, 14, 'fill="#222222"'),
     ]
 
 
-def side(box: str) -> int:
-    """0 for the public half, 1 for the private one, 2 for the front, which sees both."""
-    return 2 if box == FRONT else int(box == "private")
+def public_half(known: list[str]) -> list[str]:
+    """Two packages in each row, with the row's subject above them."""
+    out = [
+        text(MARGIN, 32, "public: anyone can run it", 18, f'font-weight="bold" fill="{BLUE[1]}"'),
+        text(MARGIN + 2 * BOX + GAP, 32, "each imports only those before it", 13, 'text-anchor="end" fill="#555555"'),
+    ]
+    for row, (subject, phrases) in enumerate(PUBLIC.items()):
+        y = TOP + row * ROW
+        out.append(text(MARGIN, y - 9, subject, 13, 'fill="#555555"'))
+        for column, (name, phrase) in enumerate(phrases.items()):
+            if name in known:
+                out += box((MARGIN + column * (BOX + GAP), y), BOX, name, phrase, BLUE)
+    return out
 
 
-BORDER = 'fill="none" stroke="#d55e00" stroke-dasharray="6 4"'
-WIDTHS, BOX, GAP, ROW = (690, 330), (126, 24), 8, 46
-COLOURS = (("#e8f1fa", "#0072b2"), ("#fbe9dd", "#d55e00"), ("#eeeeee", "#555555"))
+def private_half(height: float) -> list[str]:
+    """One package, drawn as a panel with its main parts."""
+    width = WIDTH - MARGIN - PANEL
+    look = f'fill="{ORANGE[0]}" stroke="{ORANGE[1]}" stroke-width="2" stroke-dasharray="7 5"'
+    out = [
+        text(PANEL, 32, "private: sees reviewers", 18, f'font-weight="bold" fill="{ORANGE[1]}"'),
+        f'<rect x="{PANEL}" y="48" width="{width}" height="{height - 48:g}" rx="6" {look}/>',
+        text(PANEL + 14, 75, "private", 16, f'font-weight="bold" fill="{ORANGE[1]}"'),
+    ]
+    pitch = (height - 104) / (len(PRIVATE) - 0.2)
+    for place, (name, phrase) in enumerate(PRIVATE.items()):
+        y = 108 + place * pitch
+        out += [
+            text(PANEL + 14, y, name, 14, 'font-weight="bold" fill="#222222"'),
+            text(PANEL + 14, y + 20, phrase, 14, 'fill="#222222"'),
+        ]
+    return out
 
 
-def places(depth: dict[str, int]) -> tuple[dict[str, tuple[int, int]], int]:
-    """Where each box stands, and how high the picture is."""
-    found: dict[str, tuple[int, int]] = {}
-    y = 60
-    for level in range(max(depth.values()) + 1):
-        lines = 1
-        for half in (0, 1, 2):
-            names = sorted(box for box in depth if depth[box] == level and side(box) == half)
-            left = WIDTHS[0] + 30 if half == 1 else 20
-            room = (WIDTHS[half] if half < 2 else sum(WIDTHS)) // (BOX[0] + GAP)
-            for place, box in enumerate(names):
-                line, column = divmod(place, room)
-                found[box] = (left + column * (BOX[0] + GAP), y + line * (BOX[1] + GAP))
-                lines = max(lines, line + 1)
-        y += ROW + (lines - 1) * (BOX[1] + GAP)
-    return found, y
+def fronts(known: list[str], y: float) -> tuple[list[str], float]:
+    """What users start, at the end, and where the picture ends."""
+    out = [text(MARGIN, y - 9, "What users start: the only code that imports both halves", 13, 'fill="#555555"')]
+    if "app" in known:
+        out += box((MARGIN, y), WIDTH - 2 * MARGIN, "app", FRONTS["app"], GREY)
+        y += HEIGHT + GAP
+    half = (WIDTH - 2 * MARGIN - GAP) / 2
+    for place, name in enumerate(("cli", "web")):
+        out += box((MARGIN + place * (half + GAP), y), half, name, FRONTS[name], GREY)
+    return out, y + HEIGHT + MARGIN
 
 
 def svg() -> str:
-    """The picture."""
-    edges = graph()
-    depth = levels(edges)
-    where, height = places(depth)
-    width = sum(WIDTHS) + 40
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">',
-        "<title>The modules of Peerveil, from what they import: each stands below all that it uses</title>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        f'<rect x="{WIDTHS[0] + 20}" y="36" width="{WIDTHS[1]}" height="{height - 46}" {BORDER}/>',
-        '<text x="20" y="24" font-size="14" fill="#0072b2">public: can be run by anyone</text>',
-        f'<text x="{WIDTHS[0] + 30}" y="24" font-size="14" fill="#d55e00">private: sees reviewers</text>',
-    ]
-    for box, one in direct(edges, depth):
-        (x1, y1), (x2, y2) = where[box], where[one]
-        colour = COLOURS[side(box)][1]
-        out.append(
-            f'<line x1="{x1 + BOX[0] // 2}" y1="{y1}" x2="{x2 + BOX[0] // 2}" y2="{y2 + BOX[1]}" stroke="{colour}" '
-            'stroke-opacity="0.35"/>'
-        )
-    for box, (x, y) in sorted(where.items()):
-        fill, line = COLOURS[side(box)]
-        label = escape(box)
-        out += [
-            f'<rect x="{x}" y="{y}" width="{BOX[0]}" height="{BOX[1]}" rx="4" fill="{fill}" stroke="{line}"/>',
-            f'<text x="{x + BOX[0] // 2}" y="{y + 16}" font-size="12" text-anchor="middle">{label}</text>',
+    """The picture: packages in import order, from left to right and from top to bottom."""
+    known = packages()
+    bottom = TOP + (len(PUBLIC) - 1) * ROW + HEIGHT
+    users, height = fronts(known, bottom + 42)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" font-family="sans-serif">',
+            "<title>The packages of Peerveil in import order: each imports only packages that come before it</title>",
+            f'<rect width="{WIDTH}" height="{height:g}" fill="white"/>',
+            *public_half(known),
+            *private_half(bottom),
+            *users,
+            "</svg>\n",
         ]
-    return "\n".join([*out, "</svg>"]) + "\n"
+    )
 
 
 def listing() -> str:
-    """Every package, from the top down, with what it says of itself, and its modules with what they say."""
-    edges = graph()
-    depth = levels(edges)
-    rows = []
-    for box in sorted(depth, key=lambda box: (depth[box], box)):
-        for package in box.split(", "):
-            rows += ["", f"**{package}**: {first_words(package)}", ""]
-            names = sorted(name_of(path) for path in SOURCE.joinpath(package).rglob("*.py"))
-            rows += [f"- `{name}`: {first_words(name)}" for name in names if name != package]
+    """Every package in import order with its description, and one line per module."""
+    rows: list[str] = []
+    for package in packages():
+        names = sorted(module_name(path) for path in (SOURCE / package).rglob("*.py"))
+        rows += ["", f"**{package}**: {first_sentence(package)}", ""]
+        rows += [f"- `{name}`: {first_sentence(name)}" for name in names if name != package]
     return "\n".join(rows)
 
 
-def first_words(module: str) -> str:
-    """The first sentence of what a module says of itself."""
+def module_name(path: Path) -> str:
+    """A module's name within peerveil; a package's for its __init__.py."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def first_sentence(module: str) -> str:
+    """The first paragraph of a module's docstring."""
     place = SOURCE.joinpath(*module.split("."))
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    said = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
-    return " ".join(said.split())
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(docstring.split("\n\n")[0].split())
 
 
-def page(text: str) -> str:
-    """The page with its list of modules written anew."""
-    before, rest = text.split(START)
-    return f"{before}{START}\n{listing()}\n{END}{rest.split(END)[1]}"
+def page(document: str) -> str:
+    """The document with its list of modules written again."""
+    before, rest = document.split(START)
+    return f"{before}{START}\n{listing()}\n\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The picture of the layers and the list of modules are those of the code as it is."""
+"""The picture of the packages, the list of modules and the paths that documents name are those of the code as it is."""
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "docs" / "figures" / "layers.py"
+SOURCE = ROOT / "src" / "peerveil"
+PATH = re.compile(r"`((?:src|tests|docs|benchmarks)/[^`\s]*)`")
 
 
 @pytest.fixture(scope="module")
@@ -25,27 +28,39 @@ def test_picture_and_list_have_not_drifted(layers: dict[str, Any]) -> None:
     assert text == layers["page"](text), remedy
 
 
-def test_every_module_is_in_a_box_and_every_line_leads_up(layers: dict[str, Any]) -> None:
-    edges = layers["graph"]()
-    depth = layers["levels"](edges)
-    source = ROOT / "src" / "peerveil"
-    modules = {layers["name_of"](path) for path in source.rglob("*.py")} - set(layers["LEFT_OUT"])
-    assert {layers["box_of"](module) for module in modules} == set(depth)
-    for box, imported in edges.items():
-        assert all(depth[one] < depth[box] for one in imported)
-        if layers["side"](box) == 0:
-            assert not [one for one in imported if layers["side"](one)]
-    direct = layers["direct"](edges, depth)
-    assert {box for box, _ in direct} == {box for box in edges if edges[box]}
-    assert all(one in edges[box] for box, one in direct)
+def drawn_order(layers: dict[str, Any]) -> list[str]:
+    """The packages as a reader of the picture meets them."""
+    public = [name for phrases in layers["PUBLIC"].values() for name in phrases]
+    return [*public, "private", *layers["FRONTS"]]
 
 
-def test_the_picture_is_well_formed_and_names_every_box(layers: dict[str, Any]) -> None:
+def test_the_picture_shows_every_package_in_an_order_that_imports_keep(layers: dict[str, Any]) -> None:
     drawn = ElementTree.fromstring(layers["svg"]())  # noqa: S314 - our own text
     texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
-    assert set(layers["graph"]()) <= texts
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages <= texts
+    assert set(layers["packages"]()) == packages
+    order = [name for name in drawn_order(layers) if name in packages]
+    for place, name in enumerate(order):
+        later = set(order[place + 1 :]) - ({"web"} if name == "cli" else set())  # `serve` starts the page
+        assert not layers["imports"](name) & later, name
 
 
-def test_imports_that_go_round_are_refused(layers: dict[str, Any]) -> None:
-    with pytest.raises(SystemExit, match="go round"):
-        layers["levels"]({"a": {"b"}, "b": {"a"}})
+def test_the_parts_of_the_private_half_exist(layers: dict[str, Any]) -> None:
+    for name in layers["PRIVATE"]:
+        assert (SOURCE / "private" / name).is_dir() or (SOURCE / "private" / f"{name}.py").is_file(), name
+
+
+@pytest.mark.parametrize(
+    "name", ["architecture", "where", *(f"extending/{p.stem}" for p in ROOT.glob("docs/extending/*"))]
+)
+def test_paths_that_documents_name_exist(name: str) -> None:
+    named = PATH.findall((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert name != "where" or len(named) > 30
+
+
+def test_every_kind_of_addition_is_explained() -> None:
+    text = (ROOT / "docs" / "where.md").read_text(encoding="utf-8")
+    for kind in ("quantity", "statistic", "mechanism", "region", "estimator", "reader", "chart", "option", "step"):
+        assert re.search(rf"^\| an? [^|]*\b{kind}\b", text, re.MULTILINE), kind

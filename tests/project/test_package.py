@@ -41,8 +41,8 @@ def check_wheel(wheel: Path) -> None:
         about = email.message_from_string(archive.read(f"{info}/METADATA").decode())
     modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     assert modules <= names
-    assert {"peerveil/py.typed", "peerveil/schemas/release-1.schema.json", f"{info}/licenses/LICENSE"} <= names
-    assert "peerveil/schemas/release-2.schema.json" in names
+    assert {"peerveil/py.typed", "peerveil/releases/schemas/release-1.schema.json", f"{info}/licenses/LICENSE"} <= names
+    assert "peerveil/releases/schemas/release-2.schema.json" in names
     assert {name.split("/")[0] for name in names} == {"peerveil", info}  # no tests, no private notes
     assert about["Version"] == VERSION
     assert about["License-Expression"] == "Apache-2.0"

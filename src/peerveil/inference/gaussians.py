@@ -1,6 +1,6 @@
 """Normal laws of long vectors, what evidence makes of them, and mixtures of what it made.
 
-See docs/mathematics.md, "The guess".
+See docs/mathematics.md, "Prior and posterior".
 """
 
 from __future__ import annotations

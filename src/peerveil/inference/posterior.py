@@ -1,6 +1,6 @@
 """What is likely once the noisy vector is seen: empirical Bayes over leniency and over how far the model may be off.
 
-See docs/mathematics.md, "The guess". Public data and the noisy vector only.
+See docs/mathematics.md, "Prior and posterior". Public data and the noisy vector only.
 """
 
 from __future__ import annotations

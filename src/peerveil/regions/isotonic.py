@@ -1,7 +1,7 @@
 """Projection by two isotonic regressions: exact, and as fast as sorting.
 
 The set is all ascending vectors whose sum of the `i` smallest is at least `P_i`, whose sum of the `i` largest is at
-most `R_i`, and whose total lies in a range. See docs/mathematics.md, "Two passes", for the theorem.
+most `R_i`, and whose total lies in a range. See docs/mathematics.md, "Projection by isotonic regression".
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ COLUMNS = {
     "noisy": "the private vector before refinement",
     "lower": "what public data alone proves the true mean of that rank to be at least",
     "upper": "what public data alone proves the true mean of that rank to be at most",
-    "band_lower": "lower end of the band that holds the true mean in all likelihood; empty where it is not known",
+    "band_lower": "lower end of the credible band of the true mean; empty if it is not known",
     "band_upper": "upper end of that band",
 }
 
