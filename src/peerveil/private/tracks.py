@@ -23,7 +23,8 @@ from peerveil.private.fingerprint import fingerprint
 from peerveil.private.release import LedgerWarning, Ready, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
 from peerveil.private.statements import stated_together
-from peerveil.quantities.base import Lone, Quantity
+from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
 from peerveil.regions import check_region
@@ -58,7 +59,7 @@ def release_groups(
     groups: Mapping[str, str],
     *,
     public: str | PublicRecord | None = None,
-    quantity: Quantity = "ratings",
+    quantity: QuantityLike = "ratings",
     mechanism: OwnMechanism,
     unit: str = "reviewer",
     region: str = "tight",
@@ -249,7 +250,7 @@ def _joint(ready: Mapping[str, Ready], unit: Unit) -> float:
     loss = []
     for one in ready.values():
         weights, mechanism = one.weights, one.noise.mechanism
-        hidden = weights.hidden_span and weights.quantity == "miscalibration"  # then third parties move as well
+        hidden = weights.hidden_span and weights.reach.co_reviews  # then third parties move as well
         counts = sensitivity(weights, unit).counts
         if unit != "reviewer" or not isinstance(mechanism, Histogram) or weights.part is None or hidden:
             return math.inf
