@@ -159,7 +159,9 @@ def test_the_command_line_lists_and_uses_it(run: Run, quantity: Quantity) -> Non
     assert quantity.words.axis in report
     assert quantity.words.short_axis in report
     assert run("verify", "out", "--public", "public.csv")[0] == 0
-    code, printed, _ = run("refine", "out/release.json", "--public", "public.csv", "-o", "again", "--json")
+    code, printed, _ = run(
+        "refine", "out/release.json", "--public", "public.csv", "-o", "again", "--json", "--no-report"
+    )
     assert (code, json.loads(printed)["quantity"]) == (0, quantity.name)
 
 
@@ -178,8 +180,8 @@ def test_a_release_of_a_quantity_that_is_not_known_here_still_renders(run: Run, 
     assert f"the release is of '{quantity.name}'" in problem
 
 
-@pytest.mark.parametrize("quantity", OWN, ids=lambda quantity: quantity.name)
-def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quantity: Quantity) -> None:
+def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quantity = OWN[1]
     monkeypatch.syspath_prepend(Path(__file__).parents[2])  # a worker process imports this file
     (tmp_path / "reviews.csv").write_text(REVIEWS)
     page = Page(jobs=Jobs())
@@ -188,7 +190,7 @@ def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.Mon
         text = bytes(choices.body).decode()
         assert f'value="{quantity.name}"' in text
         assert quantity.words.label in text
-        assert f"{quantity.words.explanation}" in text.replace("&#39;", "'")
+        assert quantity.words.explanation in text.replace("&#39;", "'")
         study = bytes(page.show("researcher.html", case=None).body).decode()
         assert f'<option value="{quantity.name}"' in study
         said: dict[str, Any] = {
@@ -209,7 +211,7 @@ def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @given(hidden_cases(), st.sampled_from(UNITS), st.sampled_from(OWN))
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_no_neighbours_with_hidden_scores_are_further_apart_than_its_reach_allows(
     pair: tuple[Case, list[list[bool]]], unit: Unit, quantity: Quantity
 ) -> None:
@@ -218,7 +220,7 @@ def test_no_neighbours_with_hidden_scores_are_further_apart_than_its_reach_allow
     assert bound.counts is not None
     flags = [h for row in hidden for h in row]
     papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
-    variants = [[x for row in filled for x in row] for filled in hidden_variants(case.rows, hidden, [1, 2, 3])]
+    variants = [[x for row in filled for x in row] for filled in hidden_variants(case.rows, hidden, [1, 3])]
 
     def vector(assignment: Assignment, scores: list[float]) -> list[Fraction]:
         holders = [f"r{j}" for j in flat(assignment)]
