@@ -12,7 +12,7 @@ from typing import Any
 
 import peerveil as pv
 from peerveil.privacy.groups import part_of
-from peerveil.quantities.base import Quantity
+from peerveil.quantities.functions import QuantityLike
 
 V1 = Path(__file__).parent / "golden" / "v0.1.0"
 
@@ -46,7 +46,7 @@ class Frozen:
         scale = (self.reading["scale"][0], self.reading["scale"][1])
         whole = pv.read_public(self.public, scale=scale, load=1, **options)
         record = part_of(whole, self.papers or whole.papers, **self.loads)  # loads among the reviews that were kept
-        own: dict[str, Quantity] = {"squares": squares}
+        own: dict[str, QuantityLike] = {"squares": squares}
         quantity = self.case["quantity"]
         return pv.weigh(record, own.get(quantity, quantity), lone=self.reading["lone"])
 

@@ -67,6 +67,7 @@ def test_names_that_the_docs_of_0_1_import() -> None:
         "from peerveil.mechanisms import OWN, Laplace\n"
         "from peerveil.private.readers import READERS\n"
         "from peerveil.private.readers.protocol import Extract\n"
+        "from peerveil.quantities import QUANTITIES\n"
         "from peerveil.regions import REGIONS\n"
         "from peerveil.regions.baseline import baseline\n"
         "from peerveil.sensitivity import sensitivity\n"

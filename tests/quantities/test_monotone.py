@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.quantities.base import learnt_map
+from peerveil.quantities.criteria_maps import learnt_map
 from peerveil.quantities.monotone import MonotoneMap, covers, fit_monotone
 from peerveil.record.public_record import Floats
 from reference.monotone import Vector, by_trying_all, dominated, least_loss, least_norm

@@ -14,7 +14,9 @@ import peerveil as pv
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities.base import QUANTITIES, review_weights
+from peerveil.quantities import QUANTITIES
+from peerveil.quantities.base import words_of
+from peerveil.quantities.weights import review_weights
 from peerveil.record.public_record import Floats
 from reference.monotone import by_trying_all
 from reference.neighbours import flat, neighbours
@@ -237,6 +239,14 @@ def test_miscalibration_of_a_single_review_is_refused_or_zero() -> None:
     with pytest.raises(pv.RecordError, match=r"1 of 2 papers have a single review.*lone='zero'"):
         pv.weigh(record, "miscalibration")
     assert pv.weigh(record, "miscalibration", lone="zero").low.tolist() == [0, -3, 3]
+
+
+def test_all_quantities_of_scores_are_in_points() -> None:
+    for quantity in QUANTITIES:
+        words = words_of(quantity)
+        assert words.unit == " points"
+        assert words.axis.endswith(" (points)")
+        assert words.short_axis.endswith(" (points)")
 
 
 def test_unknown_quantities_are_refused_by_name() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import peerveil as pv
 from peerveil.private.inspection import inspect
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities.base import QUANTITIES
+from peerveil.quantities import QUANTITIES
 from peerveil.quantities.monotone import fit_monotone
 from peerveil.record.criteria import canonical_order, in_canonical_order
 from peerveil.record.public_files import write_public

@@ -14,7 +14,7 @@ import pytest
 import peerveil as pv
 from made_up import release
 from peerveil.privacy.guarantee import NOT_PROTECTED
-from peerveil.quantities.base import QUANTITIES
+from peerveil.quantities import QUANTITIES
 from peerveil.releases import release as bundle
 from peerveil.reporting import report
 

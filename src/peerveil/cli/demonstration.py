@@ -15,7 +15,7 @@ from peerveil.mechanisms.base import Laplace
 from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities.base import QUANTITIES
+from peerveil.quantities import QUANTITIES
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_files import write_public
 from peerveil.record.public_record import Floats

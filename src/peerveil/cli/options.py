@@ -6,9 +6,11 @@ import shlex
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from peerveil.app.messages import written
 from peerveil.errors import Argument, InputError
+from peerveil.quantities.base import names
 
 if TYPE_CHECKING:
     from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
@@ -25,7 +27,22 @@ Loads = Annotated[
 Reviewers = Annotated[
     int | None, typer.Option(help="Number of reviewers; needed with a range or a set.", rich_help_panel="Loads")
 ]
-Quantity = Annotated[str, typer.Option(help="ratings | miscalibration | normalized | subjectivity")]
+
+
+class RegisteredNames(OptionInfo):
+    """An option whose help lists the quantities that are registered when it is shown."""
+
+    @property
+    def help(self) -> str:
+        """The names, and the text that was given."""
+        return " | ".join(names()) + self._text
+
+    @help.setter  # noqa: A003 - typer's name
+    def help(self, text: str | None) -> None:
+        self._text = text or ""
+
+
+Quantity = Annotated[str, RegisteredNames(default=...)]
 Lone = Annotated[
     str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
 ]

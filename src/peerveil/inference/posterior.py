@@ -79,7 +79,7 @@ def ensembles(weights: PublicWeights, *, draws: int | None = None) -> tuple[Ense
     """
     if draws is None and weights in _DRAWN:
         return _DRAWN[weights]
-    many = weights.quantity != "miscalibration" and np.mean(weights.low != weights.high) >= MANY_HIDDEN
+    many = not weights.reach.centred and np.mean(weights.low != weights.high) >= MANY_HIDDEN
     ends = np.linspace(0.0, 1.0, (LEANINGS if many else 1) + 1).tolist()
     found = tuple(
         drawn.ensemble(float(s))

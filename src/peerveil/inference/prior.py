@@ -245,7 +245,7 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
     behind = np.searchsorted(visible, high, side="right")
     drawn = np.empty((draws, low.size))
     for row in drawn:
-        share = _shares(low.size, rng, leaning, compared=behind > first, even=weights.quantity == "miscalibration")
+        share = _shares(low.size, rng, leaning, compared=behind > first, even=weights.reach.centred)
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
         row[:] = np.where(behind > first, alike, low + share * (high - low))
@@ -264,7 +264,7 @@ def _shares(
     """How far up its interval each hidden weight is, from 0 to 1.
 
     Compared with visible ones, on average about half-way up their order; without any, anywhere, and more or less close
-    together. Miscalibrations lean neither way (``even``), as those of a paper add up to 0.
+    together. Where the weights of a paper add up to 0, hidden ones lean neither way (``even``).
     """
     lean = float(np.clip(rng.uniform(*leaning), 0.01, 0.99))
     centres = (0.5, 0.5) if even else (float(betaincinv(3, 3, lean)), lean)

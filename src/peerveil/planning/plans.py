@@ -22,7 +22,8 @@ from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.planning.rounds import LENIENCIES, Candidate, Rounds, plausible
 from peerveil.privacy.guarantee import Unit, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
-from peerveil.quantities.base import Quantity
+from peerveil.quantities.base import words_of
+from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.support import parallel
@@ -180,7 +181,7 @@ class Plan:
 
     @property
     def _points(self) -> str:
-        return " points" if self.quantity in ("ratings", "miscalibration", "normalized") else ""
+        return words_of(self.quantity).unit
 
     @property
     def assumption(self) -> str:
@@ -215,7 +216,7 @@ def plan(
     *,
     epsilons: Sequence[float] = EPSILONS,
     unit: str = "reviewer",
-    quantity: Quantity = "ratings",
+    quantity: QuantityLike = "ratings",
     delta: float | None = None,
     mechanisms: Sequence[str] | None = None,
     estimators: Sequence[str] = ESTIMATORS,

@@ -282,7 +282,7 @@ def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scal
     counts = sensitivity(weights, claim.unit).counts
     if not counts:
         return GroupClaim(claim=claim, moved=0)  # the group's counts are public
-    third = weights.hidden_span and weights.quantity == "miscalibration"
+    third = weights.hidden_span and weights.reach.co_reviews
     return GroupClaim(claim=claim, scale=scale, moved=None if third else counts // 2)
 
 

@@ -94,7 +94,7 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     if is_open(part):  # loads are a guess then, which proves nothing
         people, most = part.whole.reviewers, min(part.whole.largest, weights.sizes().size)
     moved = 2 if unit == "review" else 1 + min(2 * most, largest_load)
-    if weights.hidden_span and weights.quantity == "miscalibration":
+    if weights.hidden_span and weights.reach.co_reviews:
         moved = _moved_by_hidden(int(weights.sizes().max()), most, unit, largest_load)
     counts = 2 * int(min(people, moved))
     if is_open(part):
@@ -107,7 +107,7 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     width = math.nextafter(high - low, math.inf)
     l1 = width * (1 + _exchanged_share(loads.smallest, loads.largest, largest_load))
     touched = 1 + 2 * loads.largest
-    if weights.hidden_span and weights.quantity == "miscalibration":
+    if weights.hidden_span and weights.reach.co_reviews:
         # Hidden scores that change move other weights of their papers, as within one record.
         l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
         touched = 4 * int(weights.sizes().max()) * loads.reviewers
@@ -167,7 +167,7 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
     else:
         bound = _of_a_reviewer_in_public(weights, width)
     l1, l2, linf = bound
-    if hidden and weights.quantity == "miscalibration":
+    if hidden and weights.reach.co_reviews:
         # A hidden score that changes also moves the other weights of its paper, by no more than itself in all.
         l1 += 2 * exchanges * hidden / loads.smallest
         if unit == "review":
@@ -184,11 +184,11 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
 def _means_moved(weights: PublicWeights, exchanges: int) -> int:
     """How many means can change, to the last bit: a reviewer's own, and one with each exchange.
 
-    With miscalibration, a hidden score that changes moves the means of all who reviewed that paper: in an exchange, of
-    all reviewers of two papers, of whom the reviewer is one.
+    Where a hidden score that changes moves the other weights of its paper, it moves the means of all who reviewed that
+    paper: in an exchange, of all reviewers of two papers, of whom the reviewer is one.
     """
     each = 1
-    if weights.hidden_span and weights.quantity == "miscalibration":
+    if weights.hidden_span and weights.reach.co_reviews:
         each = 2 * int(weights.sizes().max()) - 1
     return 1 + exchanges * each
 

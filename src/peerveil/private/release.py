@@ -27,7 +27,8 @@ from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.statements import stated
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities.base import Lone, Quantity
+from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.regions import check_region
@@ -44,7 +45,7 @@ def release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None = None,
-    quantity: Quantity = "ratings",
+    quantity: QuantityLike = "ratings",
     mechanism: OwnMechanism | Auto,
     unit: str = "reviewer",
     region: str = "tight",
@@ -322,7 +323,7 @@ def prepare_release(
     reviews: Reviews,
     *,
     public: str | PublicRecord | None,
-    quantity: Quantity,
+    quantity: QuantityLike,
     mechanism: OwnMechanism | Auto,
     unit: str,
     estimator: str | None = None,

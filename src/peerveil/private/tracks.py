@@ -21,7 +21,8 @@ from peerveil.private.fingerprint import fingerprint
 from peerveil.private.release import Ready, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
 from peerveil.private.statements import stated_together
-from peerveil.quantities.base import Lone, Quantity
+from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
 from peerveil.regions import check_region
@@ -52,7 +53,7 @@ def release_groups(
     groups: Mapping[str, str],
     *,
     public: str | PublicRecord | None = None,
-    quantity: Quantity = "ratings",
+    quantity: QuantityLike = "ratings",
     mechanism: OwnMechanism,
     unit: str = "reviewer",
     region: str = "tight",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from peerveil.private.reviews import Reviews
-from peerveil.quantities.base import Lone, Quantity, review_weights
+from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.statistics import named
+from peerveil.quantities.weights import review_weights
 from peerveil.record.public_record import Floats, PublicRecord
 
 
 def true_vector(
-    reviews: Reviews, quantity: Quantity, *, record: PublicRecord | None = None, lone: Lone = "refuse"
+    reviews: Reviews,
+    quantity: QuantityLike,
+    *,
+    record: PublicRecord | None = None,
+    lone: Lone = "refuse",
+    statistic: str = "mean",
 ) -> Floats:
-    """The sorted means of the reviewers' weights.
+    """The sorted means of the reviewers' weights, or another statistic of them.
 
     Args:
         reviews: the private reviews.
@@ -22,9 +28,8 @@ def true_vector(
         record: what is public of them, as checked against them: what is learnt from reviews is learnt from those that
             it shows. By default everything is public.
         lone: what to do with the miscalibration of a paper's only review.
-
-    Each mean is one exactly rounded sum and one division, whatever the order of the reviews: neighbouring assignments
-    differ only in the means of the reviewers they concern, to the last bit.
+        statistic: the number that stands for a reviewer's weights. It does not depend on the order of the reviews, so
+            that neighbouring assignments differ only in the numbers of the reviewers they concern, to the last bit.
 
     >>> reviews = Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
     >>> true_vector(reviews, "ratings").tolist()
@@ -34,9 +39,4 @@ def true_vector(
     weight = review_weights(reviews, quantity, record=public, lone=lone)
     order = np.argsort(reviews.reviewer, kind="stable")
     ends = np.cumsum(np.bincount(reviews.reviewer))
-    return np.sort([_mean(held) for held in np.split(weight[order], ends[:-1])])
-
-
-def _mean(held: Floats) -> float:
-    """The mean; of equal weights exactly that weight, whatever the load."""
-    return float(held[0]) if held.min() == held.max() else math.fsum(held) / held.size
+    return np.sort([named(statistic).of(held) for held in np.split(weight[order], ends[:-1])])

@@ -1,1 +1,16 @@
-"""Quantities: what each review weighs."""
+"""Quantities: what each review weighs. Users register their own with `register`."""
+
+from peerveil.quantities.base import HiddenReach, Judged, Lone, Quantity, Words, register, unregister
+from peerveil.quantities.criteria_maps import Normalized, Subjectivity
+from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.miscalibration import Miscalibration
+from peerveil.quantities.ratings import Ratings
+
+_OWN = (Ratings(), Miscalibration(), Normalized(), Subjectivity())
+for _quantity in _OWN:
+    register(_quantity)
+
+#: The quantities that come with this package.
+QUANTITIES = tuple(quantity.name for quantity in _OWN)
+
+__all__ = ["QUANTITIES", "HiddenReach", "Judged", "Lone", "Quantity", "QuantityLike", "Words", "register", "unregister"]

@@ -1,27 +1,92 @@
-"""Quantities: what a review's weight is. Both sides compute weights here, from the same data in the same order.
+"""What a quantity is, and the registry of quantities by name.
 
-So they get the same floating-point numbers, not only the same up to rounding.
+A quantity says what each review weighs. Whatever depends on it elsewhere (sensitivities, priors, reports, the command
+line, the page) reads the attributes of its object. NumPy is loaded on first use: the command line's help lists
+quantities and must start quickly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from functools import lru_cache
-from typing import Literal, Protocol, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
 
-import numpy as np
+from peerveil.errors import Argument, InputError
 
-from peerveil.errors import Argument, InputError, RecordError
-from peerveil.quantities.monotone import MonotoneMap, fit_monotone
-from peerveil.record.public_record import Floats, Ints, PublicRecord, frozen
+if TYPE_CHECKING:
+    from peerveil.record.public_record import Floats, Ints, PublicRecord
 
-QUANTITIES = ("ratings", "miscalibration", "normalized", "subjectivity")
-
-#: A quantity by its name, or a function that gives each review of a public record its weight.
-Quantity = str | Callable[[PublicRecord], Iterable[float]]
-
-#: What to do with the miscalibration of a paper's only review.
+#: What to do with a paper's single review, where its weight is not defined.
 Lone = Literal["refuse", "zero"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """How reports, charts and both front ends describe a quantity.
+
+    Attributes:
+        label: its name on the page.
+        title: the title of its report.
+        meaning: what its mean is, as part of a sentence: "For each reviewer there is one number: the mean of …".
+        mean: the mean, as an axis title without its unit.
+        short_mean: the same where there is little room.
+        unit: what follows a number, with a leading space: ``" points"``, or ``""`` if not known.
+        sides: for a difference, what it means to lie below and above zero.
+        needs: what a record must have besides scores, such as ``"criteria"``.
+    """
+
+    label: str
+    title: str
+    meaning: str
+    mean: str
+    short_mean: str
+    unit: str = ""
+    sides: tuple[str, str] | None = None
+    needs: str = ""
+
+    @property
+    def explanation(self) -> str:
+        """The meaning as a sentence."""
+        return f"{self.meaning[:1].upper()}{self.meaning[1:]}."
+
+    @property
+    def axis(self) -> str:
+        """The axis title, with its unit.
+
+        >>> neutral_words("extremity").axis
+        "a reviewer's mean extremity"
+        """
+        return self.mean + self._unit_of_axis
+
+    @property
+    def short_axis(self) -> str:
+        """The axis title where there is little room."""
+        return self.short_mean + self._unit_of_axis
+
+    @property
+    def _unit_of_axis(self) -> str:
+        return f" ({self.unit.strip()})" if self.unit else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenReach:
+    """What a change of one hidden score can move. The bounds of :mod:`peerveil.privacy.sensitivity` rest on it.
+
+    Its own weight may move anywhere within the public bounds. Weights of other papers do not move, to the last bit.
+
+    Attributes:
+        co_reviews: whether the other ``k - 1`` weights of its paper move as well: each by at most ``1 / (k - 1)`` of
+            the change, and a round-off of at most ``2**-51`` of the greatest weight. If not, they do not move, to the
+            last bit.
+        centred: whether the weights of each paper add up to zero, so that hidden weights cannot all be high or low.
+    """
+
+    co_reviews: bool = False
+    centred: bool = False
+
+
+#: The reach of a quantity of which nothing is known: the widest.
+UNKNOWN_REACH = HiddenReach(co_reviews=True)
 
 
 class Judged(Protocol):
@@ -29,185 +94,120 @@ class Judged(Protocol):
 
     @property
     def paper(self) -> Ints:
-        """For each review its paper."""
+        """The paper of each review."""
 
     @property
     def score(self) -> Floats:
-        """For each review its score."""
+        """The score of each review."""
 
     @property
     def criteria(self) -> Floats | None:
-        """For each review a row of criteria."""
+        """One row of criteria per review."""
 
 
-def quantity_name(quantity: Quantity, name: str | None = None) -> str:
-    """What a quantity is called in a release; a function by its own name, or by the one given.
+class Quantity(Protocol):
+    """What each review weighs. The public and the private side call it with the same arrays in the same order."""
 
-    >>> quantity_name("ratings")
-    'ratings'
-    >>> quantity_name(lambda record: record.score**2, "squares")
-    'squares'
+    @property
+    def name(self) -> str:
+        """Its name in releases, on the command line and on the page."""
+
+    @property
+    def words(self) -> Words:
+        """How it is described."""
+
+    @property
+    def reach(self) -> HiddenReach:
+        """What a change of one hidden score can move."""
+
+    def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
+        """The weight of each review.
+
+        Args:
+            held: the reviews: those of the public record, or the private ones that it was checked against.
+            record: what is public of them. What is learnt is learnt from its visible reviews only, so that no weight
+                depends on the hidden reviews of other papers.
+            lone: what to do with a paper's single review, where its weight is not defined.
+        """
+
+    def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
+        """The least and the greatest weight of each review where scores are hidden; or raise an InputError."""
+
+
+_REGISTERED: dict[str, Quantity] = {}
+
+
+def register(quantity: Quantity) -> None:
+    """Make a quantity known by its name, everywhere.
+
+    Raises:
+        InputError: if the name is taken, or cannot be published.
     """
-    if isinstance(quantity, str) and quantity in QUANTITIES:
-        if name is not None:
-            raise InputError(
-                Argument("name"),
-                " is for a quantity given as a function, got ",
-                Argument("name", name),
-                f" for {quantity!r}",
-            )
-        return quantity
-    if isinstance(quantity, str):
-        raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, QUANTITIES))}, got {quantity!r}")
-    if not (callable(quantity) and isinstance(quantity, Hashable)):
-        raise InputError(Argument("quantity"), f" must be a name or a function of a public record, got {quantity!r}")
-    called = getattr(quantity, "__name__", "") if name is None else name
-    if not (isinstance(called, str) and called.isprintable() and called.strip("<>") == called.strip() != ""):
-        raise InputError(
-            "a quantity given as a function needs a name that can be published (", Argument("name", ...), ")"
-        )
-    if called in QUANTITIES:
-        raise InputError(f"{called!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
-    return called
+    check_name(quantity.name)
+    _REGISTERED[quantity.name] = quantity
 
 
-def review_weights(held: Judged, quantity: Quantity, *, record: PublicRecord, lone: Lone = "refuse") -> Floats:
-    """The weight of each review.
+def unregister(name: str) -> None:
+    """Forget a quantity."""
+    del _REGISTERED[named(name).name]
 
-    Args:
-        held: the reviews: the public record's own, if none is hidden, or the private ones it was checked against.
-        quantity: what to compute.
-        record: what is public of them. A monotone map is learnt from its visible reviews only, so that the weights of
-            all other reviews stay as they are whatever a hidden review says.
-        lone: what to do with the miscalibration of a paper's only review.
+
+def registered() -> tuple[Quantity, ...]:
+    """All registered quantities, those of this package first.
+
+    >>> [quantity.name for quantity in registered()]
+    ['ratings', 'miscalibration', 'normalized', 'subjectivity']
     """
-    if lone not in get_args(Lone):
-        raise InputError(Argument("lone"), f" must be 'refuse' or 'zero', got {lone!r}")
-    if quantity == "ratings":
-        return held.score
-    if quantity == "miscalibration":
-        return _miscalibration(held.paper, held.score, lone)
-    if callable(quantity):
-        return function_weights(quantity, record)  # both sides hold the same reviews in the same order
-    quantity_name(quantity)  # refuses it, if it is unknown
-    normal = learnt_map(record)(_criteria(held, quantity))
-    return normal if quantity == "normalized" else held.score - normal
+    return tuple(_REGISTERED.values())
 
 
-def weights_between(record: PublicRecord, quantity: Quantity, *, lone: Lone = "refuse") -> tuple[Floats, Floats]:
-    """The least and the greatest weight of each review of a record some of whose scores are hidden."""
-    assert record.scale is not None  # noqa: S101 - records with hidden scores have one
-    hidden = np.isnan(record.score)
-    low, high = (np.where(hidden, end, record.score) for end in record.scale)
-    if quantity == "ratings":
-        return low, high
-    if quantity == "miscalibration":
-        return _miscalibration_between(record.paper, low, high, lone)
-    if callable(quantity):
-        raise InputError(
-            Argument("quantity"),
-            f" is a function, which gives every review its weight, but {record.hidden} scores are hidden; it "
-            "can only be released where all scores are public",
-        )
-    quantity_name(quantity)
-    learnt = learnt_map(record)
-    shown = learnt(_criteria(record, quantity)[~hidden])
-    least, greatest = (np.full(hidden.size, end) for end in learnt.span)
-    least[~hidden] = greatest[~hidden] = shown
-    return (least, greatest) if quantity == "normalized" else (low - greatest, high - least)
+def register_missing(quantities: Iterable[Quantity]) -> None:
+    """Register those quantities whose names are not known yet, as in a worker process."""
+    for quantity in quantities:
+        if quantity.name not in _REGISTERED:
+            register(quantity)
 
 
-@lru_cache(maxsize=1)
-def learnt_map(record: PublicRecord) -> MonotoneMap:
-    """The monotone map from criteria to overall scores, learnt from the visible reviews of a record.
+def names() -> tuple[str, ...]:
+    """The names of all registered quantities."""
+    return tuple(_REGISTERED)
 
-    >>> record = PublicRecord.from_rows([[6, 8], [3, 5]], load=2, criteria={"clarity": [[2, 3], [1, 3]]})
-    >>> learnt_map(record).values.tolist()
-    [3.0, 6.0, 6.0]
+
+def named(name: str) -> Quantity:
+    """The registered quantity of a name."""
+    if name not in _REGISTERED:
+        raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
+    return _REGISTERED[name]
+
+
+def check_name(name: object) -> None:
+    """Refuse a name that cannot be published, or that a registered quantity has."""
+    if not (isinstance(name, str) and name.isprintable() and name.strip("<>") == name.strip() != ""):
+        raise InputError("a quantity needs a name that can be published (", Argument("name", ...), ")")
+    if name in _REGISTERED:
+        raise InputError(f"{name!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
+
+
+def words_of(name: str) -> Words:
+    """The words of a quantity; neutral ones if it is not registered, as weights given directly or another's function.
+
+    >>> words_of("ratings").short_axis, words_of("extremity").short_axis
+    ('mean rating (points)', 'mean extremity')
     """
-    visible = ~np.isnan(record.score)
-    if not visible.any():
-        raise RecordError(
-            "what scores criteria deserve is learnt from public reviews, but all are hidden; release ratings instead"
-        )
-    return fit_monotone(_criteria(record, "what scores criteria deserve")[visible], record.score[visible])
+    return _REGISTERED[name].words if name in _REGISTERED else neutral_words(name)
 
 
-def _criteria(held: Judged, what: str) -> Floats:
-    if held.criteria is None:
-        raise RecordError(f"{what} needs criteria; name their columns (", Argument("criteria", ...), ")")
-    return held.criteria
+def reach_of(name: str) -> HiddenReach:
+    """What a hidden score of a quantity can move; the widest reach if it is not registered."""
+    return _REGISTERED[name].reach if name in _REGISTERED else UNKNOWN_REACH
 
 
-@lru_cache(maxsize=1)
-def function_weights(function: Callable[[PublicRecord], Iterable[float]], record: PublicRecord) -> Floats:
-    """The weights that a user's function gives the reviews of a record, checked as far as they can be.
-
-    They are kept, so that public and private side use the very same numbers.
-
-    >>> record = PublicRecord.from_rows([[6, 8], [3, 5]], load=2)
-    >>> function_weights(lambda record: record.score > 4, record).tolist()
-    [1.0, 1.0, 0.0, 1.0]
-    """
-    weight, again = (_checked(function(record), record) for _ in range(2))
-    if not np.array_equal(weight, again):
-        raise InputError(
-            Argument("quantity"), " gave other weights when asked again; its function must always give the same"
-        )
-    # Who holds which of two reviews that look alike is private, so their weights must not differ.
-    columns = [record.paper, record.score, *(() if record.criteria is None else record.criteria.T)]
-    alike = np.logical_and.reduce([np.diff(column) == 0 for column in columns])
-    unequal = int(np.count_nonzero(alike & (np.diff(weight) != 0)))
-    if unequal:
-        raise InputError(
-            Argument("quantity"),
-            f" gave different weights to {unequal} pairs of reviews of the same paper that look alike; its "
-            "function must tell reviews apart by score and criteria only, not by their place",
-        )
-    return weight
-
-
-def _checked(weights: Iterable[float], record: PublicRecord) -> Floats:
-    problem = ""
-    try:
-        weight = frozen(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        problem = "no numbers"
-    else:
-        if weight.shape != record.score.shape:
-            problem = f"the shape {weight.shape}"
-        elif not np.isfinite(weight).all():
-            problem = "numbers that are not finite"
-    if problem:
-        raise InputError(
-            Argument("quantity"), f" must give one finite number for each of {record.score.size} reviews, got {problem}"
-        )
-    return weight
-
-
-def _miscalibration_between(paper: Ints, low: Floats, high: Floats, lone: Lone) -> tuple[Floats, Floats]:
-    """The least and greatest miscalibration of reviews whose scores lie between ``low`` and ``high``."""
-    _miscalibration(paper, low, lone)  # refuses lone reviews if asked to
-    others = np.maximum(np.bincount(paper)[paper] - 1, 1)
-    alone = np.bincount(paper)[paper] == 1
-    low, high = low - low.min(), high - low.min()  # differences alone count: a large offset would swallow them
-    lows, highs = (np.bincount(paper, weights=end)[paper] - end for end in (low, high))
-    return np.where(alone, 0.0, low - highs / others), np.where(alone, 0.0, high - lows / others)
-
-
-def _miscalibration(paper: Ints, score: Floats, lone: Lone) -> Floats:
-    size = np.bincount(paper)
-    alone = int(np.count_nonzero(size == 1))
-    if alone and lone == "refuse":
-        raise RecordError(
-            f"{alone} of {size.size} papers have a single review, whose miscalibration is not defined; give these "
-            "reviews the weight zero (",
-            Argument("lone", "zero"),
-            "), leave these papers out of the file before loads are counted, or release another quantity",
-        )
-    # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1), and least if scores are measured from
-    # the paper's smallest; a single review gets 0 / 1.
-    above = score - score[(np.cumsum(size) - size)[paper]]
-    total = np.bincount(paper, weights=above)
-    difference = size[paper] * above - total[paper]
-    return np.asarray(difference / np.maximum(size[paper] - 1, 1), dtype=np.float64)
+def neutral_words(name: str) -> Words:
+    """Words for a quantity of which nothing is known but its name."""
+    return Words(
+        label=name,
+        title=f"Reviewers: {name}",
+        meaning=f"each reviewer's mean {name}",
+        mean=f"a reviewer's mean {name}",
+        short_mean=f"mean {name}",
+    )

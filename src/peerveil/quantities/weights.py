@@ -7,12 +7,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from peerveil.errors import RecordError
-from peerveil.quantities.base import Lone, Quantity, quantity_name, review_weights, weights_between
+from peerveil.errors import Argument, InputError, RecordError
+from peerveil.quantities.base import UNKNOWN_REACH, HiddenReach, Judged, Lone, reach_of
+from peerveil.quantities.functions import QuantityLike, quantity_of
 from peerveil.record.loads import Loads, LoadsStatement, declare_loads
 from peerveil.record.parts import Part, is_open
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
@@ -33,6 +34,7 @@ class PublicWeights:
         hidden_span: how far a hidden score can move; 0 where all scores are public.
         part: the whole conference, where the record holds a part of its reviews. Where the number of reviewers with a
             kept review is not public, ``loads`` are a guess until noisy counts are there (:meth:`counted`).
+        reach: what a change of one hidden score can move; by default what the quantity of that name says.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -46,8 +48,11 @@ class PublicWeights:
     loads: Loads
     hidden_span: float = 0.0
     part: Part | None = None
+    reach: HiddenReach = UNKNOWN_REACH
 
     def __post_init__(self) -> None:
+        if self.reach == UNKNOWN_REACH:
+            object.__setattr__(self, "reach", reach_of(self.quantity))
         exact = self.low is self.high
         object.__setattr__(self, "paper", frozen(self.paper))
         object.__setattr__(self, "low", frozen(self.low))
@@ -156,7 +161,7 @@ class PublicWeights:
 
 
 def weigh(
-    record: PublicRecord, quantity: Quantity = "ratings", *, lone: Lone = "refuse", name: str | None = None
+    record: PublicRecord, quantity: QuantityLike = "ratings", *, lone: Lone = "refuse", name: str | None = None
 ) -> PublicWeights:
     """The public weights of a record.
 
@@ -182,23 +187,42 @@ def weigh(
     >>> weigh(record, extremity)
     PublicWeights('extremity', 6 reviews of 2 papers, 3 reviewers)
     """
-    called = quantity_name(quantity, name)
-    if not record.hidden:
-        weight = _by_weight(record.paper, review_weights(record, quantity, record=record, lone=lone))
-        return PublicWeights(
-            quantity=called, paper=record.paper, low=weight, high=weight, loads=record.loads, part=record.part
-        )
-    assert record.scale is not None  # noqa: S101 - records with hidden scores have one
-    low, high = weights_between(record, quantity, lone=lone)
+    weighed = quantity_of(quantity, name)
+    if record.scale is None or not record.hidden:
+        low = high = _by_weight(record.paper, weighed.weights(record, record=record, lone=_checked(lone)))
+        hidden_span = 0.0
+    else:
+        low, high = (_by_weight(record.paper, ends) for ends in weighed.hidden_bounds(record, lone=_checked(lone)))
+        hidden_span = record.scale[1] - record.scale[0]
     return PublicWeights(
-        quantity=called,
+        quantity=weighed.name,
         paper=record.paper,
-        low=_by_weight(record.paper, low),
-        high=_by_weight(record.paper, high),
+        low=low,
+        high=high,
         loads=record.loads,
-        hidden_span=record.scale[1] - record.scale[0],
+        hidden_span=hidden_span,
         part=record.part,
+        reach=weighed.reach,
     )
+
+
+def review_weights(held: Judged, quantity: QuantityLike, *, record: PublicRecord, lone: Lone = "refuse") -> Floats:
+    """The weight of each review.
+
+    Args:
+        held: the reviews: the public record's own, if none is hidden, or the private ones it was checked against.
+        quantity: what to compute.
+        record: what is public of them.
+        lone: what to do with the miscalibration of a paper's only review.
+    """
+    weighed = quantity_of(quantity, None if isinstance(quantity, str) else "function")  # its name is not used here
+    return weighed.weights(held, record=record, lone=_checked(lone))
+
+
+def _checked(lone: Lone) -> Lone:
+    if lone not in get_args(Lone):
+        raise InputError(Argument("lone"), f" must be 'refuse' or 'zero', got {lone!r}")
+    return lone
 
 
 def _by_weight(paper: Ints, weight: Floats) -> Floats:

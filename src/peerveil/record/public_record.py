@@ -167,6 +167,12 @@ class PublicRecord:
             sizes[piece[0] : piece[0] + counts.size] += counts
         return sizes
 
+    def score_bounds(self) -> tuple[Floats, Floats]:
+        """The least and the greatest possible score of each review: the ends of the scale where it is hidden."""
+        hidden = np.isnan(self.score)
+        low, high = (np.nan, np.nan) if self.scale is None else self.scale
+        return np.where(hidden, low, self.score), np.where(hidden, high, self.score)
+
     def rows(self) -> list[list[float]]:
         """The scores of each paper, ascending."""
         return split_rows(self.score, self.sizes())

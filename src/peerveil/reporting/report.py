@@ -16,41 +16,18 @@ from typing import Any
 import jinja2
 
 from peerveil.privacy.guarantee import Guarantee, upward
+from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
 from peerveil.reporting.charts.bounds import proven
-from peerveil.reporting.charts.distribution import cumulative, histogram, miscalibration, refinement
+from peerveil.reporting.charts.distribution import cumulative, histogram, refinement
 from peerveil.reporting.charts.look import Picture, dark_css, to_svg
 from peerveil.reporting.published import Published
-from peerveil.reporting.wording import DIFFERENCES, axis
 
 #: The pictures of a report, by the names of their files.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
 
 #: A table of so many reviewers is carried inside the report; a longer one only lies beside it.
 _CARRIED = 2_000
-
-_TITLES = {
-    "ratings": "How the reviewers rate",
-    "miscalibration": "How strict or lenient the reviewers are",
-    "normalized": "What the reviewed papers deserve",
-    "subjectivity": "How far scores stray from criteria",
-}
-
-_MEANINGS = {
-    "ratings": "the mean of the scores that each reviewer gave",
-    "miscalibration": (
-        "the mean difference between each reviewer's scores and the other scores of the same papers: below zero for "
-        "the strict, above zero for the lenient"
-    ),
-    "normalized": (
-        "the mean score that, by the judgement of all reviewers together, the grades that each reviewer gave on the "
-        "criteria deserve"
-    ),
-    "subjectivity": (
-        "the mean difference between each reviewer's scores and what the grades that they gave on the criteria "
-        "deserve by the judgement of all"
-    ),
-}
 
 _ESTIMATORS = {
     "safe": (
@@ -82,8 +59,7 @@ _SHARES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "9
 
 def figures(release: Published) -> dict[str, str]:
     """The pictures of a release as SVG, by the names of their files."""
-    first = miscalibration if release.quantity in DIFFERENCES else histogram
-    drawn: tuple[Picture, ...] = (first(release), cumulative(release), refinement(release), proven(release))
+    drawn: tuple[Picture, ...] = (histogram(release), cumulative(release), refinement(release), proven(release))
     return {name: to_svg(picture) for name, picture in zip(FIGURES, drawn, strict=True)}
 
 
@@ -102,16 +78,14 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     >>> "How the reviewers rate" in page, "<script" in page
     (True, False)
     """
-    title = _TITLES.get(release.quantity, f"Reviewers: {release.quantity}")
-    meaning = _MEANINGS.get(release.quantity, f"each reviewer's mean {release.quantity}")
+    words = words_of(release.quantity)
     # One style for all pictures: each carries its own only where it stands alone.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
     carried = release.values.size <= _CARRIED
     html: str = _template().render(
         release=release,
-        title=title,
-        meaning=meaning,
-        axis=axis(release.quantity),
+        title=words.title,
+        meaning=words.meaning,
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),

@@ -16,6 +16,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from peerveil.errors import InputError
+from peerveil.quantities.base import registered
 from peerveil.reporting.charts.look import dark_css
 from peerveil.web.cases import Case, Cases
 from peerveil.web.jobs import Job, Jobs, State
@@ -70,7 +71,7 @@ class Page:
     def _templates(self) -> jinja2.Environment:
         """The page's templates; whatever they are given is text, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-        environment.globals |= {"steps": STEPS, "at": self.at}
+        environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
 

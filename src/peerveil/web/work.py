@@ -18,6 +18,7 @@ from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
 from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
 from peerveil.errors import spelled
+from peerveil.quantities.base import Quantity, register_missing, registered
 from peerveil.web.labels import label
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Task:
         said: what the user said, by the names of options.
         output: the folder to write to.
         others: folders of releases to compare with, by their names.
+        quantities: those that are registered; a new process knows only those of the package.
     """
 
     kind: Literal["warm", "demo", "inspect", "plan", "promise", "release", "refine"]
@@ -45,6 +47,7 @@ class Task:
     said: dict[str, Any] = field(default_factory=dict)
     output: str = ""
     others: dict[str, str] = field(default_factory=dict)
+    quantities: tuple[Quantity, ...] = field(default_factory=registered)
 
 
 def main(pipe: Connection) -> None:
@@ -62,6 +65,7 @@ def _load() -> None:
 
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     try:
+        register_missing(task.quantities)
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
@@ -253,7 +257,6 @@ def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> di
     """Write the bundle, as files and packed, and what the page shows of it."""
     from peerveil.releases.release import Release
     from peerveil.reporting import charts
-    from peerveil.reporting.wording import DIFFERENCES
 
     step("Drawing pictures and writing files")
     output = Path(task.output)
@@ -262,9 +265,8 @@ def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> di
     bundle.mkdir()
     made.write_into(bundle)
     pack(bundle, output / "bundle.zip")
-    first = charts.miscalibration if made.quantity in DIFFERENCES else charts.histogram
     pictures = {
-        "means": first(made),
+        "means": charts.histogram(made),
         "shares": charts.cumulative(made),
         "refinement": charts.refinement(made),
         "bounds": charts.proven(made),

@@ -27,9 +27,7 @@ def refine(
     output: opt.Output,
     quantity: Annotated[
         str | None,
-        typer.Option(
-            help="ratings (the default) | miscalibration | normalized | subjectivity; a release.json says it itself."
-        ),
+        opt.RegisteredNames(default=..., help="; the first by default, a release.json says it itself."),
     ] = None,
     mechanism: opt.MechanismName = "laplace",
     noise_scale: Annotated[

@@ -66,9 +66,9 @@ def _weights(
     release: Release, public: str, loads: LoadsOptions, scores: PublicOptions, only: list[str] | None
 ) -> tuple[PublicWeights | None, str]:
     """The weights, or why the loads that the release states do not fit the public record."""
-    from peerveil.quantities.base import QUANTITIES
+    from peerveil.quantities.base import names
 
-    if release.quantity not in QUANTITIES:
+    if release.quantity not in names():
         raise InputError(
             f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"

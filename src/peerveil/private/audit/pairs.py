@@ -16,7 +16,7 @@ from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit
 from peerveil.private.reviews import Reviews
-from peerveil.quantities.base import Quantity
+from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
 
 #: The two tracks of conferences with tracks; where papers are left out, those of the second one are.
@@ -41,7 +41,7 @@ class Pair:
 
     records: tuple[Reviews, Reviews]
     public: str = "all"
-    quantity: Quantity = "ratings"
+    quantity: QuantityLike = "ratings"
     tracks: Mapping[str, str] = field(default_factory=dict)
     part: str = "whole"
     bins: int = 0

@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.regions import Region
 from peerveil.reporting.charts.look import (
@@ -29,7 +30,7 @@ from peerveil.reporting.charts.look import (
 )
 from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.wording import count, short_axis
+from peerveil.reporting.wording import count
 
 _PROVEN = "possible by public data"
 
@@ -49,7 +50,7 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
         scale=alt.Scale(domain=[1, max(n, 2)], nice=False),
         axis=alt.Axis(tickMinStep=1, tickCount=max(3, width // 80)),
     )
-    y: dict[str, Any] = {"title": short_axis(release.quantity), "scale": alt.Scale(zero=False)}
+    y: dict[str, Any] = {"title": words_of(release.quantity).short_axis, "scale": alt.Scale(zero=False)}
     layers = []
     for name, (colour, low, high) in areas.items():
         rows = [{"rank": int(i) + 1, "low": float(low[i]), "high": float(high[i]), "what": name} for i in places]

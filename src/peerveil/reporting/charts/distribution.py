@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from peerveil.quantities.base import Words, words_of
 from peerveil.record.public_record import Floats
 from peerveil.reporting.charts.look import (
     BLUE,
@@ -31,7 +32,7 @@ from peerveil.reporting.charts.look import (
 )
 from peerveil.reporting.charts.shapes import DOTS, Counts, bins_for, counted, grouped, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.wording import DIFFERENCES, axis, count, short_axis
+from peerveil.reporting.wording import count
 
 _SHARE = "reviewers with at most this mean (%)"
 _RANK = "rank of the reviewer (1 has the smallest mean)"
@@ -39,7 +40,9 @@ _RANK = "rank of the reviewer (1 has the smallest mean)"
 
 @quickly
 def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
-    """How many reviewers have which mean; thin lines show how far counts may be off, if every mean is in its band.
+    """Number of reviewers by mean; thin lines show how far counts may be off, if every mean is in its band.
+
+    If the quantity is a difference, both sides of zero are told apart.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
@@ -47,20 +50,15 @@ def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -
     >>> histogram(release).to_dict()["title"]
     'Reviewers by their released mean'
     """
-    return _bars(release, counted(release, bins_for(release)), width, height)
-
-
-@quickly
-def miscalibration(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
-    """How many reviewers are how far on which side of zero: the histogram of a quantity that is a difference."""
+    words = words_of(release.quantity)
     edges = bins_for(release)
-    if edges[0] < 0 < edges[-1] and not np.isclose(edges, 0.0).any():
+    if words.sides is not None and edges[0] < 0 < edges[-1] and not np.isclose(edges, 0.0).any():
         edges = np.unique(np.append(edges, 0.0))  # one bin only: part it
-    return _bars(release, counted(release, edges), width, height)
+    return _bars(release, words, counted(release, edges), width, height)
 
 
-def _bars(release: Published, found: Counts, width: int, height: int) -> Picture:
-    sides = DIFFERENCES.get(release.quantity)
+def _bars(release: Published, words: Words, found: Counts, width: int, height: int) -> Picture:
+    sides = words.sides
     rows = []
     for place, number in enumerate(found.counts.tolist()):
         low, high = float(found.edges[place]), float(found.edges[place + 1])
@@ -72,7 +70,7 @@ def _bars(release: Published, found: Counts, width: int, height: int) -> Picture
     x = alt.X(
         "low:Q",
         bin="binned",
-        title=axis(release.quantity),
+        title=words.axis,
         scale=alt.Scale(zero=False, nice=False, padding=8),
         axis=_ticks(width // 70, labelFlush=False),
     )
@@ -94,9 +92,13 @@ def _bars(release: Published, found: Counts, width: int, height: int) -> Picture
     if sides is not None:
         zero = alt.Chart(data([{"zero": 0}]))
         layers.append(zero.mark_rule(color=INK, strokeDash=[3, 3]).encode(x="zero:Q"))
-    words = f"Histogram of the released means of {count(release.values.size, 'reviewer')}: {release.quantity}."
+    text = f"Histogram of the released means of {count(release.values.size, 'reviewer')}: {release.quantity}."
     title = "Reviewers by their released mean" if sides is None else "Reviewers on either side of zero"
-    return finished(alt.layer(*layers), title=title, description=words, width=width, height=height)
+    return finished(alt.layer(*layers), title=title, description=text, width=width, height=height)
+
+
+#: The name that version 0.1 gave the histogram of a difference.
+miscalibration = histogram
 
 
 @quickly
@@ -116,7 +118,7 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         for i in thinned(n)
     ]
     base = alt.Chart(data(rows))
-    x = alt.X("mean:Q", title=axis(release.quantity), scale=alt.Scale(zero=False), axis=_ticks(width // 70))
+    x = alt.X("mean:Q", title=words_of(release.quantity).axis, scale=alt.Scale(zero=False), axis=_ticks(width // 70))
     y = alt.Y("share:Q", title=_SHARE, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(values=[0, 25, 50, 75, 100]))
     colour = shade_named({band: BLUE if release.outlook else GREY}, "band:N")
     tooltip = [
@@ -242,7 +244,9 @@ def _ranks(n: int, width: int) -> Any:
 
 
 def _value(release: Published, height: int) -> Any:
-    return alt.Y("value:Q", title=short_axis(release.quantity), scale=alt.Scale(zero=False), axis=_ticks(height // 45))
+    return alt.Y(
+        "value:Q", title=words_of(release.quantity).short_axis, scale=alt.Scale(zero=False), axis=_ticks(height // 45)
+    )
 
 
 def _ticks(about: int, **options: Any) -> Any:

@@ -1,0 +1,132 @@
+"""Quantities that a user gives as a function of the public record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from peerveil.errors import Argument, InputError
+from peerveil.quantities.base import UNKNOWN_REACH, Judged, Lone, Quantity, Words, check_name, named, neutral_words
+
+if TYPE_CHECKING:
+    from peerveil.record.public_record import Floats, PublicRecord
+
+# ruff: noqa: PLC0415 - NumPy is loaded on first use
+
+#: A function that gives each review of a public record its weight.
+Weigher = Callable[["PublicRecord"], Iterable[float]]
+
+#: A quantity by its name, or as a function of the public record.
+QuantityLike = str | Weigher
+
+
+def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
+    """The quantity of a name, or of a function, which is called by its own name or by the one given.
+
+    >>> quantity_of("ratings").name
+    'ratings'
+    >>> quantity_of(lambda record: record.score**2, "squares").name
+    'squares'
+    """
+    if isinstance(quantity, str):
+        known = named(quantity)
+        if name is not None:
+            raise InputError(
+                Argument("name"),
+                " is for a quantity given as a function, got ",
+                Argument("name", name),
+                f" for {quantity!r}",
+            )
+        return known
+    if not (callable(quantity) and isinstance(quantity, Hashable)):
+        raise InputError(Argument("quantity"), f" must be a name or a function of a public record, got {quantity!r}")
+    return UserFunction(quantity, getattr(quantity, "__name__", "") if name is None else name)
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A quantity given as a function.
+
+    Attributes:
+        function: gives each review of a public record its weight.
+        name: what to call it in a release.
+    """
+
+    function: Weigher
+    name: str
+    reach = UNKNOWN_REACH
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+    @property
+    def words(self) -> Words:
+        """Neutral words."""
+        return neutral_words(self.name)
+
+    def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
+        """The weights that the function gives: both sides hold the same reviews in the same order."""
+        return function_weights(self.function, record)
+
+    def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
+        """Refuse: nothing is known of how hidden scores move the weights."""
+        raise InputError(
+            Argument("quantity"),
+            f" is a function, which gives every review its weight, but {record.hidden} scores are hidden; it "
+            "can only be released where all scores are public",
+        )
+
+
+@lru_cache(maxsize=1)
+def function_weights(function: Weigher, record: PublicRecord) -> Floats:
+    """The weights that a user's function gives the reviews of a record, checked as far as they can be.
+
+    They are kept, so that public and private side use the very same numbers.
+
+    >>> from peerveil.record.public_record import PublicRecord
+    >>> record = PublicRecord.from_rows([[6, 8], [3, 5]], load=2)
+    >>> function_weights(lambda record: record.score > 4, record).tolist()
+    [1.0, 1.0, 0.0, 1.0]
+    """
+    import numpy as np
+
+    weight, again = (_checked(function(record), record) for _ in range(2))
+    if not np.array_equal(weight, again):
+        raise InputError(
+            Argument("quantity"), " gave other weights when asked again; its function must always give the same"
+        )
+    # Who holds which of two reviews that look alike is private, so their weights must not differ.
+    columns = [record.paper, record.score, *(() if record.criteria is None else record.criteria.T)]
+    alike = np.logical_and.reduce([np.diff(column) == 0 for column in columns])
+    unequal = int(np.count_nonzero(alike & (np.diff(weight) != 0)))
+    if unequal:
+        raise InputError(
+            Argument("quantity"),
+            f" gave different weights to {unequal} pairs of reviews of the same paper that look alike; its "
+            "function must tell reviews apart by score and criteria only, not by their place",
+        )
+    return weight
+
+
+def _checked(weights: Iterable[float], record: PublicRecord) -> Floats:
+    import numpy as np
+
+    from peerveil.record.public_record import frozen
+
+    problem = ""
+    try:
+        weight = frozen(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        problem = "no numbers"
+    else:
+        if weight.shape != record.score.shape:
+            problem = f"the shape {weight.shape}"
+        elif not np.isfinite(weight).all():
+            problem = "numbers that are not finite"
+    if problem:
+        raise InputError(
+            Argument("quantity"), f" must give one finite number for each of {record.score.size} reviews, got {problem}"
+        )
+    return weight

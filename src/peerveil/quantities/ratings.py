@@ -1,0 +1,33 @@
+"""Ratings: a review weighs its score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peerveil.quantities.base import HiddenReach, Judged, Lone, Words
+
+if TYPE_CHECKING:
+    from peerveil.record.public_record import Floats, PublicRecord
+
+
+class Ratings:
+    """The score of each review."""
+
+    name = "ratings"
+    words = Words(
+        label="Ratings",
+        title="How the reviewers rate",
+        meaning="the mean of the scores that each reviewer gave",
+        mean="a reviewer's mean rating",
+        short_mean="mean rating",
+        unit=" points",
+    )
+    reach = HiddenReach()
+
+    def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
+        """The scores."""
+        return held.score
+
+    def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
+        """The scores, and the ends of the scale where they are hidden."""
+        return record.score_bounds()
