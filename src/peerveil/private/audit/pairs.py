@@ -387,8 +387,8 @@ def three_tracks(unit: Unit, load: int, number: int) -> Pair:
     """Three tracks, released together.
 
     Counts: a reviewer exchanges all ``L`` reviews, ``L/3`` of each track, and moves in all three; each of the ``L``
-    partners moves in two. Somebody else has ``L`` reviews in each track, so that each alone could move by ``1 + L``
-    means: together they move by ``3 + 2L`` and not by ``3 + 3L``.
+    partners moves in two. In each track somebody else has ``L`` reviews, so all ``2 + 2L/3`` means of each could move:
+    together no more than ``3 + 2L`` of these ``6 + 2L`` do.
     """
     tracks = (KEPT, OTHER, THIRD)
     if unit == "reviewer" and not number:
