@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -20,14 +20,15 @@ from peerveil.private import tracks as groups
 BUDGETS = (0.5, 1.0, 3.0)
 
 
-def mechanisms(epsilon: float) -> dict[str, OwnMechanism]:
-    """Every mechanism, at a budget; those that have a delta at 1e-6."""
+def mechanisms(epsilon: float) -> dict[str, OwnMechanism | pv.Auto]:
+    """Every mechanism, at a budget, and what a plan chooses; those that have a delta at 1e-6."""
     return {
         "laplace": pv.Laplace(epsilon=epsilon),
         "histogram": pv.Histogram(epsilon=epsilon),
         "gaussian": pv.Gaussian(epsilon=epsilon, delta=1e-6),
         "gaussian 1e-3": pv.Gaussian(epsilon=epsilon, delta=1e-3),
         "sinh-normal": pv.SinhNormal(rho=rho_for(epsilon, 1e-6, 100.0), omega=100.0),
+        "auto": pv.Auto(epsilon=epsilon),
     }
 
 
@@ -65,36 +66,62 @@ def tracks_do_not_add_up() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def third_track_is_free() -> Iterator[None]:
+    """Several tracks cost as much as two of them."""
+    with patch.object(groups, "together", lambda claims, **how: together(claims[:2], **how)):
+        yield
+
+
+@contextmanager
+def partners_move_in_one_track() -> Iterator[None]:
+    """Histograms of tracks cost together what they would if each exchange touched one track."""
+
+    def joint(scales: Sequence[float], moved: Any, largest_load: int) -> float:
+        return math.fsum(2 / scale for scale in scales) + 2 * largest_load / min(scales)
+
+    with patch.object(groups, "joint_epsilon", joint):
+        yield
+
+
 @dataclass(frozen=True)
 class Sabotage:
     """What is broken, and for which mechanisms and in which case that makes a claim false.
 
-    ``wrong`` is the bound without the term, for the records of the case with their usual load; without one the claims
-    of tracks do not add up.
+    ``wrong`` is the bound without the term, for the records of the case with their usual load, or another way.
     """
 
     name: str
     case: str
     mechanisms: tuple[str, ...]
-    wrong: dict[str, float]
+    wrong: dict[str, float] | Callable[[], AbstractContextManager[None]]
 
-    def applied(self) -> Any:
-        return wrong_bound(**self.wrong) if self.wrong else tracks_do_not_add_up()
+    def applied(self) -> AbstractContextManager[None]:
+        return wrong_bound(**self.wrong) if isinstance(self.wrong, dict) else self.wrong()
 
 
 VECTORS = ("laplace", "gaussian", "gaussian 1e-3", "sinh-normal")
+
+#: Mixed loads of 1 and 5, bounded as if the largest load were everybody's.
+AS_ONE_LOAD = {"l1": 1.6, "l2": math.sqrt(0.8), "linf": 1.0}
 
 #: Bounds of the reviewer unit without one of their terms. In the cases' records, with R = 1: mixed loads of 1 and 5
 #: (vectors), 2 and 4 (counts); kept loads of 3, 4 and 8 (vectors), 3 and 4 (counts); hidden, papers of two reviews, and
 #: kept loads of 1 and 2.
 TERMS = (
-    Sabotage("mixed loads as one load", "mixed-loads", VECTORS, {"l1": 1.6, "l2": math.sqrt(0.8), "linf": 1.0}),
+    Sabotage("mixed loads as one load", "mixed-loads", VECTORS, AS_ONE_LOAD),
     Sabotage("mixed loads, the smallest one counts", "mixed-loads", ("histogram",), {"counts": 2 * (1 + 2)}),
-    Sabotage("no left-out term", "left-out", ("laplace",), {"l1": 1 + 7 / 3}),
+    Sabotage("no left-out term", "left-out", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "left-out", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),
-    Sabotage("no one without a kept review", "left-out-open", ("histogram",), {"counts": 2 * 4}),
+    Sabotage("no left-out term", "absent-scores", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
+    Sabotage("no left-out term", "absent-scores", ("histogram",), {"counts": 2 * (1 + 4)}),
+    Sabotage("no one without a kept review", "left-out-open", ("histogram", "auto"), {"counts": 2 * 4}),
     Sabotage("no group term", "track", ("laplace",), {"l1": 1 + 7 / 3}),
     Sabotage("no group term", "track", ("histogram",), {"counts": 2 * (1 + 4)}),
-    Sabotage("tracks do not add up", "tracks", (*VECTORS, "histogram"), {}),
+    Sabotage("tracks do not add up", "tracks", (*VECTORS, "histogram"), tracks_do_not_add_up),
+    Sabotage("the third track is free", "three-tracks", (*VECTORS, "histogram"), third_track_is_free),
+    Sabotage("partners move in one track", "three-tracks", ("histogram",), partners_move_in_one_track),
+    Sabotage("mixed loads as one load", "tracks-apart", VECTORS, AS_ONE_LOAD),
+    Sabotage("mixed loads, the smallest one counts", "tracks-apart", ("histogram",), {"counts": 2 * (1 + 2)}),
 )

@@ -41,7 +41,7 @@ def audit(
     from peerveil.cli.working import counting
     from peerveil.private.audit import audit as run_audit
 
-    mechanism = noise.chosen()
+    mechanism = noise.chosen_or_auto()
     with counting("Releasing worst-case neighbours") as progress:
         found = run_audit(
             mechanism,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.base import Histogram, OwnMechanism
+from peerveil.planning.auto import Auto
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import KEPT, Pair
 from peerveil.private.release import Protected, prepare_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups
+from peerveil.quantities.weights import weigh
 
 #: How many bins are tried, to find the fewest in which everybody who moves is seen to move.
 _BINS = (3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)
@@ -30,6 +33,7 @@ class Case:
         public: which scores are stated to be public.
         make: makes the pair for a unit, a load, and a number of bins (0 for vectors).
         counts_only: whether only counts can be released in this case.
+        tracks: whether tracks are released, whose mechanism no plan can choose.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Case:
     public: str
     make: Callable[[Unit, int, int], Pair]
     counts_only: bool = False
+    tracks: bool = False
 
 
 #: All cases, by name.
@@ -50,17 +55,23 @@ CASES: dict[str, Case] = {
         Case("hidden-miscalibration", "co-reviewers move as well", "none", pairs.hidden_miscalibration),
         Case("hidden-left-out", "the same, and reviews of left-out papers", "none", pairs.hidden_left_out),
         Case("left-out", "reviews of papers that are left out are exchanged", "all", pairs.left_out),
-        Case("left-out-open", "the same, who has a kept review is not public", "all", pairs.left_out_open, True),
-        Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track),
-        Case("tracks", "two tracks released together", "all", pairs.several_tracks),
+        Case(
+            "left-out-open", "the same, who has a kept one is not public", "all", pairs.left_out_open, counts_only=True
+        ),
+        Case("absent-scores", "the same, reviews that have no score", "all", pairs.absent_scores),
+        Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track, tracks=True),
+        Case("tracks", "two tracks released together", "all", pairs.several_tracks, tracks=True),
+        Case("three-tracks", "three tracks released together", "all", pairs.three_tracks, tracks=True),
+        Case("tracks-apart", "two tracks that share no reviewer", "all", pairs.tracks_apart, tracks=True),
     )
 }
 
 
-def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
+def chosen_cases(case: str, public: str | None, mechanism: OwnMechanism | Auto) -> list[Case]:
     """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
 
-    >>> [case.name for case in chosen_cases("all", "none", counts=False)]
+    >>> from peerveil.mechanisms.base import Laplace
+    >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
     ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
     """
     if case != "all" and case not in CASES:
@@ -68,14 +79,18 @@ def chosen_cases(case: str, public: str | None, *, counts: bool) -> list[Case]:
     if public is not None:
         pairs.check_public(public)
     found = [one for one in CASES.values() if case in ("all", one.name) and public in (None, one.public)]
-    if not counts:
-        found = [one for one in found if not one.counts_only]
-    if not found and public in (None, CASES[case].public):
-        raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
     if not found:
         raise InputError(
             Argument("public"), f" must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}"
         )
+    if not isinstance(mechanism, Histogram | Auto):
+        found = [one for one in found if not one.counts_only]
+    if not found:
+        raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
+    if isinstance(mechanism, Auto):
+        found = [one for one in found if not one.tracks]
+    if not found:
+        raise InputError(f"case {case!r} needs a mechanism that is named: no plan chooses one for tracks")
     return found
 
 
@@ -86,13 +101,13 @@ class Settled:
     Attributes:
         case: what it is a case of.
         pair: the two conferences.
-        mechanism: what releases them; a histogram with its number of bins.
+        mechanism: what releases them; a histogram with its number of bins, or a budget with what a plan chose.
         unit: what is protected.
     """
 
     case: Case
     pair: Pair
-    mechanism: OwnMechanism
+    mechanism: OwnMechanism | Auto
     unit: Unit
 
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
@@ -100,11 +115,18 @@ class Settled:
         return _prepared(self.pair, self.pair.records[side], self.mechanism, self.unit)
 
 
-def settle(case: Case, mechanism: OwnMechanism, unit: Unit, load: int) -> Settled:
+def settle(case: Case, mechanism: OwnMechanism | Auto, unit: Unit, load: int) -> Settled:
     """The case for a mechanism and a unit."""
-    if not isinstance(mechanism, Histogram):
-        return Settled(case, case.make(unit, load, 0), mechanism, unit)
-    # Enough bins to tell all that move apart, unless their number is part of the question.
+    if isinstance(mechanism, Auto):
+        return _planned(case, mechanism, unit, load)
+    if isinstance(mechanism, Histogram):
+        return _binned(case, mechanism, unit, load)
+    return Settled(case, case.make(unit, load, 0), mechanism, unit)
+
+
+@lru_cache(maxsize=64)
+def _binned(case: Case, mechanism: Histogram, unit: Unit, load: int) -> Settled:
+    """The pair for counts, and enough bins to tell all that move apart, unless their number is part of the question."""
     pair = case.make(unit, load, mechanism.bins or 2 * load + 1)
     if mechanism.bins is not None:
         return Settled(case, pair, mechanism, unit)
@@ -113,24 +135,50 @@ def settle(case: Case, mechanism: OwnMechanism, unit: Unit, load: int) -> Settle
     return Settled(case, pair, replace(mechanism, bins=fewest), unit)
 
 
+@lru_cache(maxsize=64)
+def _planned(case: Case, auto: Auto, unit: Unit, load: int) -> Settled:
+    """The pair that is far apart for what a plan chooses; what it chooses for one of the two, it chooses for both."""
+    for number in (2 * load + 1,) if case.counts_only else (0, 2 * load + 1):
+        pair = case.make(unit, load, number)
+        weights = [
+            weigh(_shown(pair, record).public(pair.public, declare_kept=pair.declares), pair.quantity)
+            for record in pair.records
+        ]
+        if weights[0].digest() != weights[1].digest():
+            raise InputError(f"the public records of the case {case.name!r} differ, so a plan may tell them apart")
+        choice = auto.choose(weights[0], unit=unit)
+        if not isinstance(choice.make(), Histogram):
+            break
+    return Settled(case, pair, replace(auto, planned=choice), unit)
+
+
 def _distance(pair: Pair, mechanism: Histogram, unit: Unit) -> int:
     """How many counts change between the two."""
     sides = [_prepared(pair, record, mechanism, unit)[0] for record in pair.records]
     return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
 
 
-def _prepared(pair: Pair, record: Reviews, mechanism: OwnMechanism, unit: Unit) -> tuple[list[Protected], Guarantee]:
-    if pair.part in ("whole", "only", "open"):
+def _shown(pair: Pair, record: Reviews) -> Reviews:
+    """What is released of a record without tracks."""
+    return record.only(pair.kept) if pair.part in ("only", "open") else record
+
+
+def _prepared(
+    pair: Pair, record: Reviews, mechanism: OwnMechanism | Auto, unit: Unit
+) -> tuple[list[Protected], Guarantee]:
+    if pair.part in ("whole", "only", "open", "absent"):
         one = prepare_release(
-            record if pair.part == "whole" else record.only(pair.kept),
+            _shown(pair, record),
             public=pair.public,
             quantity=pair.quantity,
             mechanism=mechanism,
             unit=unit,
             accept_float_noise=True,
-            declare_kept=pair.part == "only",
+            declare_kept=pair.declares,
         )
         return [one.protected()], one.noise.guarantee
+    if isinstance(mechanism, Auto):
+        raise InputError("no plan chooses a mechanism for tracks")
     groups = prepare_groups(
         record,
         pair.tracks,
@@ -139,6 +187,7 @@ def _prepared(pair: Pair, record: Reviews, mechanism: OwnMechanism, unit: Unit) 
         mechanism=mechanism,
         unit=unit,
         accept_float_noise=True,
+        shared=pair.part != "apart",
     )
     if pair.part == "track":
         return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee

@@ -5,6 +5,7 @@ Scores are between 0 and 1. Unless said otherwise each review is the only one of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -19,8 +20,8 @@ from peerveil.private.reviews import Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
 
-#: The two tracks of conferences with tracks; where papers are left out, those of the second one are.
-KEPT, OTHER = "kept", "other"
+#: The tracks of conferences with tracks; where papers are left out, those of the second one are.
+KEPT, OTHER, THIRD = "kept", "other", "third"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,9 @@ class Pair:
         tracks: for each paper its track, where there are several.
         part: ``"whole"``: the whole record is released; ``"only"``: the papers of the track ``KEPT``, the others are
             left out and the loads among what is kept are declared; ``"open"``: the same, but nothing is declared;
-            ``"track"``: each track, and one of these releases is audited; ``"tracks"``: all of them together.
+            ``"absent"``: the whole record, in which some reviews have no score, and the loads among the others are
+            declared; ``"track"``: each track, and one of these releases is audited; ``"tracks"``: all of them together;
+            ``"apart"``: the same, and it is declared that no reviewer has reviews in two of them.
         bins: how many bins counts need at most so that everybody who moves changes bins; 0 for as many as there are
             attainable means.
     """
@@ -50,6 +53,11 @@ class Pair:
     def kept(self) -> list[str]:
         """The papers of the first track."""
         return [paper for paper in self.records[0].papers if self.tracks[paper] == KEPT]
+
+    @property
+    def declares(self) -> bool:
+        """Whether the loads among what is kept of one record are declared."""
+        return self.part in ("only", "absent")
 
 
 class _Conference:
@@ -85,6 +93,15 @@ class _Conference:
         self._changed[review] = score
         return self
 
+    def blank(self, track: str) -> list[str]:
+        """Let the reviews of a track have no score; their papers."""
+        papers = [paper for paper in self._papers if self._tracks[paper] == track]
+        self._scores = [
+            math.nan if self._tracks[paper] == track else score
+            for paper, score in zip(self._papers, self._scores, strict=True)
+        ]
+        return papers
+
     def paper(self, review: int) -> str:
         """The paper of a review."""
         return self._papers[review]
@@ -94,8 +111,8 @@ class _Conference:
         after = [self._after.get(i, holder) for i, holder in enumerate(self._holders)]
         changed = [self._changed.get(i, score) for i, score in enumerate(self._scores)]
         return (
-            Reviews.from_columns(self._papers, self._holders, self._scores, scale=(0, 1)),
-            Reviews.from_columns(self._papers, after, changed, scale=(0, 1)),
+            Reviews.from_columns(self._papers, self._holders, self._scores, scale=(0, 1), missing_score="absent"),
+            Reviews.from_columns(self._papers, after, changed, scale=(0, 1), missing_score="absent"),
         )
 
     def tracks(self) -> dict[str, str]:
@@ -214,6 +231,10 @@ def mixed_loads(unit: Unit, load: int, number: int) -> Pair:
     distance is ``R (1 + (b - 2)/a)`` for loads from ``a`` to ``b``. For the unit review the exchange is between two
     reviewers of the least load.
     """
+    return Pair(records=_mixed(unit, load, number).records())
+
+
+def _mixed(unit: Unit, load: int, number: int) -> _Conference:
     conference = _Conference()
     if unit == "review":
         mine, theirs = (
@@ -226,7 +247,7 @@ def mixed_loads(unit: Unit, load: int, number: int) -> Pair:
         largest, others = (2 * load, [1.0, 0.5]) if number else (2 * load + 1, [1.0])
         for j, review in enumerate(conference.give("z", [0.0] * largest)):
             conference.exchange(review, conference.give(f"r{j}", others)[0])
-    return Pair(records=conference.records())
+    return conference
 
 
 def hidden_score_alone(unit: Unit, load: int, number: int) -> Pair:
@@ -259,14 +280,30 @@ def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
     ``b`` people and gets ``b`` others that are kept from ``b`` others. The numbers of reviewers with each load, in all
     and of what is kept, stay the same, and ``1 + 2b`` means move.
     """
-    if unit == "review":
-        conference = _one_for_one(load, both=False)
-    elif number:
-        most = 2 * load
-        conference = _crosswise(most, most - 1, receives=0.6 if most > 2 else 0.7, gives=0.4 if most > 2 else 0.3)
-    else:
-        conference = _crosswise(4 * load, load + 1, receives=1.0, gives=0.0)
+    conference = _without_others(unit, load, number)
     return Pair(records=conference.records(), tracks=conference.tracks(), part=part)
+
+
+def absent_scores(unit: Unit, load: int, number: int) -> Pair:
+    """Reviews without a score, as everyone can see: as where papers are left out, but reviews are, one by one.
+
+    Papers of such reviews have reviews with a score, too, all by one person of the least load among these.
+    """
+    conference = _without_others(unit, load, number)
+    least = load if unit == "review" else 2 * load - 1 if number else load + 1
+    papers = conference.blank(OTHER)[:least]
+    for paper in papers:
+        conference.review("t", paper, 0.5)
+    conference.give("t", [0.5] * (least - len(papers)))
+    return Pair(records=conference.records(), part="absent")
+
+
+def _without_others(unit: Unit, load: int, number: int) -> _Conference:
+    if unit == "review":
+        return _one_for_one(load, both=False)
+    if number:
+        return _crosswise(2 * load, 2 * load - 1, receives=0.6, gives=0.4)
+    return _crosswise(4 * load, load + 1, receives=1.0, gives=0.0)
 
 
 def left_out_open(unit: Unit, load: int, number: int) -> Pair:
@@ -329,42 +366,76 @@ def one_track(unit: Unit, load: int, number: int) -> Pair:
     return left_out(unit, load, number, part="track")
 
 
-def several_tracks(unit: Unit, load: int, number: int) -> Pair:
+def several_tracks(unit: Unit, load: int, number: int, *, tracks: Sequence[str] = (KEPT, OTHER)) -> Pair:
     """Two tracks, released together.
 
-    Counts: as where papers are left out, in both tracks at once. Vectors: in each track the reviewer exchanges within
+    Counts: as where papers are left out, in all tracks at once. Vectors: in each track the reviewer exchanges within
     the track, as far as the sensitivity allows.
     """
     if unit == "review":
         conference = _one_for_one(load, both=True)
     elif number:
-        most = 2 * load
-        conference = _crosswise(
-            most, most - 1, receives=0.6 if most > 2 else 0.7, gives=0.4 if most > 2 else 0.3, both=True
-        )
+        conference = _crosswise(2 * load, 2 * load - 1, receives=0.6, gives=0.4, tracks=tracks, seen=tracks)
     else:
         conference = _Conference()
-        for track in (KEPT, OTHER):
+        for track in tracks:
             mine = conference.give("z", [0.0] * load, track=track)
             for i in range(load - 1):
                 conference.exchange(mine[i], conference.give(f"r{i}", [1.0] * load, track=track)[0])
     return Pair(records=conference.records(), tracks=conference.tracks(), part="tracks")
 
 
-def _crosswise(most: int, least: int, *, receives: float, gives: float, both: bool = False) -> _Conference:
+def three_tracks(unit: Unit, load: int, number: int) -> Pair:
+    """Three tracks, released together.
+
+    Counts: a reviewer exchanges all ``L`` reviews, ``L/3`` of each track, and moves in all three; each of the ``L``
+    partners moves in two. In each track somebody else has ``L`` reviews, so all ``2 + 2L/3`` means of each could move:
+    together no more than ``3 + 2L`` of these ``6 + 2L`` do.
+    """
+    tracks = (KEPT, OTHER, THIRD)
+    if unit == "reviewer" and not number:
+        return several_tracks(unit, load, number, tracks=tracks)
+    if unit == "review":
+        conference = _one_for_one(load, both=True)
+        for holder in ("s", "t"):
+            conference.give(holder, [0.0] + [0.5] * (load - 1), track=THIRD)
+    else:
+        conference = _crosswise(load, 2, receives=0.6, gives=0.4, tracks=tracks, seen=tracks)
+        for track in tracks:
+            conference.give(f"s {track}", [0.5] * 3 * load, track=track)
+    return Pair(records=conference.records(), tracks=conference.tracks(), part="tracks")
+
+
+def tracks_apart(unit: Unit, load: int, number: int) -> Pair:
+    """Two tracks that share no reviewer, as is declared: what is exchanged is exchanged in one of them."""
+    conference = _mixed(unit, load, number)
+    for holder in ("t", "u"):
+        conference.give(holder, [0.0, 1.0], track=OTHER)
+    return Pair(records=conference.records(), tracks=conference.tracks(), part="apart")
+
+
+def _crosswise(
+    most: int,
+    least: int,
+    *,
+    receives: float,
+    gives: float,
+    tracks: Sequence[str] = (KEPT, OTHER),
+    seen: Sequence[str] = (KEPT,),
+) -> _Conference:
     """A conference in which z exchanges ``most`` zeros in each track for ones of the same track, but crosswise.
 
-    ``most`` people with ``least`` reviews of ``receives`` get one of the zeros, for a review of the other track; as
-    many with ``least`` reviews of ``gives`` and a one give away the one, for another. With ``both``, the two kinds of
-    people change their roles in the other track; otherwise all that happens there is that reviews change hands.
+    For each track, ``most`` people with ``least`` reviews of ``receives`` get one of the zeros, for a one of the next
+    track, in which they have ``least`` reviews of ``gives`` besides. In tracks that are not seen, all that happens is
+    that reviews change hands.
     """
     conference = _Conference()
-    mine = {track: conference.give("z", [0.0] * most, track=track) for track in (KEPT, OTHER)}
+    mine = {track: conference.give("z", [0.0] * most, track=track) for track in tracks}
     for i in range(most):
-        for one, other in ((KEPT, OTHER), (OTHER, KEPT)):
+        for one, other in zip(tracks, (*tracks[1:], tracks[0]), strict=True):
             who = f"{one}{i}"  # receives a review of the one track, and gives one of the other
-            conference.give(who, [receives] * least if one == KEPT or both else [], track=one)
-            review, *_ = conference.give(who, [1.0] + [gives] * (least if other == KEPT or both else 0), track=other)
+            conference.give(who, [receives] * least if one in seen else [], track=one)
+            review, *_ = conference.give(who, [1.0] + [gives] * (least if other in seen else 0), track=other)
             conference.exchange(mine[one][i], review)
     return conference
 
