@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.cli.options import spell
+from peerveil.cli.options import option
 from peerveil.privacy.groups import joint_epsilon
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
@@ -573,7 +573,7 @@ def test_papers_left_out_for_a_missing_score_need_public_scores() -> None:
         pv.RecordError, match=r"1 papers were left out.*without noise.*missing_score='absent'.*public='all'"
     ) as caught:
         reviews.public("none")
-    assert "(--missing-score absent)" in spell(str(caught.value))
-    assert "(--public all)" in spell(str(caught.value))
+    assert "(--missing-score absent)" in caught.value.spelled(option)
+    assert "(--public all)" in caught.value.spelled(option)
     stated = pv.Reviews.from_columns(list("ppqqrr"), people, scores, scale=(1, 10), missing_score="absent")
     assert stated.public("none").papers == ("p", "q", "r")
