@@ -22,7 +22,6 @@ MOVED = {
     "charts": "reporting.charts",
     "checks": "support.arguments",
     "claims": "privacy.claims",
-    "columns": "tables.columns",
     "comparison": "releases.comparison",
     "count_posterior": "inference.count_posterior",
     "criteria": "record.criteria",

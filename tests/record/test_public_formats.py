@@ -8,17 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.record.public_scores import public_scores
+from peerveil.record.public_scores import PublicScores, public_scores
 from peerveil.simulation.exports import KINDS, PRIVATE, export
 from private.test_readers import STYLES, conferences, graded
 
 PUBLIC = tuple(kind for kind in KINDS if kind not in PRIVATE)
+
+
+def by_paper(scores: PublicScores) -> dict[str, list[tuple[float, ...]]]:
+    """Score and criteria of the reviews of each paper."""
+    reviews: dict[str, list[tuple[float, ...]]] = {}
+    for paper, *values in zip(scores.paper.tolist(), scores.score, *scores.criteria.values(), strict=True):
+        reviews.setdefault(scores.papers[paper], []).append(tuple(values))
+    return reviews
 
 
 @pytest.mark.parametrize("kind", PUBLIC)
@@ -34,7 +44,7 @@ def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
         found = public_scores(Path(folder) / name)
-    read = {p: sorted(x for (x,) in xs) for p, xs in found.by_paper().items()}
+    read = {p: sorted(x for (x,) in xs) for p, xs in by_paper(found).items()}
     assert read == {p: sorted(xs) for p, xs in expected.items()}
     assert found.without == (kind == "paperlists")
     papers = len(expected)
@@ -56,7 +66,7 @@ def test_criteria_are_read_back(kind: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         name, content = export(conference, kind, style=style)
         (Path(folder) / name).write_bytes(content)
-        reviews = public_scores(Path(folder) / name, criteria=names).by_paper()
+        reviews = by_paper(public_scores(Path(folder) / name, criteria=names))
         assert {p: sorted(xs) for p, xs in reviews.items()} == {p: sorted(xs) for p, xs in expected.items()}
         with pytest.raises(pv.FileError, match="criterion 'novelty'"):
             pv.read_public(Path(folder) / name, load=1, criteria=["novelty"])
@@ -180,3 +190,35 @@ def test_formats_can_be_forced(tmp_path: Path) -> None:
         assert pv.read_public(tmp_path / "a.json", load=1, format=kind).rows() == [[3, 4]]
     with pytest.raises(pv.FileError, match=r"format must be one of csv, .*peerread, got 'xls'"):
         pv.read_public(tmp_path / "a.json", load=1, format="xls")
+
+
+@given(st.lists(st.lists(st.sampled_from([1, 2.5, 3, 6.1, 1e50, None]), max_size=5), min_size=1, max_size=9), st.data())
+def test_public_rows_are_arranged_like_any_record(rows: list[list[float | None]], data: st.DataObject) -> None:
+    names = data.draw(st.permutations([f"p{i}" for i in range(len(rows))]))
+    grades = [[None if x is None else data.draw(st.integers(1, 3)) for x in row] for row in rows]
+
+    def text(row: list[float | None] | list[int | None]) -> str:
+        return ";".join("?" if x is None else str(x) for x in row)
+
+    frame = pl.DataFrame(
+        {"paper": names, "ratings": list(map(text, rows)), "clarity": list(map(text, grades)), "x": [0] * len(rows)}
+    )
+    kept = [i for i, row in enumerate(rows) if row]
+    if not kept:
+        with pytest.raises(pv.FileError, match="holds no scores"):
+            pv.read_public(frame, load=1)
+        return
+    expected = pv.PublicRecord.from_rows(
+        [rows[i] for i in kept],
+        papers=[names[i] for i in kept],
+        load=1,
+        scale=(0, 1e60),
+        criteria={"clarity": [grades[i] for i in kept]},
+    )
+    found = pv.read_public(frame, load=1, scale=(0, 1e60), criteria=["clarity"])
+    assert found.papers == expected.papers
+    assert found.criteria is not None
+    assert expected.criteria is not None
+    for ours, theirs in ((found.paper, expected.paper), (found.score, expected.score)):
+        assert np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+    assert np.array_equal(found.criteria, expected.criteria, equal_nan=True)

@@ -166,3 +166,17 @@ def test_a_record_is_taken_exactly_if_some_assignment_has_it(sizes: list[int], h
         assert not possible
     else:
         assert possible
+
+
+def test_lost_zeros_and_views_are_copied() -> None:
+    score = np.array([-0.0, 1.0])
+    view = score[:]
+    score.flags.writeable = False
+    record = pv.PublicRecord.from_rows([[0, 1]], load=1)
+    again = pv.PublicRecord(papers=record.papers, paper=record.paper, score=score, loads=record.loads)
+    assert not np.signbit(again.score).any()
+    view[1] = 5
+    assert again.score.tolist() == [0, 1]
+    assert again.paper is record.paper  # it cannot change: no second copy
+    with pytest.raises(pv.RecordError, match="papers that are not among the 1 named ones"):
+        pv.PublicRecord(papers=record.papers, paper=np.array([0, 1]), score=score, loads=record.loads)

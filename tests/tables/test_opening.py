@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import gzip
 import io
+import json
 import os
+import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -151,3 +153,55 @@ def test_no_refusal_leaves_a_file_open(data: bytes, read: Callable[[Path], objec
         assert not is_open(path), caught.value
     finally:
         gc.enable()
+
+
+COUNT = """
+import sys
+from pathlib import Path
+import peerveil as pv
+from peerveil.cli import main
+from peerveil.private.inspection import draft_mapping, inspect
+path, how = Path(sys.argv[1]), sys.argv[2]
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+try:
+    if how == "inspect on the command line":
+        sys.argv[1:] = ["inspect", str(path)]
+        main()
+    elif how == "read_public":
+        pv.read_public(path, load=1)
+    elif how == "draft_mapping":
+        draft_mapping(path, path.with_suffix(".toml"))
+    else:
+        {"read": pv.read, "inspect": inspect}[how](path)
+except SystemExit:
+    pass
+mine = [name for name in opened if not isinstance(name, int) and Path(str(name)).name == path.name]
+sys.stderr.write(f"opened {len(mine)}\\n")
+"""
+
+WRITTEN: dict[str, bytes] = {
+    "a.csv": TEXT,
+    "a.csv.gz": gzip.compress(TEXT),
+    "a.zip": zipped({"reviews.csv": TEXT}),
+    "a.json": json.dumps([{"paper": 1, "reviewer": "ann", "score": 3}]).encode(),
+    "hotcrp.csv": b"pid,review,email,Overall merit\n1,1A,ann@x.org,3\n1,1B,bob@x.org,4\n",
+    "public.csv": b"paper,ratings\np,6;8\nq,3;4\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *((name, how) for name in WRITTEN if name != "public.csv" for how in ("read", "inspect")),
+        ("a.csv", "draft_mapping"),
+        ("a.csv", "inspect on the command line"),
+        ("public.csv", "read_public"),
+        ("public.csv", "inspect"),
+    ],
+)
+def test_a_file_is_opened_once(name: str, how: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(WRITTEN[name])
+    command = [sys.executable, "-c", COUNT, str(tmp_path / name), how]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "opened 1"

@@ -16,7 +16,7 @@ from peerveil.errors import FileError, InputError
 from peerveil.private.batch.run import Outcome, Venue, check_venue_name
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
-from peerveil.tables.reading import file_to_read
+from peerveil.tables.opening import file_to_read
 
 Group = TypeVar("Group")
 

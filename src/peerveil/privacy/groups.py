@@ -23,8 +23,9 @@ from peerveil.record.loads import declare_loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
 from peerveil.support.arguments import real
-from peerveil.tables.reading import Source, read_table
-from peerveil.tables.table import PAPER_NAMES
+from peerveil.tables.headings import PAPER_NAMES
+from peerveil.tables.opening import Readable
+from peerveil.tables.reading import read_table
 
 #: What columns of groups are usually called.
 GROUP_NAMES = ("group", "track", "area", "primary area", "subject area")
@@ -149,7 +150,7 @@ def folder_names(groups: Collection[str]) -> dict[str, str]:
     return names
 
 
-def read_groups(source: Source, *, paper: str | None = None, group: str | None = None) -> dict[str, str]:
+def read_groups(source: Readable, *, paper: str | None = None, group: str | None = None) -> dict[str, str]:
     """Which group each paper is in, from a table with a row a paper, or a row a review.
 
     Args:

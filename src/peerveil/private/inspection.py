@@ -12,20 +12,20 @@ import numpy as np
 from peerveil.private.readers import choices_from, detect, extract
 from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
-from peerveil.private.readers.openreview_live import PREFIX
+from peerveil.private.readers.openreview_live import is_venue
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
-from peerveil.record.public_formats import recognise
+from peerveil.record.public_formats import is_folder, recognise
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
-from peerveil.tables.delimited import separator_of
-from peerveil.tables.reading import FORMATS, Source, is_path, read_table
-from peerveil.tables.sniffing import first_line, located, look
-from peerveil.tables.table import PAPER_NAMES, SCORE_NAMES, Table
+from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
+from peerveil.tables.opening import Readable, Source, located, open_source
+from peerveil.tables.reading import FORMATS, read_table
+from peerveil.tables.table import Table
 
 
 def inspect(
-    source: Source,
+    source: Readable,
     *,
     scale: tuple[float, float] | None = None,
     paper: str | None = None,
@@ -48,12 +48,16 @@ def inspect(
     said["criteria"] = criteria
     public = format if format in ("paperlists", "peerread") else None
     choices = choices_from(mapping, **(said | {"format": None} if public else said))
-    facts: dict[str, Any] = {"file": str(source) if is_path(source) else "the frame"}
-    if not public and _is_private(source, choices):
-        found, kind, why = extract(source, choices)
-        reviews = finish(replace(found, criteria={}), choices, format=kind, why=why)
-        graded = grades(found)
-        facts |= _table_facts(source, choices, reviews.report.format) | _private_facts(reviews)
+    opened = source if is_venue(source) or (choices.format is None and is_folder(source)) else open_source(source)
+    facts: dict[str, Any] = {"file": opened.name if isinstance(opened, Source) else str(source)}
+    if not public and _is_private(opened, choices):
+        extracted, kind, why = extract(opened, choices)
+        reviews = finish(replace(extracted, criteria={}), choices, format=kind, why=why)
+        graded = grades(extracted)
+        facts |= {"format": kind, "because": why}
+        if kind in FORMATS:
+            facts |= {"format": extracted.table.kind} | _table_facts(extracted.table, choices)
+        facts |= _private_facts(reviews)
         sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
         scores, declared = reviews.score, reviews.scale
         problems = [*reviews.report.problems]
@@ -61,14 +65,14 @@ def inspect(
             problems.append("one reviewer only: nothing can be released")
     else:
         shown = public_scores(
-            source,
+            opened,
             format=public or choices.format,
             paper=choices.paper,
             ratings=choices.score,
             criteria=choices.criteria,
         )
-        scores = shown.column(0)
-        graded = {name: shown.column(i)[~np.isnan(scores)] for i, name in enumerate(choices.criteria, 1)}
+        scores = shown.score
+        graded = {name: column[~np.isnan(scores)] for name, column in shown.criteria.items()}
         declared = choices.scale
         check_scale(np.empty(0), declared)  # what is wrong with the scale itself is not about the file
         located(lambda: check_scale(scores, declared), facts["file"])
@@ -98,7 +102,7 @@ def inspect(
     return facts
 
 
-def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> None:
+def draft_mapping(source: Readable, path: str | os.PathLike[str], **said: Any) -> None:
     """Write a mapping with what can be told about a file; what cannot is left to fill in.
 
     Columns whose names could be somebody's are not written, so that the draft names nobody.
@@ -106,34 +110,39 @@ def draft_mapping(source: Source, path: str | os.PathLike[str], **said: Any) -> 
     choices = choices_from(None, **said)
     known: dict[str, Any] = {key: value for key, value in said.items() if value not in (None, [], ())}
     comments = {}
-    kind, why = detect(look(source), choices.format)
+    opened = open_source(source)
+    kind, why = detect(opened.look, choices.format)
     known["format"] = kind
     comments["format"] = f"the file's format: {why}"
     if kind in FORMATS:
-        table = read_table(source, format=choices.format, wanted=lambda _: False)
+        table = _heading(opened, choices)
         for role, names in (("paper", PAPER_NAMES), ("reviewer", table.reviewer_names()), ("score", SCORE_NAMES)):
             matches = table.matches(names)
             if role not in known and len(matches) == 1:
                 known[role] = matches[0]
-        headings = ", ".join(repr(" ".join(name.split())) for name in table.header())
+        headings = ", ".join(repr(" ".join(name.split())) for name in table.showable())
         comments["paper"] = f"the column of papers; the file has {headings or 'only columns that could be names'}"
     write_mapping(path, known, comments=comments)
 
 
-def _is_private(source: Source, choices: Choices) -> bool:
+def _is_private(source: Readable, choices: Choices) -> bool:
     """Whether a file tells who reviewed what: a platform's does, a table if it has a column of reviewers."""
-    if isinstance(source, str) and source.startswith(PREFIX):
+    if not isinstance(source, Source):
+        return is_venue(source)
+    kind, _ = detect(source.look, choices.format)
+    if kind not in FORMATS or choices.reviewer is not None:
         return True
-    if choices.format is None and is_path(source) and os.path.isdir(source):  # noqa: PTH112 - a name may be no path
-        return False
-    seen = look(source)
-    kind, _ = detect(seen, choices.format)
-    if kind not in FORMATS:
-        return True
-    if choices.reviewer is not None:
-        return True
-    heading = _heading(source, choices)
-    return not recognise(seen)[0] and bool(heading.matches(heading.reviewer_names()))
+    look = source.look  # which shows the header of a CSV
+    header = look.first if look.kind == "csv" and choices.format is None else _heading(source, choices).header
+    return not recognise(look)[0] and any(map(_NAMES_REVIEWERS, header))
+
+
+_NAMES_REVIEWERS = wanted_columns((*REVIEWER_NAMES, *REVIEWER_NAMES_ELSE))
+
+
+def _heading(source: Source, choices: Choices) -> Table:
+    """A table of which only the header is read."""
+    return read_table(source, format=choices.format, wanted=lambda _: False)
 
 
 def _private_facts(reviews: Reviews) -> dict[str, Any]:
@@ -150,27 +159,10 @@ def _private_facts(reviews: Reviews) -> dict[str, Any]:
     return facts
 
 
-def _table_facts(source: Source, choices: Choices, kind: str) -> dict[str, Any]:
-    """The format, why it is taken for it, and the columns that may be shown."""
-    why = "you said so" if choices.format else "it is a venue of OpenReview"
-    if not (isinstance(source, str) and source.startswith(PREFIX)):
-        why = detect(look(source), choices.format)[1]
-    facts: dict[str, Any] = {"format": kind, "because": why}
-    if kind in FORMATS:
-        table = _heading(source, choices)
-        facts["format"] = table.kind
-        header = table.header((choices.paper, choices.reviewer, choices.score, *choices.criteria))
-        facts |= _columns(header, len(table.columns) - len(header))
-    return facts
-
-
-def _heading(source: Source, choices: Choices) -> Table:
-    """A table of which only the columns' names are wanted: a CSV shows them at once."""
-    seen = look(source)
-    if seen.kind == "csv" and choices.format is None and seen.first:
-        kind = "tsv" if separator_of(first_line(seen.start)) == "\t" else "csv"
-        return Table(seen.name, kind, {name.strip(): [] for name in seen.first})
-    return read_table(source, format=choices.format, wanted=lambda _: False)
+def _table_facts(table: Table, choices: Choices) -> dict[str, Any]:
+    """The columns of a table that may be shown, and how many others it has."""
+    header = table.showable((choices.paper, choices.reviewer, choices.score, *choices.criteria))
+    return _columns(header, len(table.header) - len(header))
 
 
 def _columns(shown: list[str], others: int) -> dict[str, Any]:

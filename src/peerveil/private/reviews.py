@@ -34,7 +34,7 @@ from peerveil.record.parts import (
     public_part,
 )
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, frozen, owned
-from peerveil.tables.columns import Coded
+from peerveil.tables.table import Names
 
 EXPLAIN_PUBLIC = (
     "which scores are public must be stated: ",
@@ -137,8 +137,8 @@ class Reviews:
     @classmethod
     def from_columns(
         cls,
-        papers: Sequence[str],
-        reviewers: Sequence[str],
+        papers: Sequence[str] | Names,
+        reviewers: Sequence[str] | Names,
         scores: Sequence[float] | Floats,
         *,
         scale: tuple[float, float] | None = None,
@@ -162,10 +162,10 @@ class Reviews:
         """
         by_paper, by_reviewer = _coded("papers", papers), _coded("reviewers", reviewers)
         score = _numbers(scores)
-        if not len(by_paper) == len(by_reviewer) == score.size > 0:
+        if not by_paper.codes.size == by_reviewer.codes.size == score.size > 0:
             raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
-        held = _Columns(by_paper.values, by_paper.numbers(), by_reviewer.numbers(), score, matrix)
+        held = _Columns(by_paper.values, by_paper.codes, by_reviewer.codes, score, matrix)
         held = _without_missing_scores(held, missing_score)
         if held.criteria is not None:
             lacking = np.logical_or.reduce(np.isnan(held.criteria), axis=1)
@@ -496,8 +496,6 @@ def _number(value: Any) -> float | None:
         return None  # the error would hold the value
 
 
-def _coded(column: str, values: Sequence[object]) -> Coded:
-    """Names by their place among the sorted ones."""
-    if isinstance(values, Coded) and values.arranged():
-        return values
-    return Coded.of(_names(column, values), len(values))
+def _coded(column: str, values: Sequence[object] | Names) -> Names:
+    """Names as indices into the sorted distinct ones."""
+    return values if isinstance(values, Names) else Names.of(_names(column, values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,10 +17,6 @@ MissingCriteria = Literal["refuse", "leave-out"]
 
 #: Criteria as callers give them: for each name one number a review.
 Criteria = Mapping[str, Iterable[float]]
-
-
-# Reviews that are compared at a time.
-_BLOCK = 2**16
 
 
 def canonical_order(
@@ -59,11 +55,7 @@ def in_canonical_order(
     False
     """
     keys = [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
-    return all(_in_order([key[start : start + _BLOCK + 1] for key in keys]) for start in range(0, paper.size, _BLOCK))
-
-
-def _in_order(keys: Sequence[npt.NDArray[Any]]) -> bool:
-    tied = np.ones(max(0, keys[0].size - 1), dtype=bool)
+    tied = np.ones(max(0, paper.size - 1), dtype=bool)
     for key in keys:
         before, after = key[:-1], key[1:]
         hidden, later = np.isnan(before), np.isnan(after)

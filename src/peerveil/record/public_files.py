@@ -14,12 +14,11 @@ from peerveil.record.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_pa
 from peerveil.record.public_record import PublicRecord, split_rows
 from peerveil.record.public_scores import HIDDEN, PublicScores, public_scores
 from peerveil.support.atomic_files import write_new
-from peerveil.tables.reading import Source, is_path
-from peerveil.tables.sniffing import located
+from peerveil.tables.opening import Readable, is_path, located
 
 
 def read_public(
-    source: Source,
+    source: Readable,
     *,
     load: int | None = None,
     loads: LoadsStatement | None = None,
@@ -77,7 +76,7 @@ def read_public(
 
 
 def _record(
-    found: PublicScores,
+    scores: PublicScores,
     missing: MissingCriteria,
     declare: Callable[[int, int], Loads],
     *,
@@ -85,29 +84,29 @@ def _record(
     absent: tuple[int, int],
     part: Part | None,
 ) -> PublicRecord:
-    notes = [f"{count} {reason} were left out" for reason, count in found.left_out.items()]
-    if found.without:
-        notes.append(f"{found.without} papers without a score were left out")
+    notes = [f"{count} {reason} were left out" for reason, count in scores.left_out.items()]
+    if scores.without:
+        notes.append(f"{scores.without} papers without a score were left out")
     left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
-    papers, reviews = len(found.papers), found.reviews
-    if gone := found.leave_out(missing):
-        left_out.append(LeftOut(papers=gone, reviews=reviews - found.reviews, why=NO_CRITERION))
+    papers, reviews = len(scores.papers), scores.score.size
+    scores = scores.leave_out(missing)
+    if len(scores.papers) < papers:
+        gone = papers - len(scores.papers)
+        left_out.append(LeftOut(papers=gone, reviews=reviews - scores.score.size, why=NO_CRITERION))
     if part is not None or not left_out:
-        loads = declare(found.reviews, len(found.papers))
+        loads = declare(scores.score.size, len(scores.papers))
     else:
         whole = declare(reviews + absent[1], papers + absent[0])
-        largest = int(found.sizes.max())
-        loads, part = public_part(whole, tuple(left_out), papers=len(found.papers), largest_paper=largest)
-    paper, score, criteria = found.arrays()
-    return PublicRecord(
-        papers=found.papers,
-        paper=paper,
-        score=score,
-        loads=loads,
+        largest = int(scores.sizes.max())
+        loads, part = public_part(whole, tuple(left_out), papers=len(scores.papers), largest_paper=largest)
+    return PublicRecord.from_reviews(
+        scores.papers,
+        scores.paper,
+        scores.score,
+        loads,
         scale=scale,
         notes=(*notes, *(one.words for one in left_out)),
-        criteria=criteria,
-        criteria_names=tuple(sorted(found.criteria)),
+        criteria=scores.criteria,
         part=part,
     )
 

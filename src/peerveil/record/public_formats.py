@@ -6,15 +6,19 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from peerveil.errors import Argument, FileError, InputError
-from peerveil.tables.json_files import Element, elements
-from peerveil.tables.reading import FORMATS, Source, file_to_read, is_path, read_table
+from peerveil.tables.cells import is_missing, to_text
+from peerveil.tables.headings import Wanted, check_names, field_called
+from peerveil.tables.json_files import elements
+from peerveil.tables.opening import Readable, Source, file_to_read, guarded, is_path, open_source
+from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.scores import is_no_entry
-from peerveil.tables.sniffing import Look, guarded, look
-from peerveil.tables.table import Table, Wanted, check_names, field_called, is_missing
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import Table
 
 PAPERLISTS, PEERREAD = "paperlists", "peerread"
 PUBLIC_FORMATS = (*FORMATS, PAPERLISTS, PEERREAD)
@@ -44,63 +48,70 @@ def recognise(seen: Look) -> tuple[str, str]:
 
 
 def public_table(
-    source: Source,
+    readable: Readable,
     format: str | None = None,  # noqa: A002 - the name users know
     criteria: Sequence[str] = (),
-    wanted: Wanted | None = None,
+    wanted: Wanted = lambda _: True,
 ) -> PublicTable:
-    """Read the table of public scores, and criteria, that a file, a folder of PeerRead's files, or a frame holds."""
+    """The table of public scores and criteria in a file, a folder of PeerRead's files, or a frame."""
     criteria = check_names(criteria)
-    name = str(source) if is_path(source) else "the frame"
     if format is not None and format not in PUBLIC_FORMATS:
+        name = str(readable) if is_path(readable) else open_source(readable).name
         raise FileError(Argument("format"), f" must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}", file=name)
-    kind, why = format or "", "you said so"
-    if is_path(source) and file_to_read(source).is_dir():
-        kind, why = kind or PEERREAD, why if kind else "it is a folder"
-    elif not kind:
-        kind, why = recognise(look(source))
+    if is_folder(readable) and format in (None, PEERREAD):
+        files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
+        why = "you said so" if format else "it is a folder"
+        return guarded(lambda: _peerread(str(readable), files, why, criteria), str(readable))
+    source = open_source(readable)
+    kind, why = (format, "you said so") if format else recognise(source.look)
     if kind == PEERREAD:
-        return guarded(lambda: _peerread(file_to_read(source), why, criteria), name)
+        return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria), source.name)
     if kind == PAPERLISTS:
-        return guarded(lambda: _paperlists(file_to_read(source), why, criteria), name)
+        return guarded(lambda: _paperlists(source, why, criteria), source.name)
     table = read_table(source, format=format, wanted=wanted)
     return PublicTable(table=table, format=table.kind, why=why or "it is a table")
 
 
-def _paperlists(path: Path, why: str, criteria: Sequence[str]) -> PublicTable:
-    name = str(path)
+def is_folder(readable: Readable) -> bool:
+    """Whether a path is that of a folder."""
+    return is_path(readable) and file_to_read(readable).is_dir()
+
+
+def _paperlists(source: Source, why: str, criteria: Sequence[str]) -> PublicTable:
     columns = _columns(criteria)
     lines = array("I")
-    for line, paper in _objects(elements(path, name), name):
-        columns["paper"].append(_cell(paper.get("id")))
-        columns["ratings"].append(_cell(paper.get("rating")))
+    for line, paper in _objects(source):
+        columns["paper"].append(to_text(paper.get("id")))
+        columns["ratings"].append(to_text(paper.get("rating")))
         for criterion in criteria:
-            columns[criterion].append(_cell(_field(paper, criterion)))
+            columns[criterion].append(to_text(_field(paper, criterion)))
         lines.append(line)
-    return PublicTable(table=_table(name, columns, lines, criteria), format=PAPERLISTS, why=why)
+    table = Table.of(source.name, "json", columns, lines)
+    return PublicTable(table=_checked(table, criteria), format=PAPERLISTS, why=why)
 
 
-def _peerread(path: Path, why: str, criteria: Sequence[str]) -> PublicTable:
-    name = str(path)
+def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[str]) -> PublicTable:
+    """The table of PeerRead's papers, with lists of scores; in a folder, papers are counted instead of lines."""
     columns = _columns(criteria)
     papers = columns["paper"]
     lines = array("I")
     left_out: Counter[str] = Counter()
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     for file in files:
-        for line, paper in _objects(elements(file, str(file)), str(file)):
+        for line, paper in _objects(file):
             reviews = paper.get("reviews")
             if not isinstance(reviews, list) or not all(isinstance(review, dict) for review in reviews):
-                raise FileError("a paper has no list of reviews", file=str(file), line=line)
-            papers.append(_cell(paper.get("id")))
+                raise FileError("a paper has no list of reviews", file=file.name, line=line)
+            papers.append(to_text(paper.get("id")))
             scored = list(_scored(reviews, left_out))
-            columns["ratings"].append(tuple(_cell(review["RECOMMENDATION"]) for review in scored))
+            columns["ratings"].append([to_text(review["RECOMMENDATION"]) for review in scored])
             for criterion in criteria:
-                grades = (_cell(_field(review, criterion)) for review in scored)
-                columns[criterion].append(tuple(None if is_no_entry(grade) else grade for grade in grades))
-            lines.append(line if path not in (file.parent,) else len(papers))
-    table = _table(name, columns, lines, criteria)
-    return PublicTable(table=table, format=PEERREAD, why=why, left_out=dict(left_out))
+                grades = (_field(review, criterion) for review in scored)
+                columns[criterion].append(["" if is_no_entry(grade) else to_text(grade) for grade in grades])
+            lines.append(line if file.name == name else len(papers))
+    ids = Table.of(name, "json", {"paper": papers}, lines)
+    lists = {column: pl.Series(columns[column], dtype=pl.List(pl.String)) for column in columns if column != "paper"}
+    table = Table(name, "json", tuple(columns), ids.cells.with_columns(**lists), lines)
+    return PublicTable(table=_checked(table, criteria), format=PEERREAD, why=why, left_out=dict(left_out))
 
 
 def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[dict[str, Any]]:
@@ -114,10 +125,10 @@ def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[d
             yield review
 
 
-def _objects(found: Iterator[Element], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, _, value in found:
+def _objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, _, value in elements(source):
         if not isinstance(value, dict):
-            raise FileError("is not a JSON object; there must be one a paper", file=name, line=line)
+            raise FileError("is not a JSON object; there must be one a paper", file=source.name, line=line)
         yield line, value
 
 
@@ -128,13 +139,13 @@ def _columns(criteria: Sequence[str]) -> dict[str, list[Any]]:
     return {name: [] for name in ("paper", "ratings", *criteria)}
 
 
-def _table(name: str, columns: dict[str, list[Any]], lines: array[int], criteria: Sequence[str]) -> Table:
-    table = Table(name, "json", {**columns}, lines)
+def _checked(table: Table, criteria: Sequence[str]) -> Table:
+    """The table, if it has papers and each criterion occurs in it."""
     if not table.rows:
         raise table.error("holds no papers")
     for criterion in criteria:
-        cells = (part for cell in columns[criterion] for part in (cell if isinstance(cell, tuple) else (cell,)))
-        if all(map(is_missing, cells)):
+        cells = table.cells[criterion]
+        if all(map(is_missing, cells.explode() if cells.dtype == pl.List else cells)):
             raise table.error(f"no review has the criterion {criterion!r}; name it as it is called there")
     return table
 
@@ -142,7 +153,3 @@ def _table(name: str, columns: dict[str, list[Any]], lines: array[int], criteria
 def _field(members: Mapping[str, Any], criterion: str) -> Any:
     called = field_called(criterion, members)
     return None if called is None else members[called]
-
-
-def _cell(cell: Any) -> Any:
-    return cell if is_missing(cell) or isinstance(cell, str | int | float) else str(cell)

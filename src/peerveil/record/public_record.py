@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
@@ -62,7 +62,7 @@ class PublicRecord:
         object.__setattr__(self, "paper", frozen(self.paper))
         if self.score.size != self.loads.reviews or self.paper.size != self.score.size:
             raise RecordError(f"{self.score.size} scores for {self.loads.reviews} reviews")
-        if any(np.isinf(piece).any() for piece in pieces(self.score)):
+        if np.isinf(self.score).any():
             raise RecordError("scores must be finite numbers")
         if self.hidden and self.scale is None:
             raise RecordError(
@@ -125,7 +125,7 @@ class PublicRecord:
     def from_reviews(
         cls,
         papers: Sequence[str],
-        paper: Ints,
+        paper: npt.NDArray[np.integer],
         score: Floats,
         loads: Loads,
         *,
@@ -135,16 +135,16 @@ class PublicRecord:
         part: Part | None = None,
     ) -> PublicRecord:
         """A record from parallel arrays in any order; they are put in the canonical one."""
-        if len(set(papers)) != len(papers):
-            raise RecordError("a paper's name occurs twice")
-        by_name = sorted(range(len(papers)), key=papers.__getitem__)
-        rank = np.empty(len(papers), dtype=np.int64)
-        rank[by_name] = np.arange(len(papers))
+        if any(b <= a for a, b in pairwise(papers)):
+            if len(set(papers)) != len(papers):
+                raise RecordError("a paper's name occurs twice")
+            by_name = sorted(range(len(papers)), key=papers.__getitem__)
+            papers, paper = [papers[i] for i in by_name], np.argsort(by_name)[paper]
         criteria_names, matrix = arrange_criteria(criteria, score.size)
-        order = canonical_order(rank[paper], score, matrix)
+        order = canonical_order(paper, score, matrix)
         return cls(
-            papers=tuple(papers[i] for i in by_name),
-            paper=owned(rank[paper][order]),
+            papers=tuple(papers),
+            paper=owned(paper[order].astype(np.int64)),
             score=owned(score[order]),
             loads=loads,
             scale=scale,
@@ -157,15 +157,11 @@ class PublicRecord:
     @property
     def hidden(self) -> int:
         """Number of reviews whose score is not public."""
-        return sum(int(np.count_nonzero(np.isnan(piece))) for piece in pieces(self.score))
+        return int(np.count_nonzero(np.isnan(self.score)))
 
     def sizes(self) -> Ints:
         """Number of reviews of each paper."""
-        sizes = np.zeros(len(self.papers), dtype=np.int64)
-        for piece in pieces(self.paper):  # at once, it would make a copy of all
-            counts = np.bincount(piece - piece[0])
-            sizes[piece[0] : piece[0] + counts.size] += counts
-        return sizes
+        return np.bincount(self.paper, minlength=len(self.papers))
 
     def score_bounds(self) -> tuple[Floats, Floats]:
         """The least and the greatest possible score of each review: the ends of the scale where it is hidden."""
@@ -221,7 +217,7 @@ def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
     low, high = scale
     if not (np.isfinite([low, high]).all() and low < high):
         raise RecordError(Argument("scale", of="score"), f" must be two finite numbers, the lower first, got {scale}")
-    outside = sum(int(np.count_nonzero((piece < low) | (piece > high))) for piece in pieces(scores))
+    outside = int(np.count_nonzero((scores < low) | (scores > high)))
     if outside:
         raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")
 
@@ -307,13 +303,5 @@ def owned(array: Kind) -> Kind:
 
 
 def _minus_zero(array: Kind) -> bool:
-    """Whether a zero has a sign, looked for in pieces."""
-    if array.dtype.kind != "f":
-        return False
-    return any(bool((np.signbit(piece) & (piece == 0)).any()) for piece in pieces(array))
-
-
-def pieces(array: Kind) -> Iterator[Kind]:
-    """An array in pieces, for work that would otherwise need as much memory again."""
-    size = 2**16
-    return (array[start : start + size] for start in range(0, array.shape[0], size))
+    """Whether a zero has a sign."""
+    return array.dtype.kind == "f" and bool((np.signbit(array) & (array == 0)).any())

@@ -1,25 +1,27 @@
-"""Public scores as they stand in a table: read row by row, kept in little memory, put in their canonical order."""
+"""Public scores as they are written in a table: parsed row by row, one entry per review."""
 
 from __future__ import annotations
 
 import math
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain, compress
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from peerveil.record.criteria import MissingCriteria, canonical_order, papers_left_out
+from peerveil.record.criteria import MissingCriteria, papers_left_out
 from peerveil.record.public_formats import public_table
-from peerveil.record.public_record import Floats, Ints, owned
-from peerveil.tables.columns import Cells, Coded, give_back, scratch
-from peerveil.tables.reading import Source
+from peerveil.record.public_record import Floats, Ints
+from peerveil.tables.cells import is_missing
+from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, wanted_columns
+from peerveil.tables.opening import Readable
 from peerveil.tables.scores import to_score
-from peerveil.tables.table import PAPER_NAMES, RATING_NAMES, Table, criteria_columns, is_missing, wanted_columns
+from peerveil.tables.table import Table
 
 #: How a score that exists but is not public is written.
 HIDDEN = "?"
@@ -27,29 +29,28 @@ HIDDEN = "?"
 #: No paper has more reviews than this.
 MOST_REVIEWS = 1_000
 
-# A criterion that is missing, in the midst of others.
+COUNT_NAMES = ("reviews", "number of reviews")
+
+# A criterion that is missing between others.
 _GAP = math.inf
 _SEVERAL = "a paper occurs twice and a cell holds several scores; give a row a paper, or a row a review"
 
-COUNT_NAMES = ("reviews", "number of reviews")
+# Texts of scores repeat; this many of them are remembered.
+_REMEMBERED = 2**12
 
-# Rows that repeat are read once, as long as they are this few and short; so many reviews are sorted together. Both are
-# small beside a large file.
-_FEW = 2**12
-_SHORT = 8
-_BLOCK = 2**14
+#: One score or criterion as it is written: a text, or in PeerRead a list of texts.
+Cell = str | list[str]
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PublicScores:
-    """The scores and criteria of each paper that has any, in the order in which the file has its papers.
+    """The scores and criteria of all reviews.
 
     Attributes:
-        papers: names of the papers, sorted.
-        place: for each paper, in the file's order, its place among ``papers``.
-        sizes: for each paper, in the file's order, how many reviews it has.
-        values: for each review, paper by paper in the file's order, its score and its criteria; NaN where hidden.
-        criteria: names of the criteria.
+        papers: names of the papers that have a review, sorted.
+        paper: for each review the index of its paper.
+        score: for each review its score; NaN where hidden.
+        criteria: for each criterion its value in each review; NaN where hidden or missing.
         without: how many papers without a score were left out.
         format: the format of the file.
         why: what showed it.
@@ -59,10 +60,9 @@ class PublicScores:
     """
 
     papers: tuple[str, ...]
-    place: npt.NDArray[np.uint32]
-    sizes: npt.NDArray[np.uint32]
-    values: list[npt.NDArray[np.floating[Any]]]
-    criteria: tuple[str, ...] = ()
+    paper: npt.NDArray[np.integer]
+    score: Floats
+    criteria: Mapping[str, Floats]
     without: int = 0
     format: str = ""
     why: str = ""
@@ -71,95 +71,31 @@ class PublicScores:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def reviews(self) -> int:
-        """Number of reviews."""
-        return int(self.sizes.sum(dtype=np.int64))
+    def sizes(self) -> Ints:
+        """Number of reviews of each paper."""
+        return np.bincount(self.paper, minlength=len(self.papers))
 
-    def column(self, place: int) -> Floats:
-        """The scores (0), or a criterion, of all reviews."""
-        return self.values[place].astype(np.float64)
-
-    def by_paper(self) -> dict[str, list[tuple[float, ...]]]:
-        """Score and criteria of the reviews of each paper."""
-        reviews = list(zip(*(column.tolist() for column in self.values), strict=True))
-        ends = np.cumsum(self.sizes, dtype=np.int64).tolist()
-        starts = [0, *ends[:-1]]
-        rows = zip(self.place.tolist(), starts, ends, strict=True)
-        return {self.papers[p]: reviews[start:end] for p, start, end in rows}
-
-    def leave_out(self, missing: MissingCriteria) -> int:
-        """Leave out the papers of which a public review lacks a criterion, if asked to; otherwise refuse them."""
-        score, *grades = self.values
-        lacking = np.zeros(score.size, dtype=bool)
-        for grade in grades:
-            lacking |= np.isnan(grade)
-        lacking &= ~np.isnan(score)
-        if not lacking.any():
-            papers_left_out(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool), missing)
-            return 0
-        row = np.repeat(np.arange(self.sizes.size), self.sizes)
-        gone = papers_left_out(row, lacking, missing)
-        kept = np.ones(self.sizes.size, dtype=bool)
-        kept[gone] = False
-        self.keep(kept)
-        return int(gone.size)
-
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        """Keep some papers, told by their place in the file's order."""
-        reviews = np.repeat(kept, self.sizes)
-        self.values = [column[reviews] for column in self.values]
-        self.sizes, place = self.sizes[kept], self.place[kept]
-        left = np.sort(place)
-        self.papers = tuple(self.papers[p] for p in left.tolist())
-        self.place = np.searchsorted(left, place).astype(np.uint32)
-
-    def arrays(self) -> tuple[Ints, Floats, Floats | None]:
-        """For each review its paper, score and criteria, in canonical order; what is here is used up on the way."""
-        give_back()
-        papers = self.place.size
-        row, start, sizes = scratch(papers), scratch(papers), scratch(papers)
-        for first in range(0, papers, _BLOCK):
-            row[self.place[first : first + _BLOCK]] = np.arange(first, min(papers, first + _BLOCK))
-        np.cumsum(self.sizes, out=start)
-        np.subtract(start, self.sizes, out=start)
-        np.take(self.sizes, row, out=sizes)
-        self.sizes, self.place = sizes, scratch(0)
-        names = sorted(range(len(self.criteria)), key=self.criteria.__getitem__)
-        score = np.empty(self.reviews)
-        criteria = np.empty((score.size, len(names))) if names else None
-        for some, reviews in self._blocks():
-            size = sizes[some].astype(np.int64)
-            ends = np.cumsum(size)
-            among = np.repeat(start[row[some]] - (ends - size), size) + np.arange(ends[-1])
-            scores = self.values[0][among].astype(np.float64)
-            matrix = np.column_stack([self.values[1 + name][among] for name in names]) if names else None
-            matrix = None if matrix is None else matrix.astype(np.float64)
-            order = canonical_order(np.repeat(np.arange(size.size), size), scores, matrix)
-            score[reviews] = scores[order]
-            if criteria is not None and matrix is not None:
-                criteria[reviews] = matrix[order]
-        self.values.clear()
-        del row, start
-        give_back()
-        paper = np.empty(score.size, dtype=np.int64)
-        for some, reviews in self._blocks():
-            paper[reviews] = np.repeat(np.arange(some.start, some.stop), sizes[some])
-        self.sizes = scratch(0)
-        return owned(paper), owned(score), None if criteria is None else owned(criteria)
-
-    def _blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Papers that follow each other, few enough that what is made of their reviews is small, and these reviews."""
-        paper = review = 0
-        while paper < self.sizes.size:
-            held = np.cumsum(self.sizes[paper : paper + _BLOCK], dtype=np.int64)
-            count = max(1, int(np.searchsorted(held, _BLOCK, side="right")))
-            end = review + int(held[count - 1])
-            yield slice(paper, paper + count), slice(review, end)
-            paper, review = paper + count, end
+    def leave_out(self, missing: MissingCriteria) -> PublicScores:
+        """The scores without papers of which a public review lacks a criterion, if asked to; else these are refused."""
+        lacking = np.zeros(self.score.size, dtype=bool)
+        for grades in self.criteria.values():
+            lacking |= np.isnan(grades)
+        gone = papers_left_out(self.paper, lacking & ~np.isnan(self.score), missing)
+        if not gone.size:
+            return self
+        kept = ~np.isin(self.paper, gone)
+        used = np.bincount(self.paper[kept], minlength=len(self.papers)) > 0
+        return replace(
+            self,
+            papers=tuple(compress(self.papers, used)),
+            paper=(np.cumsum(used) - 1)[self.paper[kept]],
+            score=self.score[kept],
+            criteria={name: grades[kept] for name, grades in self.criteria.items()},
+        )
 
 
 def public_scores(
-    source: Source,
+    readable: Readable,
     *,
     format: str | None = None,  # noqa: A002 - the name users know
     paper: str | None = None,
@@ -168,64 +104,57 @@ def public_scores(
 ) -> PublicScores:
     """The public scores of a file or frame; arguments as in :func:`peerveil.read_public`."""
     usual = wanted_columns((*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES), paper, ratings, *criteria)
-    found = public_table(source, format, criteria, lambda name: name.isdecimal() or usual(name))
-    scores = scores_of(found.table, paper, ratings, criteria)
-    scores.format, scores.why, scores.left_out = found.format, found.why, found.left_out
-    scores.header = tuple(found.table.header((paper, ratings, *criteria)))
-    scores.others = len(found.table.columns) - len(scores.header)
-    return scores
+    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or usual(name))
+    header = tuple(public.table.showable((paper, ratings, *criteria)))
+    return replace(
+        scores_of(public.table, paper, ratings, criteria),
+        format=public.format,
+        why=public.why,
+        header=header,
+        others=len(public.table.header) - len(header),
+        left_out=public.left_out,
+    )
 
 
 def scores_of(
     table: Table, paper: str | None = None, ratings: str | None = None, criteria: Sequence[str] = ()
 ) -> PublicScores:
-    """The scores and criteria of the papers in a table; its cells are let go of as soon as they are not needed.
+    """The scores and criteria of the papers in a table.
 
-    A hidden score is written ``?``. A paper without scores may say in a column ``reviews`` how many hidden ones it has.
+    A hidden score is written ``?``. A paper without scores may state in a column ``reviews`` how many hidden ones it
+    has.
     """
-    graded = criteria_columns(table, criteria)
-    named = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
-    papers = table.names(table.find("paper", named, paper))
-    numbered = [name for name in table.columns if name.isdecimal()]
-    if ratings is None and numbered and not table.matches(RATING_NAMES):
-        scored = numbered  # a column a review, called 0, 1 and so on
-    else:
-        numbered, scored = [], [table.find("ratings", RATING_NAMES, ratings)]
-    row_a_review = len(papers.values) < len(papers)
-    counted = table.matches(COUNT_NAMES)
+    graded = table.find_criteria(criteria)
+    usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
+    papers = table.names(table.find("paper", usual, paper))
+    scored = [name for name in table.header if name.isdecimal()]  # one column per review, called 0, 1 and so on
+    numbered = ratings is None and bool(scored) and not table.matches(RATING_NAMES)
+    row_a_review = len(papers.values) < table.rows
+    counts = table.matches(COUNT_NAMES)
     rows = _Rows(
         table=table,
-        scored=scored,
-        numbered=bool(numbered),
+        scored=scored if numbered else [table.find("ratings", RATING_NAMES, ratings)],
+        numbered=numbered,
         graded=graded,
-        counts=counted[0] if counted and not row_a_review else None,
+        counts=None if row_a_review or not counts else counts[0],
         row_a_review=row_a_review,
     )
     sizes, values = rows.read()
-    found = PublicScores(
-        papers=tuple(papers.values), place=papers.numbers(), sizes=sizes, values=values, criteria=tuple(criteria)
+    if not values.size:
+        raise table.error("holds no scores", column=rows.scored[0])
+    used = np.zeros(len(papers.values), dtype=bool)
+    used[papers.codes[sizes > 0]] = True
+    index = (np.cumsum(used) - 1).astype(np.uint32)
+    return PublicScores(
+        papers=tuple(compress(papers.values, used)),
+        paper=np.repeat(index[papers.codes], sizes),
+        score=values[:, 0],
+        criteria={name: values[:, place] for place, name in enumerate(criteria, 1)},
+        without=int(np.count_nonzero(~used)),
     )
-    if row_a_review:
-        return _gathered(found, papers)
-    kept = sizes > 0
-    if not kept.any():
-        raise table.error("holds no scores", column=scored[0])
-    if not kept.all():
-        found.without = int(np.count_nonzero(~kept))
-        found.keep(kept)
-    return found
 
 
-def _gathered(found: PublicScores, papers: Coded) -> PublicScores:
-    """The same with a paper's reviews together, where each had a row of its own."""
-    order = np.argsort(papers.numbers(), kind="stable")
-    found.values = [column[order] for column in found.values]
-    found.sizes = np.bincount(papers.numbers()).astype(np.uint32)
-    found.place = np.arange(found.sizes.size, dtype=np.uint32)
-    return found
-
-
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Rows:
     """The rows of a table of public scores.
 
@@ -236,8 +165,7 @@ class _Rows:
         graded: the columns of criteria.
         counts: the column of the numbers of reviews.
         row_a_review: whether a row is a review, not a paper.
-        worth: what some texts are worth.
-        lists: the scores in some cells, and whether there may be gaps among them.
+        worth: what a text is worth.
     """
 
     table: Table
@@ -246,146 +174,78 @@ class _Rows:
     graded: list[str]
     counts: str | None
     row_a_review: bool
-    worth: dict[str, float] = field(default_factory=dict)
-    lists: dict[tuple[str, bool], list[float]] = field(default_factory=dict)
+    worth: Callable[[str], float | None] = field(default_factory=lambda: lru_cache(_REMEMBERED)(_worth))
 
-    def read(self) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.floating[Any]]]]:
-        """How many reviews each row holds, and the scores and criteria of all."""
-        sizes = scratch(self.table.rows)
-        written = sizes.data  # faster than the array, one by one
-        kept = _Compact(1 + len(self.graded))
+    def read(self) -> tuple[Ints, Floats]:
+        """How many reviews each row holds, and a matrix with the score and the criteria of each review."""
+        sizes, values = array("q"), array("d")
         names = [*self.scored, *self.graded, *([] if self.counts is None else [self.counts])]
-        columns: list[Cells] = [self.table.columns[name] for name in names]
-        repeat = all(isinstance(column, Coded) for column in columns)  # and are text: elsewhere True equals 1
-        memo: dict[tuple[Any, ...], tuple[int, array[float]]] = {}
-        for row, cells in enumerate(zip(*columns, strict=True)):
-            found = memo.get(cells) if repeat else None
-            if found is None:
-                found = self._reviews(row, cells)
-                if repeat and found[0] <= _SHORT and len(memo) < _FEW:
-                    memo[cells] = found
-            written[row] = found[0]
-            kept.extend(found[1])
-        return sizes, kept.columns()
+        columns = (self.table.cells[name] for name in names)
+        lists = (column.to_list() if column.dtype == pl.List else column for column in columns)
+        for row, cells in enumerate(zip(*lists, strict=True)):
+            reviews = self._reviews(row, cells)
+            sizes.append(len(reviews[0]))
+            values.extend(chain.from_iterable(zip(*reviews, strict=True)))
+        return np.asarray(sizes), np.asarray(values).reshape(-1, 1 + len(self.graded))
 
-    def _reviews(self, row: int, cells: tuple[Any, ...]) -> tuple[int, array[float]]:
-        """How many reviews a row holds, and the score and the criteria of each."""
-        count = len(self.scored)
-        column, grades = self.scored[0], cells[count : count + len(self.graded)]
-        scores: list[float]
+    def _reviews(self, row: int, cells: tuple[Cell, ...]) -> list[list[float]]:
+        """The scores of a row's reviews, and each criterion of them."""
+        count, column = len(self.scored), self.scored[0]
         if self.numbered:
             scores = [self._score(cell, row, column) for cell in cells[:count] if not is_missing(cell)]
         else:
             scores = self._listed(cells[0], row, column)
         if self.counts is not None:
-            scores = _as_counted(self.table, scores, row, self.counts)
+            scores = _as_counted(self.table, scores, str(cells[-1]), row, self.counts)
         if self.row_a_review and len(scores) != 1:
-            problem = "the score is missing" if not scores else _SEVERAL
-            raise self.table.error(problem, row=row, column=column)
-        listed = zip(grades, self.graded, strict=True) if scores else ()
-        columns = [self._grades(scores, cell, row, name) for cell, name in listed]
-        return len(scores), array("d", chain.from_iterable(zip(scores, *columns, strict=True)))
+            raise self.table.error("the score is missing" if not scores else _SEVERAL, row=row, column=column)
+        grades = zip(cells[count:], self.graded, strict=False)
+        return [scores, *(self._grades(scores, cell, row, name) if scores else [] for cell, name in grades)]
 
-    def _listed(self, cell: Any, row: int, column: str, *, gaps: bool = False) -> list[float]:
+    def _listed(self, cell: Cell, row: int, column: str, *, gaps: bool = False) -> list[float]:
         """The scores in a cell, NaN where one is hidden; where there may be gaps, infinite where one is missing."""
-        known = self.lists.get((cell, gaps)) if isinstance(cell, str) else None
-        if known is not None:
-            return known
-        if not self.row_a_review:
-            _check_commas(self.table, cell, row, column)
+        if not self.row_a_review and isinstance(cell, str) and "," in cell and _COMMAS.fullmatch(cell.strip()):
+            problem = "a comma could part two scores or be a decimal comma; part scores by ';'"
+            raise self.table.error(problem, row=row, column=column)
         parts = _parts(cell)
         if self.row_a_review and len(parts) > 1:
             raise self.table.error(_SEVERAL, row=row, column=column)
-        found = [_GAP if gaps and is_missing(part) else self._score(part, row, column) for part in parts]
-        if isinstance(cell, str) and len(found) <= _SHORT and len(self.lists) < _FEW:
-            self.lists[cell, gaps] = found
-        return found
+        return [_GAP if gaps and is_missing(part) else self._score(part, row, column) for part in parts]
 
-    def _score(self, part: Any, row: int, column: str) -> float:
-        """One score, NaN where it is hidden; texts repeat, so a few are remembered."""
-        if not isinstance(part, str):
-            return self.table.number(part, row=row, column=column, value=to_score)
-        known = self.worth.get(part)
-        if known is None:
-            hidden = part.strip() == HIDDEN
-            known = math.nan if hidden else self.table.number(part, row=row, column=column, value=to_score)
-            if len(self.worth) < _FEW:
-                self.worth[part] = known
-        return known
+    def _score(self, part: Cell, row: int, column: str) -> float:
+        """One score, NaN where it is hidden."""
+        worth = self.worth(str(part))
+        if worth is not None and math.isnan(worth):
+            return worth
+        return self.table.number(str(part), row=row, column=column, value=lambda _: worth)
 
-    def _grades(self, scores: list[float], cell: Any, row: int, column: str) -> list[float]:
+    def _grades(self, scores: list[float], cell: Cell, row: int, column: str) -> list[float]:
         """One criterion of each review in a row, NaN where it is missing or hidden along with the score."""
         grades = self._listed(cell, row, column, gaps=True) or [_GAP] * len(scores)
         if len(grades) != len(scores):
             raise self.table.error(f"has {len(grades)} values for {len(scores)} scores", row=row, column=column)
-        if all(map(math.isfinite, grades)) and all(map(math.isfinite, scores)):
-            return grades
-        for score, grade in zip(scores, grades, strict=True):
-            if grade != _GAP and math.isnan(score) != math.isnan(grade):
-                raise self.table.error(
-                    f"a review is public as a whole or not at all; write '{HIDDEN}' for both its score and its "
-                    "criteria, or for none of them",
-                    row=row,
-                    column=column,
-                )
+        if any(g != _GAP and math.isnan(x) != math.isnan(g) for x, g in zip(scores, grades, strict=True)):
+            raise self.table.error(
+                f"a review is public as a whole or not at all; write '{HIDDEN}' for both its score and its criteria, "
+                "or for none of them",
+                row=row,
+                column=column,
+            )
         return [math.nan if grade == _GAP else grade for grade in grades]
 
 
-class _Compact:
-    """Reviews that are taken one after the other, in the smallest numbers that hold them exactly."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._taken = array("d")
-        self._done: list[npt.NDArray[np.floating[Any]]] = []
-
-    def extend(self, reviews: array[float]) -> None:
-        self._taken.extend(reviews)
-        if len(self._taken) >= _BLOCK * self._width:
-            self._settle()
-
-    def _settle(self) -> None:
-        wide = np.array(self._taken).reshape(-1, self._width)
-        self._done.append(_narrow(wide))
-        del self._taken[:]
-
-    def columns(self) -> list[npt.NDArray[np.floating[Any]]]:
-        """Score and criteria, each by itself."""
-        self._settle()
-        kind = np.result_type(*self._done)
-        columns = [scratch(sum(map(len, self._done)), kind.type) for _ in range(self._width)]
-        for place, column in enumerate(columns):
-            np.concatenate([block[:, place] for block in self._done], out=column)
-        self._done.clear()
-        return columns
+def _worth(text: str) -> float | None:
+    return math.nan if text.strip() == HIDDEN else to_score(text)
 
 
-def _narrow(numbers: Floats) -> npt.NDArray[np.floating[Any]]:
-    """The same numbers in as few bytes as hold them exactly: half points take two."""
-    with np.errstate(over="ignore"):
-        half, single = numbers.astype(np.float16), numbers.astype(np.float32)
-    if np.array_equal(half, numbers, equal_nan=True):
-        return half
-    return single if np.array_equal(single, numbers, equal_nan=True) else numbers
-
-
-def _check_commas(table: Table, cell: Any, row: int, column: str) -> None:
-    if isinstance(cell, str) and _COMMAS.fullmatch(cell.strip()):
-        raise table.error(
-            "a comma could part two scores or be a decimal comma; part scores by ';'", row=row, column=column
-        )
-
-
-def _as_counted(table: Table, scores: list[float], row: int, column: str) -> list[float]:
+def _as_counted(table: Table, scores: list[float], cell: str, row: int, column: str) -> list[float]:
     """The scores of a paper, hidden ones where it has none, checked against the number it states, if it does."""
-    cell = table.columns[column][row]
     if is_missing(cell):
         return scores
     stated = table.number(cell, row=row, column=column)
     if stated != int(stated) or not 0 <= stated <= MOST_REVIEWS:
-        raise table.error(
-            f"the number of reviews must be a whole number from 0 to {MOST_REVIEWS}", row=row, column=column
-        )
+        problem = f"the number of reviews must be a whole number from 0 to {MOST_REVIEWS}"
+        raise table.error(problem, row=row, column=column)
     if scores and len(scores) != stated:
         raise table.error(
             f"the paper states {int(stated)} reviews but shows {len(scores)} scores; write hidden ones as '{HIDDEN}'",
@@ -395,17 +255,13 @@ def _as_counted(table: Table, scores: list[float], row: int, column: str) -> lis
     return scores or [math.nan] * int(stated)
 
 
-def _parts(cell: Any) -> list[Any]:
-    """The scores that a cell holds: parted by semicolons, or in brackets and parted by commas."""
-    if is_missing(cell):
-        return []
-    if isinstance(cell, tuple):
-        return list(cell)
-    if not isinstance(cell, str):
-        return [cell]
+def _parts(cell: Cell) -> list[str]:
+    """The scores that a cell holds: a list, or text with semicolons, or with commas in brackets."""
+    if isinstance(cell, list):
+        return cell
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]")):
-        return cell.split(";")
+        return cell.split(";") if text else []
     if not text[1:-1].strip():
         return []
     return [part[0] or part[1] or part[2].strip() for part in _LISTED.findall(text[1:-1] + ",")]

@@ -11,8 +11,10 @@ from peerveil.errors import FileError
 from peerveil.record.public_record import Floats
 from peerveil.releases.documents import parse_json
 from peerveil.releases.release import Release
-from peerveil.tables.reading import read_table, read_text
-from peerveil.tables.table import LARGEST, NOISY_NAMES, to_number
+from peerveil.tables.cells import LARGEST, to_number
+from peerveil.tables.headings import NOISY_NAMES
+from peerveil.tables.opening import read_text
+from peerveil.tables.reading import read_table
 
 
 def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:

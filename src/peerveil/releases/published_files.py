@@ -23,7 +23,7 @@ from peerveil.releases.page_text import PageText, page_text, stated_in_svg
 from peerveil.releases.release import COLUMNS, DATA_FILES, FILES, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
 from peerveil.reporting.report import FIGURES, figures, report_html
-from peerveil.tables.reading import NOT_UTF8
+from peerveil.tables.opening import NOT_UTF8
 
 #: A file may be so many times as long as the one rendered anew, and so much longer, before it is not even read.
 _TIMES, _MORE = 8, 1_000_000

@@ -54,7 +54,7 @@ from peerveil.releases.terms import Terms
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with
-from peerveil.tables.reading import file_to_read, read_text
+from peerveil.tables.opening import file_to_read, read_text
 
 #: The files a release consists of: the data, and what people read.
 DATA_FILES = ("release.json", "release.csv")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peerveil.errors import FileError, InputError, SignatureError, write_failure
-from peerveil.tables.reading import cannot_read, file_to_read, read_text
+from peerveil.tables.opening import cannot_read, file_to_read, read_text
 
 if TYPE_CHECKING:
     from sshsig import PublicKey

@@ -1,6 +1,7 @@
-"""Reading JSON element by element: an array, an object that holds arrays, or JSON lines.
+"""The elements of a JSON file, one at a time: of an array, of an object that holds arrays, or of JSON lines.
 
-The text is held whole, what it says only one element at a time: what is not needed is gone before the next one comes.
+Each element has the line it starts on, which a parser of whole documents does not report. Only one element is an
+object in memory at a time, so that what is not needed of a large export is released at once.
 """
 
 from __future__ import annotations
@@ -9,46 +10,43 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from peerveil.errors import FileError
-from peerveil.tables.opening import open_text
-from peerveil.tables.table import SHOWABLE, plain
+from peerveil.tables.headings import SHOWABLE, plain
+from peerveil.tables.opening import Source
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
-# An export has a few letters for each bracket. Brackets alone would fill the memory thirty times over.
-_LETTERS_PER_BRACKET = 5
+# An export has several characters for each bracket. Brackets alone would take thirty times their size in memory.
+_CHARACTERS_PER_BRACKET = 5
 
 
 class Element(NamedTuple):
-    """An element of a file: the line it starts on, the array it stands in (``""`` for the outermost), and its value."""
+    """An element of a file: the line it starts on, the array that holds it (``""`` for the outermost), its value."""
 
     line: int
     key: str
     value: Any
 
 
-def elements(path: Path, name: str, *, under: Collection[str] = ()) -> Iterator[Element]:
+def elements(source: Source, *, under: Collection[str] = ()) -> Iterator[Element]:
     """The elements of a JSON file.
 
     Args:
-        path: the file.
-        name: what messages call it.
+        source: the file.
         under: members of an outermost object whose arrays are read element by element. An object without any of them
             is itself an element.
     """
-    with open_text(path, name) as handle:
-        text = handle.read()
-    if (text.count("[") + text.count("{")) * _LETTERS_PER_BRACKET > len(text) + 1000:
-        raise FileError("holds hardly anything but brackets; it is no export of reviews", file=name)
-    return _Text(text, name).elements(under)
+    text = source.file().text().read()
+    if (text.count("[") + text.count("{")) * _CHARACTERS_PER_BRACKET > len(text) + 1000:
+        raise FileError("holds hardly anything but brackets; it is no export of reviews", file=source.name)
+    return _Cursor(text, source.name).elements(under)
 
 
 @dataclass
-class _Text:
-    """A JSON text and the place that was read up to."""
+class _Cursor:
+    """A position in a JSON text."""
 
     text: str
     name: str
@@ -64,128 +62,111 @@ class _Text:
             elif self.peek() == "{" and under:
                 yield from self.members(under)
             else:
-                yield Element(self.at(), "", self.value())
+                yield Element(self.here(), "", self.value())
 
     def array(self, key: str) -> Iterator[Element]:
         self.take("[")
-        if self.peek() == "]":
-            self.place += 1
-            return
-        while True:
-            yield Element(self.at(), key, self.value())
-            if self.peek() != ",":
-                break
-            self.place += 1
+        if self.peek() != "]":
+            yield Element(self.here(), key, self.value())
+            while self.skip(","):
+                yield Element(self.here(), key, self.value())
         self.take("]")
 
     def members(self, under: Collection[str]) -> Iterator[Element]:
-        start, rest, found = self.at(), {}, False
-        seen: set[str] = set()
+        """The elements of the arrays in an object; the object itself if it has no such array."""
+        start, members, seen = self.here(), {}, set()
         self.take("{")
         while self.peek() == '"':
-            line, key = self.at(), self.value()
+            line, key = self.here(), self.value()
             if key in seen:
-                self.refuse_twice(key, line)
+                raise self.two_members(key, line)
             seen.add(key)
             self.take(":")
             if key in under and self.peek() == "[":
-                found = True
                 yield from self.array(key)
             else:
-                rest[key] = self.value()
-            if self.peek() != ",":
+                members[key] = self.value()
+            if not self.skip(","):
                 break
-            self.place += 1
             if self.peek() != '"':
-                self.fail()
+                raise self.malformed()
         self.take("}")
-        if not found:
-            yield Element(start, "", rest)
+        if len(members) == len(seen):
+            yield Element(start, "", members)
 
     def peek(self) -> str:
-        """The next letter that is no blank; nothing at the end."""
+        """The next character that is not blank; nothing at the end."""
         blanks = _BLANKS.match(self.text, self.place)
         self.place = blanks.end() if blanks else self.place
         return self.text[self.place : self.place + 1]
 
-    def take(self, letter: str) -> None:
-        if self.peek() != letter:
-            self.fail()
-        self.place += 1
+    def skip(self, character: str) -> bool:
+        """Whether a character comes next; if so, it is passed."""
+        comes = self.peek() == character
+        self.place += comes
+        return comes
+
+    def take(self, character: str) -> None:
+        if not self.skip(character):
+            raise self.malformed()
 
     def value(self) -> Any:
-        line = self.at()
-        value = None
-        failed, twice = False, None
+        """The value that comes next."""
+        line, problem, value = self.here(), None, None
         try:
             value, self.place = _DECODER.raw_decode(self.text, self.place)
         except json.JSONDecodeError as error:
-            self.place, failed = error.pos, True
-        except _Twice as error:
-            twice = error.key
+            self.place = error.pos
+            problem = self.malformed()
+        except _TwoMembersError as error:
+            problem = self.two_members(error.key, line)
         except (ValueError, RecursionError):  # a number of thousands of digits, brackets within brackets
-            failed = True
-        if failed:
-            self.fail()
-        if twice is not None:
-            self.refuse_twice(twice, line)
+            problem = self.malformed()
+        if problem is not None:
+            raise problem
         return value
 
-    def at(self) -> int:
-        """The line of the place."""
+    def here(self) -> int:
+        """The line of the next character that is not blank."""
         self.peek()
         self.line += self.text.count("\n", self.counted, self.place)
         self.counted = max(self.counted, self.place)
         return self.line
 
-    def fail(self) -> None:
-        line = 1 + self.text.count("\n", 0, self.place)
-        raise FileError("is not well-formed JSON", file=self.name, line=line)
+    def malformed(self) -> FileError:
+        return FileError("is not well-formed JSON", file=self.name, line=1 + self.text.count("\n", 0, self.place))
 
-    def refuse_twice(self, key: str, line: int) -> None:
-        """Refuse an object with two members of one name: programs differ in which of them they take."""
+    def two_members(self, key: str, line: int) -> FileError:
+        """The error for an object with two members of one name: programs differ in which of them they use."""
         called = repr(key) if plain(key) in _SHOWN else "of the same name (not shown here, as it could be somebody's)"
-        raise FileError(
-            f"what begins here has an object with two members {called}; keep one of them", file=self.name, line=line
-        )
+        problem = f"what begins here has an object with two members {called}; keep one of them"
+        return FileError(problem, file=self.name, line=line)
 
 
-class _Twice(Exception):  # noqa: N818 - what it says
-    """An object has two members of one name."""
-
+class _TwoMembersError(Exception):
     def __init__(self, key: str) -> None:
         super().__init__()
         self.key = key
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object from its members, if each has a name of its own."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        raise _Twice(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-    return made
+    """An object from its members, each with a name of its own."""
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in members:
+            raise _TwoMembersError(key)
+        members[key] = value
+    return members
 
 
-# Names that platforms give to members, which stand for nobody.
+# Names that platforms give to members, which identify nobody.
 _SHOWN = SHOWABLE | {
     plain(name)
     for name in (
         *("notes", "groups", "profiles", "papers", "members", "content", "details", "replies", "direct replies"),
-        *(
-            "signatures",
-            "invitation",
-            "invitations",
-            "forum",
-            "replyto",
-            "readers",
-            "ddate",
-            "value",
-            "names",
-            "emails",
-        ),
-        *("pid", "rid", "rtype", "draft", "fields", "reviewer_email", "hotcrp_version", "overall merit", "ovemer"),
-        *("abstract", "authors", "IS_META_REVIEW", "accepted", "conference"),
+        *("signatures", "invitation", "invitations", "forum", "replyto", "readers", "ddate", "value", "names"),
+        *("emails", "pid", "rid", "rtype", "draft", "fields", "reviewer_email", "hotcrp_version", "overall merit"),
+        *("ovemer", "abstract", "authors", "IS_META_REVIEW", "accepted", "conference"),
     )
 }
 

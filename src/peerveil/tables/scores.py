@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from peerveil.errors import Argument, InputError
-from peerveil.tables.table import is_missing, to_number
+from peerveil.tables.cells import is_missing, to_number
 
 # A number, then its label: "8: accept", "3 good", "4. Accept", "2 (weak)". A label has a letter before any digit, or
 # stands after a colon and a blank: telephone numbers and the like are no scores.
@@ -110,13 +110,7 @@ def is_no_entry(cell: object) -> bool:
     """
     if cell is False or is_missing(cell):
         return True
-    return isinstance(cell, str) and cell.strip().lower() in (
-        "-",
-        "\u2013",
-        "\u2014",
-        "n/a",
-        "none",
-        "no entry",
-        "null",
-        "false",
-    )
+    return isinstance(cell, str) and cell.strip().lower() in _NO_ENTRY
+
+
+_NO_ENTRY = ("-", "\u2013", "\u2014", "n/a", "none", "no entry", "null", "false")

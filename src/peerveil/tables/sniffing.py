@@ -1,25 +1,21 @@
-"""A first look at a file: what it is made of, and the names in it by which platforms are told apart."""
+"""The first look at a file: its format, and the names in it that identify a platform."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
-from peerveil.errors import FileError, RecordError
-from peerveil.tables.delimited import separator_of
-from peerveil.tables.opening import packing
-from peerveil.tables.reading import NOT_UTF8, Source, cannot_read, file_to_read, is_path, kind_of, start_of
-from peerveil.tables.table import plain
+from peerveil.errors import FileError
+from peerveil.tables.headings import plain
+
+#: What a UTF-16 text starts with.
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _SIZE = 2**16
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,60})"\s*:')
-
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,50 +41,40 @@ class Look:
         return {plain(name) for name in wanted} <= {plain(name) for name in self.first}
 
 
-def look(source: Source) -> Look:
-    """Look at the beginning of a file."""
-    if not is_path(source):
-        return Look(name="the frame", kind="frame")
-    path = file_to_read(source)
-    name = str(path)
-    start = guarded(lambda: start_of(path, name, _SIZE), name)
-    packed = guarded(lambda: packing(path), name)
-    kind = kind_of(start)
-    encoding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    text = start.decode(encoding, errors="replace")
-    first: tuple[str, ...] = ()
+def sniff(name: str, content: bytes, packing: str = "") -> Look:
+    """What the beginning of a file's content shows; an empty file is an error."""
+    start = content[:_SIZE].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not start:
+        raise FileError("is empty", file=name)
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
+    text = start.decode("utf-16" if start.startswith(UTF_16) else "utf-8", errors="replace")
+    kind = _kind(start, text)
+    return Look(name=name, kind=kind, packing=packing, first=_first(kind, text), start=text)
+
+
+def _kind(start: bytes, text: str) -> str:
+    if start.startswith(b"PAR1"):
+        return "parquet"
     if text.startswith(("<?xml", "<Workbook", "<ss:Workbook")):
-        kind = "xml"
-    elif kind == "json":
-        first = tuple(dict.fromkeys(_KEY.findall(text)))
-    elif kind == "csv":
+        return "xml"
+    return "json" if start.startswith((b"{", b"[")) else "csv"
+
+
+def _first(kind: str, text: str) -> tuple[str, ...]:
+    if kind == "json":
+        return tuple(dict.fromkeys(_KEY.findall(text)))
+    if kind == "csv":
+        separator = separator_of(next(iter(text.splitlines()), ""))
         with suppress(csv.Error, StopIteration):
-            records = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(first_line(text)))
-            first = tuple(next(records))
-    return Look(name=name, kind=kind, packing=packed, first=first, start=text)
+            return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator)))
+    return ()
 
 
-def first_line(text: str) -> str:
-    """The first line of a text."""
-    return next(iter(text.splitlines()), "")
+def separator_of(line: str) -> str:
+    """The separator that occurs most often in a line.
 
-
-def guarded(work: Callable[[], Kind], name: str) -> Kind:
-    """What some work on a file gives; what the system says against it becomes an error that names the file."""
-    # Raised outside of the handlers: an error that hangs on to the one it replaces hangs on to what was read.
-    try:
-        return work()
-    except OSError as error:
-        problem = cannot_read(error)
-    except UnicodeError:
-        problem = NOT_UTF8
-    raise FileError(problem, file=name)
-
-
-def located(work: Callable[[], Kind], name: str) -> Kind:
-    """What some work on a file's numbers gives; if they do not add up, the error names the file."""
-    try:
-        return work()
-    except RecordError as error:
-        parts = error.parts
-    raise FileError(*parts, file=name)
+    >>> separator_of("paper;reviewer;score, overall")
+    ';'
+    """
+    return max(",;\t|", key=line.count)

@@ -14,9 +14,10 @@ from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
-from peerveil.tables.reading import FORMATS, Source
+from peerveil.tables.opening import Readable, guarded, open_source
+from peerveil.tables.reading import FORMATS
 from peerveil.tables.scores import Symbols
-from peerveil.tables.sniffing import Look, guarded, look
+from peerveil.tables.sniffing import Look
 
 __all__ = ["READERS", "choices_from", "detect", "extract", "read"]
 
@@ -32,7 +33,7 @@ _PLATFORMS = ("openreview", "hotcrp", "easychair", "cmt")
 
 
 def read(
-    source: Source,
+    source: Readable,
     *,
     scale: tuple[float, float] | None = None,
     paper: str | None = None,
@@ -45,7 +46,7 @@ def read(
     symbols: str | Sequence[str] | Mapping[str, float] | None = None,
     person: str | None = None,
     ids: str | None = None,
-    people: Source | None = None,
+    people: Readable | None = None,
     review_name: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
@@ -105,14 +106,14 @@ def read(
     return finish(found, choices, format=kind, why=why)
 
 
-def extract(source: Source, choices: Choices) -> tuple[Extract, str, str]:
+def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
     """The reviews of a source before anything is checked about them, its format, and what showed it."""
-    if isinstance(source, str) and source.startswith(openreview_live.PREFIX):
-        found = openreview_live.extract(source.removeprefix(openreview_live.PREFIX), choices)
+    if openreview_live.is_venue(readable):
+        found = openreview_live.extract(readable.removeprefix(openreview_live.PREFIX), choices)
         return found, "openreview", "it is a venue of OpenReview"
-    kind, why = detect(look(source), choices.format)
-    name = str(source) if _is_text(source) else "the frame"
-    return guarded(lambda: READERS[kind].extract(source, choices), name), kind, why
+    source = open_source(readable)
+    kind, why = detect(source.look, choices.format)
+    return guarded(lambda: READERS[kind].extract(source, choices), source.name), kind, why
 
 
 def choices_from(mapping: str | os.PathLike[str] | None, **said: Any) -> Choices:
@@ -146,7 +147,3 @@ def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
     if seen.kind == "xml":
         raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=seen.name)
     return seen.kind if seen.kind in FORMATS else "csv", table.recognise(seen)
-
-
-def _is_text(source: Source) -> bool:
-    return isinstance(source, str | os.PathLike)

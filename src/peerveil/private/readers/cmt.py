@@ -9,9 +9,10 @@ from peerveil.errors import Argument, FileError
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.readers.spreadsheetml import Row, rows
-from peerveil.tables.reading import Source, file_to_read
+from peerveil.tables.cells import is_missing
+from peerveil.tables.headings import plain
+from peerveil.tables.opening import Source
 from peerveil.tables.sniffing import Look
-from peerveil.tables.table import is_missing, plain
 
 _QUESTION = re.compile(r"\s*(Q\d{1,3})\s*\((.*?)(\s+-\s+Value)?\s*\)\s*", re.DOTALL | re.IGNORECASE)
 _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNORECASE)
@@ -36,13 +37,12 @@ def recognise(look: Look) -> str:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """The reviews of all sheets, by address."""
-    path = file_to_read(source)
-    gathering = Gathering(str(path), "xml", (), choices)
+    gathering = Gathering(source.name, "xml", (), choices)
     sheet = above = 0
     header: dict[str, int] = {}
     question = ""
     grades: dict[str, str] = {}
-    for row in rows(path, gathering.name):
+    for row in rows(source.file()):
         if row.sheet != sheet:
             sheet, above, header = row.sheet, 0, {}
         if not header:

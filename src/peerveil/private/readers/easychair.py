@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from peerveil.errors import Argument
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.columns import Cells, mapped
-from peerveil.tables.reading import Source, read_table
-from peerveil.tables.sniffing import Look, look
-from peerveil.tables.table import SCORE_NAMES, Table, is_missing, plain
+from peerveil.tables.cells import is_missing
+from peerveil.tables.headings import SCORE_NAMES, plain
+from peerveil.tables.opening import Source
+from peerveil.tables.reading import read_table
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import Table
 
 SCORES = ("overall evaluation", *SCORE_NAMES)
 
@@ -58,36 +60,36 @@ def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """The latest version of each review; each label of the scores is a field."""
-    seen = look(source)
     unread = {plain(name) for name in _UNREAD} - {plain(name) for name in (choices.paper, choices.reviewer) if name}
-    table = read_table(source, header=_columns(seen.first), wanted=lambda name: plain(name) not in unread)
-    column = {plain(name): name for name in table.columns}
+    table = read_table(source, header=_columns(source.look.first), wanted=lambda name: plain(name) not in unread)
+    column = {plain(name): name for name in table.header}
     for name in _NEEDED:
         if plain(name) not in column:
             raise table.error(f"has no column {name!r}, which EasyChair's review.csv has")
     people, problems = _people(table, column, choices)
     gathering = Gathering(table.name, "csv", SCORES, choices)
-    papers = table.columns[table.find("paper", ("submission #",), choices.paper)]
+    papers = table.cells[table.find("paper", ("submission #",), choices.paper)]
     latest = _latest(table, column)
     total = column.get(plain("total score"))
-    scores = table.columns[column["scores"]]
-    labelled = mapped(scores, _scores)
-    if choices.score is None and total and not any(gathering.wants(name) for fields in labelled for name in fields):
+    scores = table.cells[column["scores"]]
+    if choices.score is None and total and not any(gathering.wants(name) for cell in scores for name in _scores(cell)):
         gathering = Gathering(table.name, "csv", ("total score",), choices)
-    for row, labels in enumerate(labelled):
+    totals = table.cells[total] if total else [""] * table.rows
+    rows = zip(table.lines, papers, people, scores, totals, strict=True)
+    for row, (line, paper, person, cell, sum_of_scores) in enumerate(rows):
         if row not in latest:
             gathering.drop(_OLDER)
             continue
-        fields = {"total score": table.columns[total][row], **labels} if total else labels
+        fields = ({"total score": sum_of_scores} if total else {}) | _scores(cell)
         wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
-        gathering.add(table.line(row), papers[row], people[row], wanted, gathering.grades(fields))
+        gathering.add(line, paper, person, wanted, gathering.grades(fields))
     found = gathering.extract(shows=(_SHOWS,), problems=problems)
     return replace(found, certain=choices.reviewer is None)
 
 
-def _scores(cell: Any) -> dict[str, str]:
+def _scores(cell: str) -> dict[str, str]:
     """The lines ``Label: n`` of a cell, by label."""
-    lines = (line.rpartition(":") for line in str(cell or "").splitlines()[:100])
+    lines = (line.rpartition(":") for line in cell.splitlines()[:100])
     return {label.strip(): value.strip() for label, _, value in lines if label.strip()}
 
 
@@ -95,9 +97,9 @@ def _latest(table: Table, column: dict[str, str]) -> set[int]:
     """The rows that hold the latest version of their review; a review is a member's review of that number."""
     if "version" not in column or "number" not in column:
         return set(range(table.rows))
-    keys = zip(*(table.columns[column[plain(name)]] for name in ("submission #", "member #", "number")), strict=True)
+    keys = zip(*(table.cells[column[plain(name)]] for name in ("submission #", "member #", "number")), strict=True)
     versions = table.numbers(column["version"], lambda cell: 0.0 if is_missing(cell) else _whole(cell))
-    best: dict[tuple[Any, ...], int] = {}
+    best: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(keys):
         other = best.get(key)
         if other is None or versions[row] > versions[other]:
@@ -109,18 +111,17 @@ def _latest(table: Table, column: dict[str, str]) -> set[int]:
     return set(best.values())
 
 
-def _whole(cell: Any) -> float | None:
-    text = str(cell).strip()
+def _whole(cell: str) -> float | None:
+    text = cell.strip()
     return float(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Cells, list[str]]:
+def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Iterable[str], list[str]]:
     """Whom each review counts to. Where members and subreviewers differ, the user says which."""
     if choices.reviewer is not None:
-        return table.columns[table.find("reviewer", (), choices.reviewer)], []
+        return table.cells[table.find("reviewer", (), choices.reviewer)], []
     members = table.text(column[plain("member #")])
-    names = table.columns.get(column.get(plain("member name"), ""), [None] * table.rows)
-    writers, namesakes = _writers(table, column, members, names)
+    writers, namesakes = _writers(table, column, members)
     if choices.person == "member" or writers is None:
         return members, []
     if choices.person == "subreviewer":
@@ -138,19 +139,21 @@ def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Cel
     )
 
 
-def _writers(table: Table, column: dict[str, str], members: list[str], names: Cells) -> tuple[list[str] | None, int]:
+def _writers(table: Table, column: dict[str, str], members: list[str]) -> tuple[list[str] | None, int]:
     """Who wrote each review: the subreviewer where there is one, else the member."""
-    fields = [column.get(plain(f"reviewer {name}")) for name in ("email", "person #", "first name", "last name")]
-    if not any(fields):
+    fields = [plain(f"reviewer {name}") for name in ("email", "person #", "first name", "last name")]
+    if not any(field in column for field in fields):
         return None, 0
-    member_of = {_words(name): member for member, name in zip(members, names, strict=True) if _words(name)}
+    emails, persons, first_names, last_names, member_names = (
+        table.cells[column[field]].str.strip_chars().to_list() if field in column else [""] * table.rows
+        for field in (*fields, plain("member name"))
+    )
+    emails = [address(email) for email in emails]
+    member_of = {_words(name): member for member, name in zip(members, member_names, strict=True) if _words(name)}
+    person_of = {email: person for email, person in zip(emails, persons, strict=True) if email and person}
     writers, namesakes = [], set()
-    cells = [[str(cell or "").strip() for cell in table.columns[f]] if f else [""] * table.rows for f in fields]
-    emails = [str(address(cell)) for cell in cells[0]]
-    person_of = {email: person for email, person in zip(emails, cells[1], strict=True) if email and person}
-    for row, member in enumerate(members):
-        email, person = emails[row], cells[1][row] or person_of.get(emails[row], "")
-        name = _words(f"{cells[2][row]} {cells[3][row]}")
+    for email, own, first, last, member in zip(emails, persons, first_names, last_names, members, strict=True):
+        person, name = own or person_of.get(email, ""), _words(f"{first} {last}")
         if not (email or person or name):
             writers.append(f"member {member}")
         elif name and name in member_of:
@@ -162,5 +165,5 @@ def _writers(table: Table, column: dict[str, str], members: list[str], names: Ce
     return writers, len(namesakes)
 
 
-def _words(name: Any) -> str:
-    return " ".join(str(name or "").casefold().split())
+def _words(name: str) -> str:
+    return " ".join(name.casefold().split())

@@ -9,9 +9,9 @@ from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
 from peerveil.record.public_record import Floats, check_scale
-from peerveil.tables.columns import Coded
+from peerveil.tables.cells import is_missing, shown
 from peerveil.tables.scores import to_score
-from peerveil.tables.table import Table, is_missing, shown
+from peerveil.tables.table import Names, Table
 
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (",
@@ -91,20 +91,20 @@ def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, 
         )
 
 
-def _check_once(table: Table, papers: Coded, reviewers: Coded, column: str) -> None:
-    pairs = papers.numbers() * np.int64(len(reviewers.values)) + reviewers.numbers()
+def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> None:
+    pairs = papers.codes * np.int64(len(reviewers.values)) + reviewers.codes
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order][1:] == pairs[order][:-1]]
     if again.size:
         row = int(again.min())
         first = int(np.flatnonzero(pairs == pairs[row])[0])
-        where = f"{'line' if len(table.lines) else 'row'} {table.line(first)}"
+        where = f"{'row' if table.kind in ('frame', 'parquet') else 'line'} {table.lines[first]}"
         raise table.error(
             f"the same reviewer has a review of the same paper in {where}; keep one of them", row=row, column=column
         )
 
 
-def _twins(reviewers: Coded) -> tuple[str, ...]:
+def _twins(reviewers: Names) -> tuple[str, ...]:
     """How many reviewers' addresses are another one's, but for case."""
     addresses = [name for name in reviewers.values if "@" in name]
     twins = len(addresses) - len({address.casefold() for address in addresses})

@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from peerveil.errors import Argument, FileError
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.columns import Cells, taken
+from peerveil.tables.cells import to_text
+from peerveil.tables.headings import field_called, plain
 from peerveil.tables.scores import is_no_entry
-from peerveil.tables.table import Table, field_called, plain
+from peerveil.tables.table import Table
 
 METAREVIEWS = "metareviews"
 NOT_SUBMITTED = "reviews that were not submitted"
@@ -32,11 +30,11 @@ class Gathering:
         self.name, self.kind, self.choices = name, kind, choices
         self.left_out: Counter[str] = Counter()
         self._wanted = {plain(name) for name in known} if choices.score is None else {plain(choices.score)}
-        self._cells: dict[str, list[Any]] = {"paper": [], "reviewer": []}
-        self._fields: dict[str, list[Any]] = {}
-        self._grades: dict[str, list[Any]] = {name: [] for name in choices.criteria}
+        self._cells: dict[str, list[str]] = {"paper": [], "reviewer": []}
+        self._fields: dict[str, list[str]] = {}
+        self._grades: dict[str, list[str]] = {name: [] for name in choices.criteria}
         self._lines = array("I")
-        self._memo: dict[Any, Any] = {}
+        self._known: dict[str, str] = {}
 
     @property
     def rows(self) -> int:
@@ -65,11 +63,12 @@ class Gathering:
                         file=self.name,
                         line=line,
                     )
-                self._fields[field] = [None] * len(self._lines)
+                self._fields[field] = [""] * len(self._lines)
         for field, cells in self._fields.items():
             cells.append(self._one(fields.get(field)))
         for name, cells in self._grades.items():
-            cells.append(self._one(graded((grades or {}).get(name))))
+            grade = (grades or {}).get(name)
+            cells.append(self._one(None if is_no_entry(grade) else grade))
         self._cells["paper"].append(self._one(paper))
         self._cells["reviewer"].append(self._one(reviewer))
         self._lines.append(line)
@@ -81,17 +80,16 @@ class Gathering:
     def extract(self, *, shows: Iterable[str] = (), problems: Iterable[str] = ()) -> Extract:
         """All reviews, those without a score included."""
         for name, cells in self._grades.items():
-            if self._lines and all(cell is None for cell in cells):
+            if self._lines and not any(cells):
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
         columns = {name: f"criterion {name}" for name in self._grades}
         grades = {columns[name]: cells for name, cells in self._grades.items()}
-        rows: dict[str, Cells] = {**self._cells, "score": self._scores(), **grades}
-        table = Table(self.name, self.kind, rows, self._lines)
+        table = Table.of(self.name, self.kind, {**self._cells, "score": self._scores(), **grades}, self._lines)
         return Extract(
             table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
         )
 
-    def _scores(self) -> list[Any]:
+    def _scores(self) -> list[str]:
         if len(self._fields) == 1:
             return next(iter(self._fields.values()))
         if not self._lines:
@@ -108,27 +106,10 @@ class Gathering:
             f"no review has a field{asked} for the score; say which it is with ", Argument("score", ...), file=self.name
         )
 
-    def _one(self, cell: Any) -> Any:
-        """One copy of cells that repeat; what is neither text nor a number becomes text."""
-        if cell is None or isinstance(cell, bool | int | float):
-            return cell
-        text = cell if isinstance(cell, str) else str(cell)
-        return self._memo.setdefault(text, text)
-
-
-def kept_rows(table: Table, keep: npt.NDArray[np.intp], columns: Iterable[str]) -> Table:
-    """Some rows and columns of a table, each row with its line."""
-    return Table(
-        table.name,
-        table.kind,
-        {name: taken(table.columns[name], keep) for name in dict.fromkeys(columns)},
-        array("I", map(table.line, keep.tolist())),
-    )
-
-
-def graded(cell: Any) -> Any:
-    """A criterion as it is written; nothing where a platform says that there is no entry."""
-    return None if is_no_entry(cell) else cell
+    def _one(self, cell: Any) -> str:
+        """A cell as text, one copy of equal ones."""
+        text = to_text(cell)
+        return self._known.setdefault(text, text)
 
 
 def address(cell: Any) -> Any:

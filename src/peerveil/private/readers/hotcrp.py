@@ -6,24 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from peerveil.errors import FileError
-from peerveil.private.readers.gathering import (
-    METAREVIEWS,
-    NOT_SUBMITTED,
-    Gathering,
-    address,
-    graded,
-    kept_rows,
-)
+from peerveil.private.readers.gathering import METAREVIEWS, NOT_SUBMITTED, Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.columns import Cells, mapped
+from peerveil.tables.cells import is_missing
+from peerveil.tables.headings import SCORE_NAMES, field_called, wanted_columns
 from peerveil.tables.json_files import elements
-from peerveil.tables.reading import Source, file_to_read, read_table
-from peerveil.tables.sniffing import Look, look
-from peerveil.tables.table import SCORE_NAMES, Table, criteria_columns, field_called, is_missing, wanted_columns
+from peerveil.tables.opening import Source
+from peerveil.tables.reading import read_table
+from peerveil.tables.scores import is_no_entry
+from peerveil.tables.sniffing import Look
+from peerveil.tables.table import Table, apply
 
 SCORES = ("overall merit", "ovemer", "merit", *SCORE_NAMES)
 
@@ -63,7 +58,7 @@ def recognise(look: Look) -> str:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """The submitted reviews; metareviews and drafts are left out."""
-    if look(source).kind == "json":
+    if source.look.kind == "json":
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
     table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria), *asked))
@@ -74,14 +69,14 @@ def extract(source: Source, choices: Choices) -> Extract:
         raise table.error(_NO_PEOPLE)
     reviewer = table.find("reviewer", ("email",), choices.reviewer)
     score = table.find("score", SCORES, choices.score)
-    called = [field_called(name, table.columns) or name for name in choices.criteria]
-    criteria = dict(zip(choices.criteria, criteria_columns(table, called), strict=True))
+    called = [field_called(name, table.header) or name for name in choices.criteria]
+    criteria = dict(zip(choices.criteria, table.find_criteria(called), strict=True))
     shows = (_SHOWS, *_decisions(table, paper))
-    keep, left_out = _submitted(table)
-    table = kept_rows(table, keep, (paper, reviewer, score, *criteria.values()))
-    table.columns[reviewer] = mapped(table.columns[reviewer], address)
+    reasons = _reasons(table)
+    left_out = Counter(reason for reason in reasons if reason)
+    table = table.where(reasons == "").mapped(reviewer, address)
     for column in criteria.values():
-        table.columns[column] = mapped(table.columns[column], graded)
+        table = table.mapped(column, lambda cell: "" if is_no_entry(cell) else cell)
     return Extract(
         table=table,
         paper=paper,
@@ -99,27 +94,18 @@ def _decisions(table: Table, paper: str) -> list[str]:
     columns = table.matches(("decision",))
     if not columns:
         return []
-    decided = dict(zip(table.columns[paper], table.columns[columns[0]], strict=True))
-    accepted = sum(str(decision).strip().lower().startswith("accept") for decision in decided.values())
+    decided = dict(zip(table.cells[paper], table.cells[columns[0]], strict=True))
+    accepted = sum(decision.strip().lower().startswith("accept") for decision in decided.values())
     return [f"{accepted} of {len(decided)} papers have a decision that begins with 'accept'"]
 
 
-def _submitted(table: Table) -> tuple[npt.NDArray[np.intp], dict[str, int]]:
-    """The rows of submitted reviews, and how many others there are."""
-    statuses = table.matches(("status",))
-    times = table.matches(("submitted at",))
-    reasons: Cells = [""] * table.rows
-    if statuses:
-        reasons = mapped(table.columns[statuses[0]], _reason)
-    elif times:
-        reasons = mapped(table.columns[times[0]], _not_yet)
-    left_out = Counter(reason for reason in reasons if reason)
-    return np.flatnonzero(np.fromiter((not reason for reason in reasons), dtype=bool, count=table.rows)), left_out
-
-
-def _not_yet(time: Any) -> str:
-    """Why a review that was submitted at such a time is left out, if it is."""
-    return NOT_SUBMITTED if str(time or "").strip() in ("", "0") else ""
+def _reasons(table: Table) -> pl.Series:
+    """For each row why the review is left out; empty where it was submitted."""
+    if statuses := table.matches(("status",)):
+        return apply(_reason, table.cells[statuses[0]])
+    if times := table.matches(("submitted at",)):
+        return apply(lambda time: NOT_SUBMITTED if time.strip() in ("", "0") else "", table.cells[times[0]])
+    return pl.repeat("", table.rows, eager=True)
 
 
 def _reason(status: Any) -> str:
@@ -131,9 +117,8 @@ def _reason(status: Any) -> str:
 
 
 def _from_json(source: Source, choices: Choices) -> Extract:
-    path = file_to_read(source)
-    gathering = Gathering(str(path), "json", SCORES, choices)
-    for line, review in _reviews(path, gathering.name):
+    gathering = Gathering(source.name, "json", SCORES, choices)
+    for line, review in _reviews(source):
         reason = _reason(review.get("status"))
         if review.get("draft") is True:
             reason = NOT_SUBMITTED
@@ -150,14 +135,14 @@ def _from_json(source: Source, choices: Choices) -> Extract:
     return gathering.extract(shows=(_SHOWS,))
 
 
-def _reviews(path: Any, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _reviews(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """The reviews of a download, with its form's fields beside the other members; in rqc.json they hang on papers."""
-    for line, key, found in elements(path, name, under=("reviews", "papers")):
+    for line, key, found in elements(source, under=("reviews", "papers")):
         if not isinstance(found, dict):
-            raise FileError("is not a JSON object; HotCRP writes an object a review", file=name, line=line)
+            raise FileError("is not a JSON object; HotCRP writes an object a review", file=source.name, line=line)
         listed = found.get("reviews", [] if key == "papers" else [found])
         for review in listed if isinstance(listed, list) else [listed]:
             if not isinstance(review, dict):
-                raise FileError("a review is not a JSON object", file=name, line=line)
+                raise FileError("a review is not a JSON object", file=source.name, line=line)
             fields = review.get("fields")
             yield line, {"pid": found.get("pid"), **(fields if isinstance(fields, dict) else {}), **review}

@@ -12,8 +12,7 @@ import numpy as np
 
 from peerveil.errors import Argument
 from peerveil.private.readers.protocol import Choices
-from peerveil.tables.columns import Coded
-from peerveil.tables.table import Table
+from peerveil.tables.table import Names, Table
 
 #: With fewer reviews it may be chance that no id occurs twice.
 ENOUGH = 10
@@ -34,7 +33,7 @@ _REMEDY = (
 )
 
 
-def check_ids(table: Table, column: str, papers: Coded, reviewers: Coded, choices: Choices) -> None:
+def check_ids(table: Table, column: str, papers: Names, reviewers: Names, choices: Choices) -> None:
     """Refuse ids that name reviewers anew on every paper."""
     if choices.ids is not None:
         return
@@ -43,13 +42,13 @@ def check_ids(table: Table, column: str, papers: Coded, reviewers: Coded, choice
         raise table.error(f"{problem}; ", *_REMEDY, column=column)
 
 
-def _problem(papers: Coded, reviewers: Coded) -> str:
+def _problem(papers: Names, reviewers: Names) -> str:
     ids = reviewers.values
     if any("/" in name and _OF_A_PAPER.search(name) for name in ids):
         return "reviewers have anonymous signatures, which differ from paper to paper"
     if len(papers.values) < 2:
         return ""
-    if len(ids) == len(reviewers):
+    if len(ids) == reviewers.codes.size:
         return _never_twice(papers, reviewers)
     if _hardly_twice(reviewers):
         return "reviewers have anonymous names, hardly any of which occurs on two papers"
@@ -58,20 +57,22 @@ def _problem(papers: Coded, reviewers: Coded) -> str:
     return ""
 
 
-def _never_twice(papers: Coded, reviewers: Coded) -> str:
+def _never_twice(papers: Names, reviewers: Names) -> str:
     """What is wrong with ids none of which occurs twice."""
-    if all(_ANONYMOUS.fullmatch(name) for name in reviewers):
+    ids, count = reviewers.values, len(reviewers.values)
+    if all(map(_ANONYMOUS.fullmatch, ids)):
         return "reviewers have anonymous names, none of which occurs on two papers"
-    if all(_starts_with(name, paper) for name, paper in zip(reviewers, papers, strict=True)):
+    pairs = zip(reviewers.codes.tolist(), papers.codes.tolist(), strict=True)
+    if all(_starts_with(ids[reviewer], papers.values[paper]) for reviewer, paper in pairs):
         return "reviewers are called after the paper, so that nobody occurs on two papers"
-    if len(reviewers) >= ENOUGH and not any("@" in name or name.startswith("~") for name in reviewers):
-        return f"none of {len(reviewers)} reviewers occurs on two papers, so their ids may not stand for people"
+    if count >= ENOUGH and not any("@" in name or name.startswith("~") for name in ids):
+        return f"none of {count} reviewers occurs on two papers, so their ids may not stand for people"
     return ""
 
 
-def _hardly_twice(reviewers: Coded) -> bool:
+def _hardly_twice(reviewers: Names) -> bool:
     """Whether anonymous names occur twice by chance only: they are short, so that in many some are alike."""
-    twice = int(np.count_nonzero(reviewers.sizes() > 1))
+    twice = int(np.count_nonzero(np.bincount(reviewers.codes) > 1))
     return twice * RARELY < len(reviewers.values) and all(map(_ANONYMOUS.fullmatch, reviewers.values))
 
 
@@ -79,16 +80,16 @@ def _starts_with(name: str, paper: str) -> bool:
     return name != paper and name.startswith(paper) and not name[len(paper)].isdigit()
 
 
-def _numbered(papers: Coded, reviewers: Coded) -> bool:
+def _numbered(papers: Names, reviewers: Names) -> bool:
     """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
     matches = [_ORDINAL.fullmatch(name) for name in reviewers.values]
     number = np.array([-1 if match is None else _counted(match[1]) for match in matches])
     others = [name for name, match in zip(reviewers.values, matches, strict=True) if match is None]
     if 2 * len(others) >= number.size or any("@" in name or name.startswith("~") for name in others):
         return False
-    held = number[reviewers.numbers()] >= 0  # a chair or a metareviewer may stand among them
+    held = number[reviewers.codes] >= 0  # a chair or a metareviewer may stand among them
     above = int(number.max()) + 1
-    pairs = papers.numbers()[held] * np.int64(above) + number[reviewers.numbers()[held]]
+    pairs = papers.codes[held] * np.int64(above) + number[reviewers.codes[held]]
     paper, of_paper = np.divmod(np.unique(pairs), above)
     _, last, counts = np.unique(paper[::-1], return_index=True, return_counts=True)
     if counts.size >= MANY and number.max() <= counts.max() + 2:

@@ -10,7 +10,7 @@ from typing import Any
 
 from peerveil.errors import FileError
 from peerveil.support.atomic_files import write_new
-from peerveil.tables.reading import read_text
+from peerveil.tables.opening import read_text
 
 #: What a mapping may say, and what it is for.
 KEYS = {

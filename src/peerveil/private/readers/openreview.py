@@ -10,10 +10,11 @@ from typing import Any
 from peerveil.errors import Argument, FileError
 from peerveil.private.readers.gathering import DELETED, METAREVIEWS, Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.tables.headings import SCORE_NAMES
 from peerveil.tables.json_files import Element, elements
-from peerveil.tables.reading import Source, file_to_read, is_path, read_table
-from peerveil.tables.sniffing import Look, guarded, look
-from peerveil.tables.table import SCORE_NAMES
+from peerveil.tables.opening import Readable, Source, guarded, open_source
+from peerveil.tables.reading import read_table
+from peerveil.tables.sniffing import Look
 
 SCORES = (*SCORE_NAMES, "overall recommendation", "overall assessment", "evaluation")
 ARRAYS = ("groups", "profiles", "notes")
@@ -34,8 +35,7 @@ def recognise(look: Look) -> str:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """The reviews of a dump, each with the person behind its signature."""
-    path = file_to_read(source)
-    return from_elements(elements(path, str(path), under=ARRAYS), str(path), choices)
+    return from_elements(elements(source, under=ARRAYS), source.name, choices)
 
 
 def from_elements(found: Iterable[Element], name: str, choices: Choices) -> Extract:
@@ -106,11 +106,11 @@ class _People:
             if isinstance(alias, str) and isinstance(profile.get("id"), str):
                 self.canonical[address(alias)] = profile["id"]
 
-    def join(self, source: Source) -> None:
+    def join(self, readable: Readable) -> None:
         """Take a file of groups, or a table of signatures and people."""
-        if is_path(source) and look(source).kind == "json":
-            path = file_to_read(source)
-            for _, key, value in guarded(lambda: list(elements(path, str(path), under=ARRAYS)), str(path)):
+        source = open_source(readable)
+        if source.look.kind == "json":
+            for _, key, value in guarded(lambda: list(elements(source, under=ARRAYS)), source.name):
                 self._join_object(key, _object(value))
             return
         table = read_table(source)
@@ -198,8 +198,8 @@ class _Notes:
         """The reviews, with people in the place of signatures."""
         found = self.gathering.extract(shows=self._shows())
         table = found.table
-        signatures = table.columns[found.reviewer]
-        person = {signature: people.behind(signature) for signature in set(signatures)}
+        signatures = table.cells[found.reviewer]
+        person = {signature: people.behind(signature) for signature in signatures.unique()}
         unknown = [row for row, signature in enumerate(signatures) if person[signature] is None]
         if unknown and self.choices.ids is None:
             raise table.error(
@@ -210,15 +210,15 @@ class _Notes:
                 row=unknown[0],
                 column="signatures",
             )
-        signatures = [person[signature] or signature for signature in signatures]
-        table.columns[found.reviewer] = signatures
-        kinds = {"~" if name.startswith("~") else "@" for name in signatures if name.startswith("~") or "@" in name}
+        table = table.mapped(found.reviewer, lambda signature: person[signature] or signature)
+        names = table.cells[found.reviewer].unique()
+        kinds = {"~" if name.startswith("~") else "@" for name in names if name.startswith("~") or "@" in name}
         problems = []
         if len(kinds) == 2:
             problems.append(
                 "some reviewers go by a profile, others by an address: if they may be the same people, bring profiles"
             )
-        return replace(found, problems=tuple(problems))
+        return replace(found, table=table, problems=tuple(problems))
 
     def _shows(self) -> list[str]:
         if not self.told:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from peerveil.errors import InputError, PeerveilError, VenueError
 from peerveil.private.readers.openreview import from_elements
@@ -25,6 +25,11 @@ _MEMBERS = (
     "details",
 )
 _SERVER = "https://api2.openreview.net"
+
+
+def is_venue(readable: object) -> TypeGuard[str]:
+    """Whether a source is a venue on OpenReview, not a file or a frame."""
+    return isinstance(readable, str) and readable.startswith(PREFIX)
 
 
 def extract(venue: str, choices: Choices, client: Any = None) -> Extract:

@@ -9,10 +9,11 @@ from typing import Protocol, get_args
 from peerveil.errors import Argument, InputError
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
-from peerveil.tables.reading import Source
+from peerveil.tables.headings import check_names
+from peerveil.tables.opening import Readable, Source
 from peerveil.tables.scores import Symbols, is_no_entry, to_score
 from peerveil.tables.sniffing import Look
-from peerveil.tables.table import Table, check_names
+from peerveil.tables.table import Table
 
 #: Who is protected where a PC member and a subreviewer stand behind one review.
 PERSONS = ("member", "subreviewer")
@@ -49,7 +50,7 @@ class Choices:
     symbols: Symbols | None = None
     person: str | None = None
     ids: str | None = None
-    people: Source | None = None
+    people: Readable | None = None
     review_name: str | None = None
 
     def __post_init__(self) -> None:
@@ -110,4 +111,4 @@ class Reader(Protocol):
         """What shows that a file is this platform's; nothing if nothing does."""
 
     def extract(self, source: Source, choices: Choices) -> Extract:
-        """The reviews of a file, or an error with file, line and column."""
+        """The reviews of an opened file or a frame, or an error with file, line and column."""

@@ -1,23 +1,30 @@
 """SpreadsheetML 2003, the XML that some systems call .xls: its rows, sheet by sheet.
 
-Expat reads it in pieces, so that memory does not grow with the file. A document type is refused as soon as it begins:
-no spreadsheet has one, and entities, which can fill any memory or reach other files, can only be declared in one.
+defusedxml parses it in pieces and refuses document types: no spreadsheet has one, and entities, which can fill any
+memory or reach other files, can only be declared in one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
-from xml.parsers import expat
+from typing import TYPE_CHECKING, NamedTuple
+from xml.sax import SAXException, SAXParseException
+from xml.sax.handler import ContentHandler
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.expatreader import create_parser
 
 from peerveil.errors import FileError
-from peerveil.tables.opening import open_bytes
+from peerveil.tables.opening import Source
 
-# Excel has no more columns; a cell that claims to stand further right is no cell.
+if TYPE_CHECKING:
+    from xml.sax.xmlreader import AttributesImpl
+
+# Excel has no more columns; a cell that claims to be further right is malformed.
 _MOST_COLUMNS = 16_384
 _MOST_ROWS = 2**24
 _LONGEST_CELL = 2**26
+_PIECE = 2**16
 
 
 class Row(NamedTuple):
@@ -29,39 +36,37 @@ class Row(NamedTuple):
     cells: dict[int, str]
 
 
-def rows(path: Path, name: str) -> Iterator[Row]:
+def rows(source: Source) -> Iterator[Row]:
     """The rows of a workbook that have cells."""
-    workbook = _Workbook(name)
-    with open_bytes(path, name) as handle:
-        while piece := handle.read(2**16):
-            yield from workbook.feed(piece)
-        yield from workbook.feed(b"", last=True)
+    workbook = _Workbook(source.name)
+    for start in range(0, len(source.content), _PIECE):
+        yield from workbook.feed(source.content[start : start + _PIECE])
+    yield from workbook.feed(b"", last=True)
 
 
-class _Workbook:
+class _Workbook(ContentHandler):
     def __init__(self, name: str) -> None:
+        super().__init__()
         self.name = name
         self.done: list[Row] = []
         self.sheet = self.row = self.column = self.line = self.length = 0
         self.cells: dict[int, str] = {}
         self.text: list[str] | None = None
-        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._refuse
-        parser.EntityDeclHandler = self._refuse
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        self.parser = create_parser(forbid_dtd=True)
+        self.parser.setContentHandler(self)
 
     def feed(self, piece: bytes, *, last: bool = False) -> list[Row]:
+        """The rows that a piece of the file completes."""
         problem = ""
         try:
-            self.parser.Parse(piece, last)
-        except expat.ExpatError as error:
-            problem = f"is not well-formed XML: {expat.ErrorString(error.code)}"
+            self.parser.close() if last else self.parser.feed(piece)
         except FileError:
             raise
-        except (ValueError, LookupError):  # an encoding that nobody knows
+        except DefusedXmlException:
+            problem = "has a document type or entities, which no export has"
+        except SAXParseException as error:
+            problem = f"is not well-formed XML: {error.getMessage()}"
+        except (SAXException, ValueError, LookupError):  # an encoding that nobody knows
             problem = "is XML in an unknown encoding; save it as UTF-8"
         if problem:
             raise self.error(problem)
@@ -69,25 +74,22 @@ class _Workbook:
         return done
 
     def error(self, message: str) -> FileError:
-        return FileError(message, file=self.name, line=self.parser.CurrentLineNumber)
+        return FileError(message, file=self.name, line=self.parser.getLineNumber())
 
-    def _refuse(self, *_: object) -> None:
-        raise self.error("has a document type or entities, which no export has")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = tag.rpartition(" ")[2]
+    def startElement(self, name: str, attrs: AttributesImpl[str]) -> None:  # noqa: N802 - the name in SAX
+        element = name.rpartition(":")[2]
         if element == "Worksheet":
             self.sheet, self.row = self.sheet + 1, 0
         elif element == "Row":
-            self.row = self._place(attributes, self.row, _MOST_ROWS)
-            self.column, self.cells, self.line = 0, {}, self.parser.CurrentLineNumber
+            self.row = self._place(attrs, self.row, _MOST_ROWS)
+            self.column, self.cells, self.line = 0, {}, self.parser.getLineNumber()
         elif element == "Cell":
-            self.column = self._place(attributes, self.column, _MOST_COLUMNS)
+            self.column = self._place(attrs, self.column, _MOST_COLUMNS)
         elif element == "Data":
             self.text, self.length = [], 0
 
-    def _end(self, tag: str) -> None:
-        element = tag.rpartition(" ")[2]
+    def endElement(self, name: str) -> None:  # noqa: N802 - the name in SAX
+        element = name.rpartition(":")[2]
         if element == "Data" and self.text is not None:
             self.cells[self.column] = "".join(self.text)
             self.text = None
@@ -95,16 +97,16 @@ class _Workbook:
             self.done.append(Row(self.sheet, self.row, self.line, self.cells))
             self.cells = {}
 
-    def _characters(self, data: str) -> None:
+    def characters(self, content: str) -> None:
         if self.text is not None:
-            self.text.append(data)
-            self.length += len(data)
+            self.text.append(content)
+            self.length += len(content)
             if self.length > _LONGEST_CELL:
                 raise self.error("has a cell that is too long")
 
-    def _place(self, attributes: dict[str, str], before: int, most: int) -> int:
-        """Where a row or cell stands: where it says, or after the one before."""
-        stated = next((value for key, value in attributes.items() if key.rpartition(" ")[2] == "Index"), None)
+    def _place(self, attributes: AttributesImpl[str], before: int, most: int) -> int:
+        """The index of a row or cell: the stated one, or the one after the previous."""
+        stated = next((value for key, value in attributes.items() if key.rpartition(":")[2] == "Index"), None)
         place = before + 1 if stated is None else int(stated) if stated.isdecimal() and len(stated) < 9 else 0
         if not before < place <= most:
             raise self.error("has a row or cell at a place where none can be")

@@ -1,18 +1,12 @@
-"""Generic tables: one row a review."""
+"""Generic tables: one row per review."""
 
 from __future__ import annotations
 
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.reading import FORMATS, Source, read_table
+from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
+from peerveil.tables.opening import Source
+from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.sniffing import Look
-from peerveil.tables.table import (
-    PAPER_NAMES,
-    REVIEWER_NAMES,
-    REVIEWER_NAMES_ELSE,
-    SCORE_NAMES,
-    criteria_columns,
-    wanted_columns,
-)
 
 
 def recognise(look: Look) -> str:
@@ -21,7 +15,7 @@ def recognise(look: Look) -> str:
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """Read a table with a row a review; nothing is left out of it."""
+    """All rows of a table with one row per review."""
     asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
     table = read_table(
         source,
@@ -33,5 +27,5 @@ def extract(source: Source, choices: Choices) -> Extract:
         paper=table.find("paper", PAPER_NAMES, choices.paper),
         reviewer=table.find("reviewer", table.reviewer_names(), choices.reviewer),
         score=table.find("score", SCORE_NAMES, choices.score),
-        criteria=dict(zip(choices.criteria, criteria_columns(table, choices.criteria), strict=True)),
+        criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
     )

@@ -1,0 +1,79 @@
+"""Names of columns: which ones are usual for which role, and which may be shown in messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from peerveil.errors import Argument, InputError
+
+#: The names that columns usually have, compared without case and punctuation.
+PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
+REVIEWER_NAMES = ("reviewer", "reviewer id", "email", "reviewer email")
+#: Used only where none of the above occurs: an id or an address identifies people better than a name.
+REVIEWER_NAMES_ELSE = ("reviewer name", "reviewer full name", "referee", "referee name")
+SCORE_NAMES = ("score", "rating", "overall", "overall score", "overall rating", "recommendation")
+RATING_NAMES = ("ratings", "rating", "scores", "score", "overall", "overall score", "overall rating")
+NOISY_NAMES = ("noisy", "value", "values", "mean", "theta")
+
+# Other usual columns of reviews. A heading that is neither here nor above may be a person's name: some files have no
+# header, others one column per reviewer.
+_OTHER_NAMES = (
+    *("title", "track", "area", "decision", "status", "round", "date", "time", "id", "number", "rank", "lower"),
+    *("upper", "confidence", "review", "reviews", "comment", "comments", "soundness", "clarity", "originality"),
+    *("novelty", "impact", "substance", "presentation"),
+)
+
+_LONGEST_NAME = 200
+
+#: Which columns of a table to read, by their names.
+Wanted = Callable[[str], bool]
+
+
+def plain(name: str) -> str:
+    """A column's name without case and punctuation."""
+    if len(name) > _LONGEST_NAME:
+        return name
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+#: Names of columns, as `plain` gives them, that identify nobody and may be shown.
+SHOWABLE = {
+    plain(name)
+    for names in (PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, RATING_NAMES, NOISY_NAMES)
+    for name in (*names, *_OTHER_NAMES)
+}
+
+
+def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
+    """The names of criteria; refused if they are not a list, or one occurs twice."""
+    if (
+        isinstance(criteria, str)
+        or not all(isinstance(name, str) for name in criteria)
+        or len(set(criteria)) < len(criteria)
+    ):
+        raise InputError(Argument("criteria"), f" must name different columns, as a list, got {criteria!r}")
+    return tuple(criteria)
+
+
+def wanted_columns(usual: Iterable[str], *asked: str | None) -> Wanted:
+    """Which columns to read: those asked for by name, and those with usual names.
+
+    >>> wanted = wanted_columns(PAPER_NAMES, "who")
+    >>> [name for name in ("Paper ID", "who", "comments") if wanted(name)]
+    ['Paper ID', 'who']
+    """
+    known = {plain(name) for name in usual}
+    return lambda name: name in asked or plain(name) in known
+
+
+def field_called(name: str, fields: Collection[str]) -> str | None:
+    """The field of a form with this name: exactly, or else up to case and punctuation.
+
+    >>> field_called("soundness", ["Soundness", "clarity"])
+    'Soundness'
+    """
+    if name in fields:
+        return name
+    wanted = plain(name)
+    return next((field for field in fields if plain(field) == wanted), None)
