@@ -70,7 +70,7 @@ CASES: dict[str, Case] = {
 def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
     """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
 
-    >>> from peerveil.mechanisms.base import Laplace
+    >>> from peerveil.mechanisms import Laplace
     >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
     ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
     """
