@@ -15,7 +15,7 @@ import numpy as np
 
 from peerveil.inference.estimators import nearest_safe
 from peerveil.inference.prior import prior
-from peerveil.mechanisms.base import Laplace
+from peerveil.mechanisms import Laplace
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.regions.projection import project
 from peerveil.simulation.experiments import EXPERIMENTS

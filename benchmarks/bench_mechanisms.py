@@ -26,7 +26,7 @@ from rich.progress import track  # noqa: E402
 import peerveil as pv  # noqa: E402
 from peerveil.inference.posterior import ensembles  # noqa: E402
 from peerveil.inference.prior import Ensemble, prior  # noqa: E402
-from peerveil.mechanisms.base import OwnMechanism  # noqa: E402
+from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
 

@@ -16,7 +16,7 @@ import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
 from peerveil.inference.noise_test import count_noise, vector_noise  # noqa: E402
-from peerveil.mechanisms.base import OwnMechanism, histogram_bins  # noqa: E402
+from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.privacy.guarantee import Unit  # noqa: E402
 from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
 from peerveil.private.true_vector import true_vector  # noqa: E402
@@ -44,10 +44,9 @@ def refused(reviews: pv.Reviews, name: str, epsilon: float) -> list[float]:
     chosen, unit = mechanism(name, epsilon)
     bound = sensitivity(weights, unit)
     settled = chosen.settle(bound)
-    law = settled.noise_law()
-    assert law is not None
+    law = settled.law
     lower, upper = pv.region(weights).implied()
-    bins = histogram_bins(weights, settled, bound) if isinstance(settled, pv.Histogram) else None
+    bins = chosen.binned(weights, bound)
     found = []
     for factor in FACTORS:
         count = 0

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import peerveil as pv
-from peerveil.mechanisms.base import OwnMechanism, mechanism_from
+from peerveil.mechanisms import OwnMechanism, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.groups import Group
 from peerveil.privacy.guarantee import Guarantee

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from peerveil.errors import RecordError as RecordError
     from peerveil.errors import VenueError as VenueError
     from peerveil.errors import WriteError as WriteError
-    from peerveil.mechanisms.base import External as External
-    from peerveil.mechanisms.base import Gaussian as Gaussian
-    from peerveil.mechanisms.base import Histogram as Histogram
-    from peerveil.mechanisms.base import Laplace as Laplace
-    from peerveil.mechanisms.base import SinhNormal as SinhNormal
+    from peerveil.mechanisms.external import External as External
+    from peerveil.mechanisms.gaussian import Gaussian as Gaussian
+    from peerveil.mechanisms.histogram import Histogram as Histogram
+    from peerveil.mechanisms.laplace import Laplace as Laplace
+    from peerveil.mechanisms.sinh_normal import SinhNormal as SinhNormal
     from peerveil.planning.auto import Auto as Auto
     from peerveil.planning.plans import Plan as Plan
     from peerveil.planning.plans import plan as plan
@@ -60,14 +60,14 @@ _HOME = {
     "Auto": "planning.auto",
     "BudgetError": "errors",
     "Comparison": "releases.comparison",
-    "External": "mechanisms.base",
+    "External": "mechanisms.external",
     "FileError": "errors",
-    "Gaussian": "mechanisms.base",
+    "Gaussian": "mechanisms.gaussian",
     "GroupWarning": "errors",
     "Guarantee": "privacy.guarantee",
-    "Histogram": "mechanisms.base",
+    "Histogram": "mechanisms.histogram",
     "InputError": "errors",
-    "Laplace": "mechanisms.base",
+    "Laplace": "mechanisms.laplace",
     "Ledger": "private.ledger",
     "LedgerError": "errors",
     "LedgerWarning": "errors",
@@ -83,7 +83,7 @@ _HOME = {
     "Region": "regions.convex",
     "Release": "releases.release",
     "Reviews": "private.reviews",
-    "SinhNormal": "mechanisms.base",
+    "SinhNormal": "mechanisms.sinh_normal",
     "Statement": "privacy.statement",
     "VenueError": "errors",
     "Verification": "releases.checks",

@@ -13,6 +13,7 @@ from scipy import stats
 import peerveil as pv
 from peerveil.inference import noise_test as noise_check
 from peerveil.inference.noise_test import NoiseCheck, count_noise, vector_noise
+from peerveil.privacy.law import laplace_pair_tails
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 
 LAWS: list[Law] = [LaplaceLaw(scale=2.0), NormalLaw(sigma=3.0), SinhNormalLaw(sigma=2.0, bound=7.0)]
@@ -45,7 +46,7 @@ class TestLaws:
         for pairs in range(1, 5):
             below = np.cumsum(density) * step
             for value in (1.0, 3.0, 9.0):
-                lower, upper = noise_check._laplace_pairs(pairs, value)
+                lower, upper = laplace_pair_tails(pairs, value)
                 assert lower + upper == pytest.approx(1)
                 assert lower == pytest.approx(below[round(value / step)], abs=0.01)
             density = np.convolve(density, one)[: grid.size] * step
@@ -54,7 +55,8 @@ class TestLaws:
     def test_of_counts_by_convolution(self, scale: float) -> None:
         reach = int(60 * scale) + 5
         whole = np.arange(-reach, reach + 1)
-        one = np.exp(DiscreteLaplaceLaw(scale=scale).log_density(whole.astype(float)))
+        law = DiscreteLaplaceLaw(scale=scale)
+        one = np.exp(law.log_density(whole.astype(float)))
         total, sizes = np.ones(1), np.ones(1)
         magnitude = one[reach:] * np.where(np.arange(reach + 1) > 0, 2, 1)
         for count in range(1, 6):
@@ -62,12 +64,8 @@ class TestLaws:
             for off in (1, int(3 * scale), int(12 * scale)):
                 middle = count * reach
                 exact = total[middle + off :].sum() + total[: middle - off + 1].sum() if off else 1.0
-                by_sum = 2 * noise_check._chernoff(
-                    lambda rate: noise_check._log_mean_exp(rate, scale), count, float(off), scale
-                )
-                by_size = noise_check._chernoff(
-                    lambda rate: noise_check._log_mean_exp_size(rate, scale), count, float(off), scale
-                )
+                by_sum = 2 * noise_check._chernoff(law.log_mean_exp, count, float(off), scale)
+                by_size = noise_check._chernoff(law.log_mean_exp_size, count, float(off), scale)
                 assert by_sum >= exact * (1 - 1e-9)
                 assert by_size >= sizes[off:].sum() * (1 - 1e-9)
 

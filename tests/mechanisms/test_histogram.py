@@ -273,8 +273,11 @@ def test_the_loss_opendp_reports_is_within_the_claim(moved: int, amount: float, 
     bound = replace(UNIT, counts=moved)
     for mechanism in (pv.Histogram(epsilon=amount), pv.Histogram(scale=amount)):
         prepared = noise.prepare(mechanism, bound, "reviewer", length)
-        _, loss, claimed = noise._measure(prepared.mechanism, prepared.guarantee, bound, length)
-        assert loss <= claimed
+        assert prepared.settled is not None
+        loss = noise._DRAWS[mechanism.name](prepared.settled.law, length).loss(bound)
+        claimed = prepared.guarantee.epsilon if prepared.guarantee.rho is None else prepared.guarantee.rho
+        assert claimed is not None
+        assert 0 < loss <= claimed
         assert claimed == pytest.approx(amount if mechanism.epsilon else moved / amount, rel=1e-12)
     back = pv.Histogram(epsilon=amount).settle(bound).guarantee(bound, "review")
     assert back.epsilon is not None
@@ -312,7 +315,7 @@ def test_doubtful_counts_never_reach_opendp(counts: Ints, monkeypatch: pytest.Mo
     def forbidden(_: object) -> list[int]:
         raise AssertionError("reached OpenDP")
 
-    monkeypatch.setattr(noise, "_measure", lambda *_: (forbidden, 0.0, 0.0))
+    monkeypatch.setitem(noise._DRAWS, "histogram", lambda *_: noise.Source(forbidden))
     prepared = noise.prepare(pv.Histogram(epsilon=1.0), UNIT, "reviewer", 2)
     with pytest.raises(pv.PeerveilError, match="nothing was released"):
         prepared.draw_counts(counts)
@@ -415,7 +418,7 @@ def test_a_vector_alone_does_not_tell_counts() -> None:
     with pytest.raises(pv.InputError, match=r"refine its release\.json"):
         pv.refine([1.0, 2.0], weights, mechanism=pv.Histogram(scale=1.0))
     with pytest.raises(pv.InputError, match="law must state the noise on the vector itself"):
-        pv.External(words="By us.", law=pv.Histogram(scale=1.0))  # type: ignore[arg-type]
+        pv.External(words="By us.", law=pv.Histogram(scale=1.0))
 
 
 def test_the_command_line(run: Run, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from peerveil.cli import show
 from peerveil.inference.prior import prior
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.planning import plans as planning
 from peerveil.planning.plans import Choice
 from peerveil.planning.rehearsal import Rehearsal
-from peerveil.planning.rounds import LENIENCIES, Candidate
+from peerveil.planning.rounds import LENIENCIES
 from peerveil.record.public_record import Floats
 from peerveil.releases.refinement import assemble
 from peerveil.simulation.conferences import synthetic_conference
@@ -125,7 +125,7 @@ def test_a_delta_admits_gaussian_noise_and_only_if_stated() -> None:
 def test_what_is_clearly_worse_is_not_rehearsed_on_and_on() -> None:
     cheap, dear = pv.Histogram(epsilon=1.0), pv.Laplace(epsilon=1.0)
     shape = (len(LENIENCIES), 2, 2, 2)  # leniency, draw, estimator, which error
-    errors: dict[Candidate, Floats] = {cheap: np.full(shape, 1.0), dear: np.full(shape, 2.1)}
+    errors: dict[OwnMechanism, Floats] = {cheap: np.full(shape, 1.0), dear: np.full(shape, 2.1)}
     assert planning._kept([cheap, dear], errors) == [cheap]
     errors[dear][..., 1, 0] = 1.9  # one estimator of it is not far off
     assert planning._kept([cheap, dear], errors) == [cheap, dear]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.groups import (
     Group,
     GroupClaim,

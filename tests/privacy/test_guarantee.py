@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.signal import fftconvolve
 
 import peerveil as pv
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.accounting import delta_at, epsilon_at, rho_for
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
@@ -159,7 +159,10 @@ def loss_distribution(law: Law, shift: float) -> tuple[int, Floats]:
 
 def true_delta(names: list[str], epsilon: float) -> float:
     """A lower bound on the exact delta of releases together, as losses are rounded down."""
-    parts = [loss_distribution(law, 1.0) for law in (PARTS[n][0].noise_law() for n in names) if law is not None]
+    parts = [
+        loss_distribution(law, 1.0)
+        for law in (mechanism.settle(bound).law for mechanism, bound in (PARTS[n] for n in names))
+    ]
     assert len(parts) == len(names)
     low, masses = reduce(lambda one, two: (one[0] + two[0], fftconvolve(one[1], two[1])), parts)
     losses = STEP * (low + np.arange(masses.size))

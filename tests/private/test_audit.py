@@ -15,7 +15,7 @@ from scipy.integrate import quad
 
 import peerveil as pv
 from cli.test_cli import Run, run
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
@@ -24,7 +24,7 @@ from peerveil.private import tracks
 from peerveil.private.audit import _SHARE, CASES, _Audited, audit, worst_neighbours, worst_neighbours_counted
 from peerveil.private.audit.cases import settle
 from peerveil.private.audit.evidence import Evidence, Part, _gaussian_rho, _rho
-from peerveil.private.audit.laws import limit_within, noise_differs
+from peerveil.private.audit.laws import noise_differs
 from peerveil.private.audit.loss import contradicts, gaussian_delta, loss_of
 from peerveil.private.audit.pairs import Pair
 from peerveil.private.release import prepare_release
@@ -161,9 +161,9 @@ def loss_share(case: str, mechanism: OwnMechanism, unit: Unit) -> tuple[float, b
     """The loss of a case at the stated noise as a share of the claimed epsilon, and whether the claim covers it."""
     settled = settle(CASES[case], mechanism, unit, 2)
     (one, claim), (other, _) = settled.prepared(0), settled.prepared(1)
-    laws = [part.noise.mechanism.noise_law() for part in one]
+    laws = [part.noise.settled.law for part in one if part.noise.settled is not None]
     moves = [np.asarray(b.truth, float) - np.asarray(a.truth, float) for a, b in zip(one, other, strict=True)]
-    loss = loss_of([(law, move) for law, move in zip(laws, moves, strict=True) if law is not None])
+    loss = loss_of([(law, move) for law, move in zip(laws, moves, strict=True)])
     return (loss.epsilon if claim.rho is None else loss.rho) / (claim.rho or claim.epsilon or 0), not contradicts(
         loss, claim
     )
@@ -201,7 +201,7 @@ LAWS: list[Law] = [
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
 def test_how_much_noise_is_within_a_limit_follows_from_its_density(law: Law, share: float) -> None:
-    limit, chance = limit_within(law, share)
+    limit, chance = law.limit(share)
     if isinstance(law, DiscreteLaplaceLaw):
         whole = np.arange(-math.floor(limit), math.floor(limit) + 1.0)
         assert chance == pytest.approx(np.exp(law.log_density(whole)).sum())
@@ -394,9 +394,9 @@ def simulated(name: str, epsilon: float, share: float, draws: int) -> Evidence:
     """The evidence of the first case, with simulated noise of a share of what is stated."""
     settled = settle(CASES["one-load"], mechanisms(epsilon)[name], "reviewer", 2)
     ((one,), claim), ((other,), _) = settled.prepared(0), settled.prepared(1)
-    part = Part(one.noise.mechanism, one.truth.astype(float), other.truth.astype(float))
-    law, rng = one.noise.mechanism.widened(share).noise_law(), np.random.default_rng(3)
-    assert law is not None
+    assert one.noise.settled is not None
+    part = Part(one.noise.settled, one.truth.astype(float), other.truth.astype(float))
+    law, rng = one.noise.settled.widened(share).law, np.random.default_rng(3)
 
     def drawn(truth: Floats) -> Floats:
         return truth + law.draw(rng, draws * truth.size).reshape(-1, truth.size)

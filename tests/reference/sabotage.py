@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from unittest.mock import patch
 
 import peerveil as pv
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.accounting import rho_for
 from peerveil.privacy.groups import together
 from peerveil.private import noise, release
@@ -35,15 +35,15 @@ def mechanisms(epsilon: float) -> dict[str, OwnMechanism | pv.Auto]:
 @contextmanager
 def smaller_noise(share: float = 0.5) -> Iterator[None]:
     """Noise that is a share of what is stated."""
-    measure, sinh_normal = noise._measurement.__wrapped__, noise._sinh_normal
 
-    def measured(mechanism: Any, claim: Any, sensitivity: Any, length: int) -> tuple[Any, float, float]:
-        return measure(mechanism.name, mechanism.scale * share, length), 0.0, 1.0
+    def smaller(draw: Any) -> Any:
+        def source(law: Any, length: int) -> noise.Source:
+            less = replace(law, **{field.name: getattr(law, field.name) * share for field in fields(law)})
+            return noise.Source(draw(less, length).add)
 
-    with (
-        patch.object(noise, "_measure", measured),
-        patch.object(noise, "_sinh_normal", lambda mechanism: sinh_normal(mechanism.widened(share))),
-    ):
+        return source
+
+    with patch.dict(noise._DRAWS, {name: smaller(draw) for name, draw in noise._DRAWS.items()}):
         yield
 
 

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.sensitivity import sensitivity

@@ -26,6 +26,7 @@ from peerveil.cli.commands.simulate import simulate
 from peerveil.cli.commands.verify import verify
 from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
+from peerveil.support.extensions import load_extensions
 
 app = typer.Typer(
     name="peerveil",
@@ -103,4 +104,4 @@ def _everywhere(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    load_extensions()

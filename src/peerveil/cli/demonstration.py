@@ -11,7 +11,7 @@ from rich.text import Text
 
 from peerveil.cli.show import error_table, out, release_panel
 from peerveil.cli.working import after_writing, working
-from peerveil.mechanisms.base import Laplace
+from peerveil.mechanisms import Laplace
 from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.true_vector import true_vector

@@ -16,8 +16,7 @@ from peerveil.cli import options as opt
 from peerveil.errors import Argument, InputError
 
 if TYPE_CHECKING:
-    from peerveil.mechanisms.base import OwnMechanism
-    from peerveil.planning.auto import Auto
+    from peerveil.mechanisms import Asked, Mechanism
     from peerveil.private.reviews import Reviews
     from peerveil.quantities.weights import PublicWeights
     from peerveil.record.public_record import PublicRecord
@@ -83,7 +82,7 @@ class NoiseOptions(OptionGroup):
     noise_bound: opt.NoiseBound = None
     bins: opt.BinCount = None
 
-    def chosen_or_auto(self) -> OwnMechanism | Auto:
+    def chosen_or_auto(self) -> Asked:
         """The mechanism, or that a plan is to choose it."""
         from peerveil.planning.auto import Auto
 
@@ -101,7 +100,7 @@ class NoiseOptions(OptionGroup):
             )
         return Auto(epsilon=self.epsilon, delta=self.delta, workers=None)
 
-    def chosen(self) -> OwnMechanism:
+    def chosen(self) -> Mechanism:
         """The mechanism."""
         if self.epsilon is self.rho is self.noise_scale is None:
             raise InputError(

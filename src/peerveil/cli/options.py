@@ -13,7 +13,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.quantities.base import names
 
 if TYPE_CHECKING:
-    from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+    from peerveil.mechanisms import Mechanism
     from peerveil.quantities.base import Lone as LoneChoice
     from peerveil.quantities.weights import PublicWeights
     from peerveil.record.criteria import MissingCriteria as MissingChoice
@@ -250,13 +250,13 @@ def parse_mechanism(
     scale: float | None = None,
     bound: float | None = None,
     bins: int | None = None,
-) -> Laplace | Gaussian | SinhNormal | Histogram:
+) -> Mechanism:
     """The mechanism as written.
 
     >>> parse_mechanism("gaussian", rho=0.1)
     Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
     """
-    from peerveil.mechanisms.base import OWN  # noqa: PLC0415
+    from peerveil.mechanisms import OWN  # noqa: PLC0415
 
     if name not in OWN:
         hint = ("; say how many bins with ", Argument("bins", ...)) if name.startswith("histogram") else ()
@@ -264,12 +264,12 @@ def parse_mechanism(
     given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
     given |= {"scale": scale, "bound": bound, "bins": bins}
     given = {argument: value for argument, value in given.items() if value is not None}
-    known = OWN[name].__dataclass_fields__
+    kind: type[Mechanism] = OWN[name]
     for argument in given:
-        if argument not in known:
+        if argument not in kind.parameters():
             noise = "noise" if argument in ("scale", "bound") else ""
             raise InputError(Argument(argument, of=noise), f" does not go with {name} noise")
-    return OWN[name](**given)
+    return kind.from_parameters(given)
 
 
 def parse_numbers(text: str, option: str) -> tuple[float, ...]:
@@ -286,8 +286,9 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
 
 def simulated_mechanism(
     weights: PublicWeights, unit: str, name: str, *, epsilon: float | None, scale: float | None, bins: int | None
-) -> OwnMechanism:
+) -> Mechanism:
     """The mechanism to simulate, with its noise: as given, or as a budget would make it."""
+    from peerveil.mechanisms import OWN  # noqa: PLC0415
     from peerveil.planning.rehearsal import Rehearsal  # noqa: PLC0415
 
     if (epsilon is None) == (scale is None):
@@ -297,8 +298,11 @@ def simulated_mechanism(
             " (1 is a common choice), or the noise itself with ",
             Argument("scale", ..., of="noise"),
         )
-    if name not in ("laplace", "histogram"):
-        raise InputError(Argument("mechanism"), f" must be 'laplace' or 'histogram' in a simulation, got {name!r}")
+    simulated = [kind.name for kind in OWN.values() if kind.planned == ("epsilon",)]
+    if name not in simulated:
+        raise InputError(
+            Argument("mechanism"), f" must be {' or '.join(map(repr, simulated))} in a simulation, got {name!r}"
+        )
     return Rehearsal.of(weights, parse_mechanism(name, epsilon=epsilon, scale=scale, bins=bins), unit=unit).mechanism
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from peerveil.cli.show import out, rows_table
 from peerveil.cli.working import after_writing, counting
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import Mechanism
 from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.sweep_files import sweep_folder, write_sweep
 from peerveil.simulation.experiments import EXPERIMENTS, TITLES, Sweep, simulate, simulate_record
@@ -62,7 +62,7 @@ class RecordSweep:
     leniency: tuple[float, ...]
     draws: int
     methods: tuple[str, ...]
-    mechanism: OwnMechanism
+    mechanism: Mechanism
     seed: int
 
     def settings(self) -> dict[str, object]:

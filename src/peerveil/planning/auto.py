@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from peerveil.errors import PeerveilError
+from peerveil.mechanisms import Asked, Laplace, Mechanism
 from peerveil.planning.plans import FEWEST, GUARANTEED, Choice, check_budgets, plan
 from peerveil.privacy.accounting import check_delta
+from peerveil.privacy.guarantee import Unit
+from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.support import parallel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto:
+class Auto(Asked):
     """Leaves the mechanism of a release to a plan: the best guaranteed choice for a budget, from public data alone.
 
     Attributes:
@@ -28,6 +31,7 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
+    chooses: ClassVar[bool] = True
     epsilon: float
     delta: float | None = None
     workers: int | None = 1
@@ -61,6 +65,15 @@ class Auto:
         )
         return made.best(made.epsilons[0], guaranteed=False)
 
+    def chosen(
+        self, weights: PublicWeights, *, unit: Unit, sensitivity: Sensitivity, estimator: str | None
+    ) -> tuple[Mechanism, str | None, tuple[str, ...]]:
+        """The mechanism and the estimator that a plan finds best, and a note on that."""
+        if not sensitivity:
+            return Laplace(epsilon=self.epsilon), estimator, ()  # nothing needs noise
+        choice = self.choose(weights, unit=unit, estimator=estimator)
+        return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Undecided:
@@ -68,23 +81,25 @@ class Undecided:
 
     Attributes:
         name: which one it is.
-        auto: the budget.
+        asked: what is asked for: a budget.
         weights: the public weights.
         unit: what is protected.
         estimator: the estimator, if one is asked for.
     """
 
     name: str
-    auto: Auto
+    asked: Asked
     weights: PublicWeights
     unit: str
     estimator: str | None
 
 
-def decide(task: Undecided, _: object) -> Auto:
+def decide(task: Undecided, _: object) -> Asked:
     """A task of the engine: the budget with the choice that a plan finds best; without, where it finds none."""
-    alone = replace(task.auto, workers=1)
+    if not isinstance(task.asked, Auto):
+        return task.asked
+    alone = replace(task.asked, workers=1)
     try:
         return replace(alone, planned=alone.choose(task.weights, unit=task.unit, estimator=task.estimator))
     except PeerveilError:
-        return task.auto  # whoever releases it meets the same problem, and says so
+        return task.asked  # whoever releases it meets the same problem, and says so

@@ -17,9 +17,8 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
 from peerveil.inference.posterior import CORRELATIONS, correlation_chances, ensembles
-from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, histogram_bins
-from peerveil.mechanisms.bin_choice import bins_of
-from peerveil.planning.rounds import LENIENCIES, Candidate, Rounds, plausible
+from peerveil.mechanisms import OWN, Mechanism
+from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
 from peerveil.privacy.guarantee import Unit, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.base import words_of
@@ -82,18 +81,16 @@ class Choice(NamedTuple):
         """The mechanism, as tables and pictures call it."""
         return self.mechanism if self.bins is None else f"{self.mechanism} ({self.bins} bins)"
 
-    def make(self) -> OwnMechanism:
+    def make(self) -> Mechanism:
         """The mechanism, ready for a release.
 
         >>> row = Choice("histogram", 9, "safe", 1.0, 0.0, 0.1, 0.01, 0.1, 0.01, 0.1, 0.2, True)
         >>> row.make()
         Histogram(epsilon=1.0, scale=None, bins=9)
         """
-        if self.mechanism == Histogram.name:
-            return Histogram(epsilon=self.epsilon, bins=self.bins)
-        if self.mechanism == Gaussian.name:
-            return Gaussian(epsilon=self.epsilon, delta=self.delta)
-        return Laplace(epsilon=self.epsilon)
+        kind: type[Mechanism] = OWN[self.mechanism]
+        bins = {} if self.bins is None else {"bins": self.bins}
+        return kind.from_parameters({parameter: getattr(self, parameter) for parameter in kind.planned} | bins)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -307,57 +304,55 @@ def _check(draws: int | None, estimators: Sequence[str]) -> None:
         raise InputError(Argument("estimators"), f" must be among {', '.join(ESTIMATORS)}, got {list(estimators)}")
 
 
-#: What can be planned for, by name.
-_PLANNED = (Laplace.name, Histogram.name, Gaussian.name)
-
-
 def _candidates(
     weights: PublicWeights, epsilon: float, bound: Sensitivity, *, delta: float | None, names: Sequence[str] | None
-) -> Iterator[Candidate]:
-    """The mechanisms at a budget, histograms with several numbers of bins."""
-    possible = (Histogram.name,) if weights.open else _PLANNED  # a vector's length would tell how many are in it
-    wanted = [name for name in possible if name != Gaussian.name or delta is not None] if names is None else names
-    for name in wanted:
-        if name == Laplace.name:
-            yield Laplace(epsilon=epsilon)
-        elif name == Gaussian.name and delta is not None:
-            yield Gaussian(epsilon=epsilon, delta=delta)
-        elif name == Histogram.name:
-            own = Histogram(epsilon=epsilon)
-            number = histogram_bins(weights, own, bound).number
-            others = {bins_of(weights, several).number for several in (max(2, number // 2), 2 * number, 4 * number)}
-            yield own
-            yield from (Histogram(epsilon=epsilon, bins=other) for other in sorted(others - {number}))
-        else:
-            hint = (" (give ", Argument("delta", ...), " for it)") if name == Gaussian.name else ()
-            raise InputError(Argument("mechanisms"), f" must be among {', '.join(_PLANNED)}, got {name!r}", *hint)
+) -> Iterator[Mechanism]:
+    """The mechanisms to compare at a budget."""
+    budget = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    planned: dict[str, type[Mechanism]] = {name: kind for name, kind in OWN.items() if kind.planned}
+    if names is None:  # where it is open how many reviewers there are, the length of a vector would tell
+        fit = [kind for kind in planned.values() if kind.on_counts or not weights.open]
+        kinds = [kind for kind in fit if budget.keys() >= set(kind.planned)]
+    else:
+        kinds = [_planned(name, planned, budget) for name in names]
+    for kind in kinds:
+        yield from kind.candidates(weights, bound, {parameter: budget[parameter] for parameter in kind.planned})
 
 
-def _kept(candidates: Sequence[Candidate], errors: Mapping[Candidate, Floats]) -> list[Candidate]:
+def _planned(name: str, planned: Mapping[str, type[Mechanism]], budget: Mapping[str, float]) -> type[Mechanism]:
+    missing = [parameter for parameter in planned[name].planned if parameter not in budget] if name in planned else []
+    if name not in planned or missing:
+        hint = (" (give ", Argument(missing[0], ...), " for it)") if missing else ()
+        raise InputError(Argument("mechanisms"), f" must be among {', '.join(planned)}, got {name!r}", *hint)
+    return planned[name]
+
+
+def _kept(candidates: Sequence[Mechanism], errors: Mapping[Mechanism, Floats]) -> list[Mechanism]:
     """Those worth more draws: with an estimator whose error is not far from the least at its budget.
 
     The others stay in the table, with the draws they have.
     """
     mean = {candidate: errors[candidate][..., 0].mean(axis=(0, 1)) for candidate in candidates}  # of each estimator
-    least: dict[float | None, Floats] = {}
+    budget = {candidate: candidate.describe()["epsilon"] for candidate in candidates}
+    least: dict[float, Floats] = {}
     for candidate in candidates:
-        least[candidate.epsilon] = np.minimum(mean[candidate], least.get(candidate.epsilon, np.inf))
-    return [c for c in candidates if (mean[c] <= _HOPELESS * least[c.epsilon]).any()]
+        least[budget[candidate]] = np.minimum(mean[candidate], least.get(budget[candidate], np.inf))
+    return [c for c in candidates if (mean[c] <= _HOPELESS * least[budget[c]]).any()]
 
 
-def _choice(candidate: Candidate, estimator: str, errors: Floats) -> Choice:
+def _choice(candidate: Mechanism, estimator: str, errors: Floats) -> Choice:
     """A row of the table, from errors: leniency, draw, and squared error and largest error of a decile."""
     squares, deciles = errors[:, :, 0], errors[:, :, 1]
     mean, error = _stratified(squares)
     rmse = math.sqrt(mean)
     by_leniency = np.sqrt(squares.mean(axis=1))
-    assert candidate.epsilon is not None  # noqa: S101 - planned by budget
+    asked = candidate.describe()
     return Choice(
         mechanism=candidate.name,
-        bins=candidate.bins if isinstance(candidate, Histogram) else None,
+        bins=candidate.bins,
         estimator=estimator,
-        epsilon=candidate.epsilon,
-        delta=candidate.delta or 0.0 if isinstance(candidate, Gaussian) else 0.0,
+        epsilon=asked["epsilon"],
+        delta=asked.get("delta") or 0.0,
         rmse=rmse,
         rmse_error=error / (2 * rmse) if rmse else 0.0,
         decile=_stratified(deciles)[0],

@@ -17,10 +17,9 @@ from peerveil.inference.estimators import ESTIMATORS, Estimate, estimate
 from peerveil.inference.likelihood import EntryNoise
 from peerveil.inference.posterior import Family, Model, ensembles
 from peerveil.inference.prior import Ensemble
-from peerveil.mechanisms.base import Histogram, OwnMechanism, histogram_bins
+from peerveil.mechanisms import Mechanism, Settled
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import check_unit
-from peerveil.privacy.noise_laws import Law
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -36,9 +35,11 @@ class Rehearsal:
     Attributes:
         weights: the public weights.
         mechanism: the mechanism, with its noise stated.
+        noise: its noise.
         kind: the name of the region that estimates are made with.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> from peerveil.mechanisms import Histogram
     >>> rehearsal = Rehearsal.of(weights, Histogram(epsilon=1.0))
     >>> noisy = rehearsal.perturb(np.array([1.5, 2.0, 3.0, 5.0]), np.random.default_rng(1))
     >>> sorted(rehearsal.answers(noisy, ["noisy", "projection", "safe", "bayes"]))
@@ -46,7 +47,8 @@ class Rehearsal:
     """
 
     weights: PublicWeights
-    mechanism: OwnMechanism
+    mechanism: Mechanism
+    noise: Settled
     kind: str = "tight"
     _drawn: Sequence[Ensemble] | None = None
     _sensitivity: Sensitivity
@@ -55,7 +57,7 @@ class Rehearsal:
     def of(
         cls,
         weights: PublicWeights,
-        mechanism: OwnMechanism,
+        mechanism: Mechanism,
         *,
         unit: str = "reviewer",
         region: str = "tight",
@@ -74,13 +76,10 @@ class Rehearsal:
         if not bound:
             raise InputError("the public record alone determines the means: there is no noise to simulate")
         check_region(region)
-        return cls(weights=weights, mechanism=mechanism.settle(bound), kind=region, _drawn=drawn, _sensitivity=bound)
-
-    @property
-    def _law(self) -> Law:
-        law = self.mechanism.noise_law()
-        assert law is not None  # noqa: S101 - settled
-        return law
+        noise = mechanism.settle(bound)
+        return cls(
+            weights=weights, mechanism=noise.mechanism, noise=noise, kind=region, _drawn=drawn, _sensitivity=bound
+        )
 
     @cached_property
     def _likely(self) -> Sequence[Ensemble] | None:
@@ -92,10 +91,10 @@ class Rehearsal:
 
     @cached_property
     def bins(self) -> Bins | None:
-        """The bins of a histogram."""
-        if not isinstance(self.mechanism, Histogram):
-            return None
-        return histogram_bins(self.weights, self.mechanism, self._sensitivity, drawn=self._likely)
+        """The bins whose counts get noise; ``None`` where the vector does."""
+        if not self.mechanism.on_counts:
+            return None  # and nothing need be drawn for bins
+        return self.mechanism.binned(self.weights, self._sensitivity, drawn=self._likely)
 
     @cached_property
     def _family(self) -> Family | CountFamily | None:
@@ -112,9 +111,9 @@ class Rehearsal:
     def perturb(self, truth: Floats, rng: np.random.Generator) -> Floats | NoisyCounts:
         """Simulated noise on a synthetic truth: a noisy vector or noisy counts."""
         if self.bins is None:
-            return truth + self._law.draw(rng, truth.size)
+            return truth + self.noise.law.draw(rng, truth.size)
         counts = self.bins.counts(truth)
-        return NoisyCounts(bins=self.bins, counts=counts + self._law.draw(rng, counts.size).astype(np.int64))
+        return NoisyCounts(bins=self.bins, counts=counts + self.noise.law.draw(rng, counts.size).astype(np.int64))
 
     def noisy_vector(self, noisy: Floats | NoisyCounts) -> Floats:
         """The vector that the mechanism alone gives."""
@@ -129,10 +128,10 @@ class Rehearsal:
         model: Model | None
         evidence: EntryNoise | CountNoise
         if isinstance(noisy, NoisyCounts):
-            evidence = CountNoise(noisy, self._law)
+            evidence = CountNoise(noisy, self.noise.law)
             model = family.given(evidence) if isinstance(family, CountFamily) else None
         else:
-            evidence = EntryNoise(r, self._law)
+            evidence = EntryNoise(r, self.noise.law)
             model = family.given(evidence) if isinstance(family, Family) else None
         used = None if model is None else evidence
         bounds = self.region(self.kind)

@@ -11,7 +11,7 @@ import numpy as np
 
 from peerveil.inference.posterior import ensembles
 from peerveil.inference.prior import Ensemble, prior
-from peerveil.mechanisms.base import Gaussian, Histogram, Laplace
+from peerveil.mechanisms import Mechanism
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.guarantee import Unit
 from peerveil.quantities.weights import PublicWeights
@@ -20,9 +20,6 @@ from peerveil.support import parallel
 
 #: How strongly reviewers are taken to differ in leniency, each as likely as the others; 0 is not at all.
 LENIENCIES = (0.0, 0.4, 0.9, 2.0)
-
-#: A mechanism with a budget.
-Candidate = Laplace | Gaussian | Histogram
 
 _DECILES = np.arange(1, 10) / 10
 
@@ -50,8 +47,8 @@ class Rounds:
     executor: Executor | None
 
     def run(
-        self, candidates: Sequence[Candidate], draws: range, progress: parallel.Progress
-    ) -> dict[Candidate, Floats]:
+        self, candidates: Sequence[Mechanism], draws: range, progress: parallel.Progress
+    ) -> dict[Mechanism, Floats]:
         """For each candidate: leniency, draw, estimator, and squared error and largest error of a decile."""
         tasks = [
             _Task(self.weights, self.unit, candidate, leniency, draw, self.estimators, self.seed)
@@ -70,7 +67,7 @@ class Rounds:
 class _Task:
     weights: PublicWeights
     unit: Unit
-    candidate: Candidate
+    candidate: Mechanism
     leniency: int
     draw: int
     estimators: tuple[str, ...]
@@ -95,13 +92,13 @@ class _Stage:
     """What all rehearsals on a record share."""
 
     weights: PublicWeights
-    _rehearsals: dict[tuple[Candidate, Unit], Rehearsal] = field(default_factory=dict)
+    _rehearsals: dict[tuple[Mechanism, Unit], Rehearsal] = field(default_factory=dict)
 
     @cached_property
     def drawn(self) -> Sequence[Ensemble]:
         return ensembles(self.weights)
 
-    def rehearsal(self, candidate: Candidate, unit: Unit) -> Rehearsal:
+    def rehearsal(self, candidate: Mechanism, unit: Unit) -> Rehearsal:
         key = (candidate, unit)
         if key not in self._rehearsals:
             self._rehearsals[key] = Rehearsal.of(self.weights, candidate, unit=unit, drawn=self.drawn)

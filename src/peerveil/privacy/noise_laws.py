@@ -1,4 +1,4 @@
-"""Laws of the noise on each entry of a vector: what an estimator may know of it, and seeded draws for simulations.
+"""Probability laws of noise: what estimators, tests of published noise and the audit need to know of them.
 
 Nothing here makes a real release: its noise comes from OpenDP, on the private side.
 """
@@ -7,28 +7,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 from scipy.integrate import quad
+from scipy.special import erf, log_ndtr
 
 from peerveil.errors import Argument, InputError
+from peerveil.privacy.law import CountLaw, Law, Loss, Tails, gamma_tails, laplace_pair_tails
 from peerveil.record.public_record import Floats
 from peerveil.support.arguments import real
 
-
-class Law(Protocol):
-    """The law of independent, symmetric noise with mean 0, the same on each entry."""
-
-    @property
-    def deviation(self) -> float:
-        """Its standard deviation."""
-
-    def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of its density, entry by entry."""
-
-    def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Seeded noise, for simulations only."""
+__all__ = ["CountLaw", "DiscreteLaplaceLaw", "LaplaceLaw", "Law", "NormalLaw", "SinhNormalLaw"]
 
 
 class _Checked:
@@ -43,7 +33,7 @@ class _Checked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaplaceLaw(_Checked):
+class LaplaceLaw(_Checked, Law):
     """Density ``exp(-|x| / scale) / (2 scale)``.
 
     >>> LaplaceLaw(scale=2.0).deviation
@@ -65,9 +55,27 @@ class LaplaceLaw(_Checked):
         """Seeded noise, for simulations only."""
         return rng.laplace(scale=self.scale, size=size)
 
+    def log_tail(self, size: Floats) -> Floats:
+        """The logarithm of the probability of larger noise."""
+        return -np.asarray(size) / self.scale
+
+    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """The expected log density, in closed form."""
+        return _expected_laplace(off, variance, self.scale)
+
+    def pairs(self, apart: Floats, moved: float) -> tuple[Tails, Tails]:
+        """The tails of the sum of absolute differences, at most and at least."""
+        total = apart.sum()
+        most, least = (laplace_pair_tails(apart.size, max(x, 0.0) / self.scale) for x in (total + moved, total - moved))
+        return most, least
+
+    def loss(self, moves: Floats) -> Loss:
+        """The loss between vectors that differ by these moves."""
+        return _pure_loss(moves, self.scale)
+
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteLaplaceLaw(_Checked):
+class DiscreteLaplaceLaw(_Checked, CountLaw):
     """Whole numbers with probabilities proportional to ``exp(-|k| / scale)``: the two-sided geometric law.
 
     >>> round(DiscreteLaplaceLaw(scale=10.0).deviation, 3)
@@ -91,9 +99,41 @@ class DiscreteLaplaceLaw(_Checked):
         chance = -math.expm1(-1 / self.scale)
         return (rng.geometric(chance, size) - rng.geometric(chance, size)).astype(np.float64)
 
+    def log_tail(self, size: Floats) -> Floats:
+        """The logarithm of the probability of larger noise: ``2 r^(m + 1) / (1 + r)``, with ``r = exp(-1 / scale)``."""
+        return math.log(2 / (1 + math.exp(-1 / self.scale))) - (np.floor(size) + 1) / self.scale
+
+    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """The expected log density, as if noise were continuous."""
+        return _expected_laplace(off, variance, self.scale)
+
+    def limit(self, share: float) -> tuple[float, float]:
+        """A size that noise keeps with about a probability, and the exact probability."""
+        tail = 2 / (1 + math.exp(-1 / self.scale))
+        most = max(0, round(-self.scale * math.log((1 - share) / tail) - 1))
+        return most + 0.5, 1 - tail * math.exp(-(most + 1) / self.scale)
+
+    def loss(self, moves: Floats) -> Loss:
+        """The loss between counts that differ by these moves."""
+        return _pure_loss(moves, self.scale)
+
+    def log_mean_exp(self, rate: float) -> float:
+        """``log E exp(rate X)``, for rates below ``1 / scale``."""
+        below, above, least = (-math.expm1(x - 1 / self.scale) for x in (-rate, rate, 0.0))
+        return 2 * math.log(least) - math.log(above) - math.log(below)
+
+    def log_mean_exp_size(self, rate: float) -> float:
+        """``log E exp(rate |X|)``, for rates below ``1 / scale``."""
+        lifted = math.exp(rate - 1 / self.scale)
+        return (
+            math.log(math.tanh(1 / (2 * self.scale)))
+            + math.log1p(lifted)
+            - math.log(-math.expm1(rate - 1 / self.scale))
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
-class NormalLaw(_Checked):
+class NormalLaw(_Checked, Law):
     """The normal law with mean 0.
 
     >>> NormalLaw(sigma=2.0).deviation
@@ -115,9 +155,35 @@ class NormalLaw(_Checked):
         """Seeded noise, for simulations only."""
         return rng.normal(scale=self.sigma, size=size)
 
+    def log_tail(self, size: Floats) -> Floats:
+        """The logarithm of the probability of larger noise."""
+        return np.asarray(math.log(2) + log_ndtr(-np.asarray(size) / self.sigma))
+
+    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """The expected log density, in closed form."""
+        tau = self.sigma**-2
+        value = np.sum(self.log_density(off) - 0.5 * tau * variance, axis=-1)
+        return value, -tau * off, np.full(off.shape, tau)
+
+    def entries(self, size: Floats) -> Tails:
+        """The tails of the sum of squares."""
+        return _square_tails(size / self.sigma)
+
+    def pairs(self, apart: Floats, moved: float) -> tuple[Tails, Tails]:
+        """The tails of the norm of differences, at most and at least."""
+        norm = np.sqrt(np.square(apart).sum())
+        ends = (norm + moved, max(norm - moved, 0.0))
+        most, least = (gamma_tails(apart.size / 2, np.square(x / self.sigma) / 4) for x in ends)
+        return most, least
+
+    def loss(self, moves: Floats) -> Loss:
+        """The loss between vectors that differ by these moves."""
+        mu = math.sqrt(math.fsum(np.square(moves))) / self.sigma
+        return Loss(epsilon=math.inf if mu else 0.0, rho=mu**2 / 2, mu=mu)
+
 
 @dataclass(frozen=True, kw_only=True)
-class SinhNormalLaw(_Checked):
+class SinhNormalLaw(_Checked, Law):
     """The law of ``bound * arsinh(Z / bound)`` for a normal ``Z``: as normal in the middle, with far lighter tails.
 
     >>> round(SinhNormalLaw(sigma=1.0, bound=2.0).deviation, 6)
@@ -127,7 +193,7 @@ class SinhNormalLaw(_Checked):
     sigma: float
     bound: float
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Its standard deviation, by quadrature over ``Z``, where the integrand is smooth."""
         ratio = self.sigma / self.bound
@@ -147,3 +213,37 @@ class SinhNormalLaw(_Checked):
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
         """Seeded noise, for simulations only."""
         return self.bound * np.arcsinh(rng.normal(scale=self.sigma, size=size) / self.bound)
+
+    def log_tail(self, size: Floats) -> Floats:
+        """The logarithm of the probability of larger noise."""
+        return np.asarray(math.log(2) + log_ndtr(-self.bound / self.sigma * np.sinh(np.asarray(size) / self.bound)))
+
+    def entries(self, size: Floats) -> Tails:
+        """The tails of the sum of squares of the normal numbers behind the noise."""
+        return _square_tails(self.bound / self.sigma * np.sinh(size / self.bound))
+
+    def loss(self, moves: Floats) -> Loss:
+        """The loss that the theorem gives for these moves; the true one is smaller."""
+        largest = float(np.abs(moves).max(initial=0.0))
+        omega = self.bound / (8 * largest) if largest else math.inf
+        rho = 8 * math.fsum(np.square(moves)) / self.sigma**2
+        return Loss(epsilon=math.inf if largest else 0.0, rho=rho, omega=omega)
+
+
+def _square_tails(sizes: Floats) -> Tails:
+    """The tails of a sum of squares of independent standard normal numbers."""
+    return gamma_tails(sizes.size / 2, np.square(sizes).sum() / 2)
+
+
+def _pure_loss(moves: Floats, scale: float) -> Loss:
+    epsilon = math.fsum(np.abs(moves)) / scale
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+
+
+def _expected_laplace(off: Floats, v: Floats, scale: float) -> tuple[Floats, Floats, Floats]:
+    """The expected log density of Laplace noise: the kink is smoothed by the spread of the entry."""
+    root = np.sqrt(v)
+    side = erf(off / (math.sqrt(2) * root))
+    bell = np.exp(-0.5 * (off / root) ** 2) * (math.sqrt(2 / math.pi) / root)
+    value = -np.sum(off * side + v * bell, axis=-1) / scale - off.shape[-1] * math.log(2 * scale)
+    return value, -side / scale, bell / scale

@@ -1,7 +1,7 @@
 """Noise for real releases: exact arithmetic and the operating system's randomness, from OpenDP; no seeds.
 
 In two steps, so that a ledger can be charged between them: :func:`prepare` settles everything that can fail, and
-:meth:`Prepared.draw` draws.
+:meth:`Prepared.draw` draws. How the noise of each mechanism is drawn is registered with :func:`draws`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import SystemRandom
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import opendp.prelude as dp
 
 from peerveil.errors import Argument, InputError, PeerveilError
-from peerveil.mechanisms.base import Gaussian, Histogram, Laplace, OwnMechanism, SinhNormal
+from peerveil.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Settled, SinhNormal
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.neighbours import Neighbours
+from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, NormalLaw, SinhNormalLaw
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.record.public_record import Floats, Ints
 
@@ -32,11 +33,13 @@ class Prepared:
 
     Attributes:
         mechanism: the mechanism with its noise stated; with its budget where nothing needs noise.
+        settled: its noise; ``None`` where nothing needs noise.
         guarantee: the claim.
         length: how many entries, or how many counts.
     """
 
-    mechanism: OwnMechanism
+    mechanism: Mechanism
+    settled: Settled | None
     guarantee: Guarantee
     length: int
     _add: Callable[[list[Any]], list[Any]]
@@ -50,7 +53,7 @@ class Prepared:
 
         OpenDP takes a NaN for 0 and a wrong length for granted, so nothing doubtful may reach it.
         """
-        if isinstance(self.mechanism, Histogram):
+        if self.mechanism.on_counts:
             raise PeerveilError("this noise is for counts, not for a vector; nothing was released")
         if vector.shape != (self.length,) or vector.dtype != np.float64 or not np.isfinite(vector).all():
             raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
@@ -63,7 +66,7 @@ class Prepared:
 
     def checked_counts(self, counts: Ints) -> Ints:
         """The counts, if they may be given to the noise source."""
-        fit = counts.shape == (self.length,) and counts.dtype == np.int64 and isinstance(self.mechanism, Histogram)
+        fit = counts.shape == (self.length,) and counts.dtype == np.int64 and self.mechanism.on_counts
         if not fit or (counts < 0).any():
             raise PeerveilError("the counts to protect must be whole numbers, one a bin; nothing was released")
         return counts
@@ -78,14 +81,14 @@ class Prepared:
 
         Noise is independent from entry to entry, so the source that draws one release draws many at once.
         """
-        checked = self.checked_counts(truth) if isinstance(self.mechanism, Histogram) else self.checked(truth)
+        checked = self.checked_counts(truth) if self.mechanism.on_counts else self.checked(truth)
         noisy = np.array(self._add(checked.tolist() * times))
         if noisy.shape != (times * self.length,) or noisy.dtype != checked.dtype or not np.isfinite(noisy).all():
             raise PeerveilError("the noise source failed; nothing was released")
         return noisy.reshape(times, self.length)
 
 
-def prepare(mechanism: OwnMechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:
+def prepare(mechanism: Mechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:
     """Settle the noise for vectors or counts of a length and a sensitivity, and the claim that comes with it.
 
     Where the sensitivity is 0 the vector is the same for every assignment, so a budget buys it without noise.
@@ -93,43 +96,83 @@ def prepare(mechanism: OwnMechanism, sensitivity: Sensitivity, unit: Unit, lengt
     if length < 1:
         raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
     claim = mechanism.guarantee(sensitivity, unit)
-    if not sensitivity and mechanism.noise_law() is None:
-        return Prepared(mechanism=mechanism, guarantee=claim, length=length, _add=list)
-    settled = mechanism.settle(sensitivity)
-    if isinstance(settled, SinhNormal):
-        return Prepared(mechanism=settled, guarantee=claim, length=length, _add=_sinh_normal(settled))
+    if not sensitivity and mechanism.stated is None:
+        return Prepared(mechanism=mechanism, settled=None, guarantee=claim, length=length, _add=list)
+    if mechanism.name not in _DRAWS:
+        raise InputError(
+            Argument("mechanism"),
+            f" must be one whose noise Peerveil draws ({', '.join(_DRAWS)}), got {mechanism.name}",
+        )
+    noise = mechanism.settle(sensitivity)
+    claimed = (claim.epsilon if claim.rho is None else claim.rho) or 0.0
     for _ in range(8):
-        measurement, loss, claimed = _measure(settled, claim, sensitivity, length)
-        if loss <= claimed:
-            return Prepared(mechanism=settled, guarantee=claim, length=length, _add=measurement)
+        source = _DRAWS[mechanism.name](noise.law, length)
+        if source.loss(sensitivity) <= claimed:
+            return Prepared(mechanism=noise.mechanism, settled=noise, guarantee=claim, length=length, _add=source.add)
         # OpenDP's own rounding counts too: a scale a few bits larger keeps the loss within the claim.
-        settled = settled.widened(1 + 2.0**-50)
+        noise = noise.widened(1 + 2.0**-50)
     raise PeerveilError("the noise would lose more than is claimed; nothing was released")
 
 
-def _measure(
-    mechanism: OwnMechanism, claim: Guarantee, sensitivity: Sensitivity, length: int
-) -> tuple[Any, float, float]:
-    """OpenDP's measurement, the loss it reports, and the loss that is claimed in the same terms."""
-    distance: float | None
-    if isinstance(mechanism, Laplace):
-        distance, claimed = sensitivity.l1, claim.epsilon
-    elif isinstance(mechanism, Histogram):
-        distance, claimed = sensitivity.counts, claim.epsilon
-    elif isinstance(mechanism, Gaussian):
-        distance, claimed = sensitivity.l2, claim.rho
-    else:
-        raise InputError(Argument("mechanism"), f" must be one whose noise Peerveil draws, got {mechanism.name}")
-    assert mechanism.scale is not None and claimed is not None  # noqa: S101, PT018 - settled, and of its kind
-    measurement = _measurement(mechanism.name, mechanism.scale, length)
-    loss: float = measurement.map(d_in=distance)
-    return measurement, loss, claimed
+class Source(NamedTuple):
+    """Where noise comes from.
+
+    Attributes:
+        add: gives the entries of a vector, or counts, independent noise.
+        loss: what that loses by its own account, for a sensitivity: epsilon of a pure claim, else rho. By default
+            nothing is known, and the claim alone counts.
+    """
+
+    add: Callable[[list[Any]], list[Any]]
+    loss: Callable[[Sensitivity], float] = lambda _: 0.0
+
+
+#: The source of noise of a law, for a number of entries, by the mechanism's name.
+_DRAWS: dict[str, Callable[[Any, int], Source]] = {}
+
+Draw = TypeVar("Draw", bound=Callable[[Any, int], Source])
+
+
+def draws(kind: type[Mechanism]) -> Callable[[Draw], Draw]:
+    """A decorator that registers how the noise of a mechanism is drawn, from its law and the number of entries."""
+
+    def registered(draw: Draw) -> Draw:
+        _DRAWS[kind.name] = draw
+        return draw
+
+    return registered
+
+
+@draws(Laplace)
+def _laplace(law: LaplaceLaw, length: int) -> Source:
+    source = _measurement(dp.m.make_laplace, dp.l1_distance, float, law.scale, length)
+    return Source(source, lambda sensitivity: source.map(d_in=sensitivity.l1))
+
+
+@draws(Histogram)
+def _histogram(law: DiscreteLaplaceLaw, length: int) -> Source:
+    source = _measurement(dp.m.make_laplace, dp.l1_distance, int, law.scale, length)
+    return Source(source, lambda sensitivity: source.map(d_in=sensitivity.counts))
+
+
+@draws(Gaussian)
+def _gaussian(law: NormalLaw, length: int) -> Source:
+    source = _measurement(dp.m.make_gaussian, dp.l2_distance, float, law.sigma, length)
+    return Source(source, lambda sensitivity: source.map(d_in=sensitivity.l2))
+
+
+@draws(SinhNormal)
+def _sinh_normal(law: SinhNormalLaw, _: int) -> Source:
+    """Sinh-normal noise in floating point, from the operating system's randomness. OpenDP has none."""
+    sigma, bound, system = law.sigma, law.bound, SystemRandom()
+    return Source(lambda vector: [x + bound * math.asinh(system.normalvariate(0.0, sigma) / bound) for x in vector])
 
 
 @lru_cache(maxsize=8)
-def _measurement(name: str, scale: float, length: int) -> Any:
+def _measurement(make: Any, metric: Any, numbers: type, scale: float, length: int) -> Any:
+    """OpenDP's measurement for so many numbers."""
     # Whole numbers end at 2**63: noise must stay far below, or it would be cut off.
-    least, most = (1e-6, 1e12) if name == Histogram.name else (1e-150, 1e150)
+    least, most = (1e-6, 1e12) if numbers is int else (1e-150, 1e150)
     if not least <= scale <= most:
         raise InputError(
             f"noise of scale {scale:g} cannot be drawn faithfully; ask for another ",
@@ -137,22 +180,5 @@ def _measurement(name: str, scale: float, length: int) -> Any:
             " or ",
             Argument("scale", of="noise"),
         )
-    if name == Histogram.name:
-        counts = dp.vector_domain(dp.atom_domain(T="i64"), size=length)
-        return dp.m.make_laplace(counts, dp.l1_distance(T="i64"), scale=scale)
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=length)
-    if name == Laplace.name:
-        return dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale)
-    return dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale)
-
-
-def _sinh_normal(mechanism: SinhNormal) -> Callable[[list[float]], list[float]]:
-    """Sinh-normal noise in floating point, from the operating system's randomness. OpenDP has none."""
-    scale, bound = mechanism.scale, mechanism.bound
-    assert scale is not None and bound is not None  # noqa: S101, PT018 - settled
-    source = SystemRandom()
-
-    def add(vector: list[float]) -> list[float]:
-        return [x + bound * math.asinh(source.normalvariate(0.0, scale) / bound) for x in vector]
-
-    return add
+    atoms = dp.atom_domain(T="i64") if numbers is int else dp.atom_domain(T=float, nan=False)
+    return make(dp.vector_domain(atoms, size=length), metric(T="i64" if numbers is int else float), scale=scale)

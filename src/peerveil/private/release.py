@@ -14,8 +14,7 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError, LedgerWarning
 from peerveil.inference.estimators import check_estimator
-from peerveil.mechanisms.base import OWN, Histogram, Laplace, OwnMechanism, SinhNormal, histogram_bins
-from peerveil.planning.auto import Auto
+from peerveil.mechanisms import OWN, Asked, Histogram
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.neighbours import Neighbours
@@ -46,7 +45,7 @@ def release(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    mechanism: OwnMechanism | Auto,
+    mechanism: Asked,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str | None = None,
@@ -296,7 +295,7 @@ class Ready:
     @property
     def size(self) -> int:
         """How many bytes what is drawn takes at most, as JSON."""
-        return 2**14 + self.noise.length * (512 if isinstance(self.noise.mechanism, Histogram) else 32)
+        return 2**14 + self.noise.length * (512 if self.noise.mechanism.on_counts else 32)
 
     def draw(self) -> Perturbed:
         """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
@@ -324,7 +323,7 @@ def prepare_release(
     *,
     public: str | PublicRecord | None,
     quantity: QuantityLike,
-    mechanism: OwnMechanism | Auto,
+    mechanism: Asked,
     unit: str,
     estimator: str | None = None,
     lone: Lone = "refuse",
@@ -339,16 +338,16 @@ def prepare_release(
     """
     if public is None:
         raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
-    if not isinstance(mechanism, (Auto, *OWN.values())):
+    if not isinstance(mechanism, Asked):
         raise InputError(
             Argument("mechanism"),
             f" must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {mechanism!r}; a "
             "vector that was made private elsewhere is for refine",
         )
-    if isinstance(mechanism, SinhNormal) and not accept_float_noise:
+    if not mechanism.float_safe and not accept_float_noise:
         raise InputError(
-            "sinh-normal noise is drawn in floating point, so the last digits of what is published may reveal more "
-            "than the claim says; use Gaussian noise, or accept that (",
+            f"{mechanism.name} noise is drawn in floating point, so the last digits of what is published may reveal "
+            "more than the claim says; use Gaussian noise, or accept that (",
             Argument("accept_float_noise", True),
             ")",
         )
@@ -360,23 +359,20 @@ def prepare_release(
     weights = weigh(record, quantity, lone=lone, name=name)
     if everybody < 2 or (weights.reviewers < 2 and not weights.open):
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
-    if weights.open and not isinstance(mechanism, Auto | Histogram):
+    apart = bound(weights, protected)
+    chosen, estimator, notes = mechanism.chosen(weights, unit=protected, sensitivity=apart, estimator=estimator)
+    if weights.open and not chosen.on_counts:
         raise InputError(
             f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
-            f"public, and {mechanism.name} noise on their means would tell; use a histogram (",
+            f"public, and {chosen.name} noise on their means would tell; use a histogram (",
             Argument("mechanism", Histogram),
             "), which counts the others as well, or declare the number to be public (",
             Argument("declare_kept", True),
             ")",
         )
-    apart = bound(weights, protected)
-    notes = record.notes
-    if isinstance(mechanism, Auto):
-        mechanism, estimator, chosen = _chosen(mechanism, weights, protected, apart, estimator)
-        notes = (*notes, *chosen)
-    bins = histogram_bins(weights, mechanism, apart) if isinstance(mechanism, Histogram) else None
+    bins = chosen.binned(weights, apart)
     cells = weights.reviewers if bins is None else bins.number + weights.open  # one more, without a kept review
-    noise = prepare(mechanism, apart, protected, cells).about(
+    noise = prepare(chosen, apart, protected, cells).about(
         Neighbours.of(weights.part, hidden=bool(weights.hidden_span))
     )
     return Ready(
@@ -384,7 +380,7 @@ def prepare_release(
         noise=noise,
         estimator=estimator or "safe",
         public=_public_words(public, record),
-        notes=notes,
+        notes=(*record.notes, *notes),
         statement=stated(public, record, score=reviews.report.score),
         _reviews=reviews,
         _protected=Protected.checked(
@@ -395,16 +391,6 @@ def prepare_release(
         ),
         _bound=bound,
     )
-
-
-def _chosen(
-    auto: Auto, weights: PublicWeights, unit: Unit, apart: Sensitivity, estimator: str | None
-) -> tuple[OwnMechanism, str | None, tuple[str, ...]]:
-    """The mechanism and the estimator that a plan finds best, and words to say so."""
-    if not apart:
-        return Laplace(epsilon=auto.epsilon), estimator, ()  # nothing needs noise
-    choice = auto.choose(weights, unit=unit, estimator=estimator)
-    return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:

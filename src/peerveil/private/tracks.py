@@ -11,8 +11,7 @@ import numpy as np
 
 from peerveil.errors import Argument, GroupWarning, InputError, LedgerWarning, RecordError
 from peerveil.inference.estimators import check_estimator
-from peerveil.mechanisms.base import Histogram, OwnMechanism
-from peerveil.planning.auto import Auto
+from peerveil.mechanisms import Asked, Mechanism
 from peerveil.privacy.groups import SMALL, Group, GroupClaim, group_claim, joint_claim, papers_by_group, part_of
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.statement import Statement
@@ -54,7 +53,7 @@ def release_groups(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    mechanism: OwnMechanism,
+    mechanism: Mechanism,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str | None = None,
@@ -127,7 +126,7 @@ def release_groups_within(
     groups: Mapping[str, str],
     *,
     public: str | PublicRecord | None,
-    mechanism: OwnMechanism,
+    mechanism: Mechanism,
     region: str = "tight",
     estimator: str | None = None,
     shared: bool = True,
@@ -143,7 +142,7 @@ def release_groups_within(
     check_region(region)
     estimator = estimator or "safe"
     check_estimator(estimator)
-    if isinstance(mechanism, Auto):
+    if mechanism.chooses:
         raise InputError(
             Argument("mechanism"), " must be named where there are groups; a plan of each may tell which is best"
         )
@@ -205,8 +204,8 @@ class ReadyGroups:
             group_claim(
                 one.claim_for(unit),
                 one.weights,
-                counted=isinstance(one.noise.mechanism, Histogram),
-                scale=getattr(one.noise.mechanism, "scale", None),
+                counted=one.noise.mechanism.on_counts,
+                scale=one.noise.mechanism.scale_on_counts,
             )
             for one in self.ready.values()
         )
@@ -217,7 +216,7 @@ def prepare_groups(
     groups: Mapping[str, str],
     *,
     public: str | PublicRecord | None,
-    mechanism: OwnMechanism,
+    mechanism: Asked,
     shared: bool = True,
     **how: Any,
 ) -> ReadyGroups:
@@ -294,7 +293,7 @@ def _drawn(
     claim_for: Callable[[Unit], Guarantee],
     *,
     ready: Mapping[str, Ready],
-    mechanism: OwnMechanism,
+    mechanism: Mechanism,
     statement: Statement,
 ) -> tuple[dict[str, Perturbed], str | None]:
     """What is drawn for each group, and the number of their one charge where there is a ledger."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from peerveil.errors import FileError, InputError
 from peerveil.inference.expected_error import Outlook
-from peerveil.mechanisms.base import OWN, External, mechanism_from
+from peerveil.mechanisms import kind_of, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.groups import Group, GroupClaim
 from peerveil.privacy.guarantee import Guarantee
@@ -187,7 +187,7 @@ def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts 
 
 def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
     """The description of a mechanism, if its parameters are such as this mechanism has."""
-    if stated["name"] in (*OWN, External.name) and mechanism_from(stated) is None:
+    if kind_of(stated["name"]) is not None and mechanism_from(stated) is None:
         raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
     for name in ("scale", "bound"):
         for described in (stated, stated.get("law")):

@@ -13,11 +13,11 @@ from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.inference.count_posterior import CountNoise
 from peerveil.inference.estimators import check_estimator, estimate
 from peerveil.inference.likelihood import EntryNoise
-from peerveil.mechanisms.base import External, Histogram, Mechanism, mechanism_from
+from peerveil.mechanisms import Described, External, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.law import Law
 from peerveil.privacy.neighbours import Neighbours
-from peerveil.privacy.noise_laws import Law
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
 from peerveil.record.public_record import Floats
@@ -34,7 +34,7 @@ def refine(
     noisy: npt.ArrayLike | Release,
     weights: PublicWeights,
     *,
-    mechanism: Mechanism | None = None,
+    mechanism: Described | None = None,
     region: str = "tight",
     estimator: str | None = None,
 ) -> Release:
@@ -64,7 +64,7 @@ def refine(
     source = (
         External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
     )
-    if isinstance(source, Histogram):
+    if source.on_counts:
         raise InputError(
             "the noise of a histogram is on counts, which the vector alone does not tell; refine its release.json, "
             "which holds them"
@@ -74,7 +74,7 @@ def refine(
         noisy,
         weights,
         mechanism=source,
-        guarantee=Guarantee(kind="stated", statement=stated_words(source)),
+        guarantee=Guarantee(kind="stated", statement=source.in_words()),
         public="as declared by whoever refined the vector",
         bounds=make_region(weights, region),
         estimator=estimator,
@@ -93,7 +93,7 @@ def with_counted(weights: PublicWeights, noisy: npt.ArrayLike | NoisyCounts) -> 
 
 
 def _refine_again(
-    release: Release, weights: PublicWeights, *, mechanism: Mechanism | None, region: str, estimator: str | None
+    release: Release, weights: PublicWeights, *, mechanism: Described | None, region: str, estimator: str | None
 ) -> Release:
     """Project a release's noisy vector anew: its claim, mechanism and public record stay what they are."""
     if mechanism is not None:
@@ -129,7 +129,7 @@ def assemble(
     noisy: npt.ArrayLike | NoisyCounts,
     weights: PublicWeights,
     *,
-    mechanism: Mechanism | dict[str, Any],
+    mechanism: Described | dict[str, Any],
     guarantee: Guarantee,
     public: str,
     bounds: Region,
@@ -207,7 +207,7 @@ class Perturbed:
 
     noisy: Floats | NoisyCounts
     weights: PublicWeights
-    mechanism: Mechanism
+    mechanism: Described
     guarantee: Guarantee
     public: str
     notes: tuple[str, ...]
@@ -300,21 +300,9 @@ def law_of(described: dict[str, Any]) -> Law | None:
     LaplaceLaw(scale=2.0)
     """
     mechanism = mechanism_from(described)
-    return None if mechanism is None else mechanism.noise_law()
+    noise = None if mechanism is None else mechanism.stated
+    return None if noise is None else noise.law
 
 
 def _check_law(estimator: str | None, mechanism: dict[str, Any]) -> None:
     check_estimator(estimator or "projection", law_known=law_of(mechanism) is not None)
-
-
-def stated_words(mechanism: Mechanism) -> str:
-    """What a release says that the source of a noisy vector states.
-
-    >>> from peerveil.mechanisms.base import Laplace
-    >>> stated_words(Laplace(scale=1.0))
-    'laplace noise (scale 1).'
-    """
-    if isinstance(mechanism, External):
-        return mechanism.words
-    parameters = ", ".join(f"{k} {v:g}" for k, v in mechanism.describe().items() if isinstance(v, float | int))
-    return f"{mechanism.name} noise ({parameters})."

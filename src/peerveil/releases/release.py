@@ -17,6 +17,7 @@ import numpy as np
 
 from peerveil.errors import FileError, InputError, unexpected
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
+from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
 from peerveil.privacy.groups import Group
@@ -368,7 +369,8 @@ class Release:
             neighbours=Neighbours(**claim.get("neighbours", {})),
         )
         histogram = histogram_from(document["histogram"], vectors["noisy"])
-        if (histogram is None) == (document["mechanism"]["name"] == "histogram"):
+        kind = kind_of(document["mechanism"]["name"])
+        if (histogram is None) == (kind is not None and kind.on_counts):
             raise InputError("a release has a histogram exactly if its mechanism is one; the file was changed")
         release = cls(
             **vectors,

@@ -15,6 +15,7 @@ from typing import Any
 
 import jinja2
 
+from peerveil.mechanisms import kind_of
 from peerveil.privacy.guarantee import Guarantee, upward
 from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
@@ -43,15 +44,6 @@ _ESTIMATORS = {
         "the truth than the noisy vector"
     ),
 }
-
-_MECHANISMS = {
-    "laplace": "Independent Laplace noise was added to each entry of the sorted vector of means",
-    "gaussian": "Independent normal noise was added to each entry of the sorted vector of means",
-    "sinh-normal": "Independent sinh-normal noise was added to each entry of the sorted vector of means",
-    "histogram": "Discrete noise was added to the number of reviewers in each bin of means",
-    "external": "The vector was made private elsewhere",
-}
-
 
 #: Ranks that are told in numbers, as shares of the reviewers.
 _SHARES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
@@ -82,6 +74,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     # One style for all pictures: each carries its own only where it stands alone.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
     carried = release.values.size <= _CARRIED
+    kind = kind_of(release.mechanism["name"])
     html: str = _template().render(
         release=release,
         title=words.title,
@@ -91,7 +84,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         deciles=_deciles(release),
         symbols=_symbols(release.guarantee),
         estimated=is_open(release.part),
-        mechanism=_MECHANISMS.get(release.mechanism["name"], f"The mechanism is {release.mechanism['name']}"),
+        mechanism=f"The mechanism is {release.mechanism['name']}" if kind is None else kind.sentence,
         parameters=_parameters(release.mechanism),
         estimator=_ESTIMATORS.get(release.estimator, ""),
         day=release.created.strftime("%Y-%m-%d"),
@@ -155,7 +148,7 @@ def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
         return []
     found = []
     if guarantee.kind == "gdp":
-        found.append({"kind": "gaussian", "mu": upward(guarantee.mu or 0.0, 4)})
+        found.append({"kind": "gdp", "mu": upward(guarantee.mu or 0.0, 4)})
     elif guarantee.kind in ("zcdp", "tcdp"):
         omega = "" if guarantee.omega is None else _exact(guarantee.omega)
         found.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})

@@ -18,7 +18,7 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.inference.assignments import deal
 from peerveil.inference.prior import prior
-from peerveil.mechanisms.base import Laplace, OwnMechanism
+from peerveil.mechanisms import Laplace, Mechanism
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -245,7 +245,7 @@ def simulate_record(
     weights: PublicWeights,
     *,
     leniency: Sequence[float] = (0.0, 0.4, 0.9, 2.0),
-    mechanism: OwnMechanism,
+    mechanism: Mechanism,
     unit: str = "reviewer",
     draws: int = 20,
     methods: Sequence[str] = METHODS,
@@ -325,7 +325,7 @@ class _RecordTask:
     leniency: float
     draw: int
     methods: tuple[str, ...]
-    mechanism: OwnMechanism
+    mechanism: Mechanism
 
     def __repr__(self) -> str:
         """What kept results are found by."""

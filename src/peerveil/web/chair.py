@@ -10,6 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
 from peerveil.errors import InputError
+from peerveil.mechanisms import OWN
 from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import problem_words
@@ -148,10 +149,8 @@ def _chosen(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
     numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
     need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
     case.said |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
-    if case.said["mechanism"] != "gaussian":
-        case.said["delta"] = None
-    if case.said["mechanism"] != "histogram":
-        case.said["bins"] = None
+    parameters = OWN[case.said["mechanism"]].parameters() if case.said["mechanism"] in OWN else ()
+    case.said |= {name: None for name in ("delta", "bins") if name not in parameters}
     need(case.said.get("public") in PUBLIC, "say what is public; nothing is assumed")
     return case.options()
 

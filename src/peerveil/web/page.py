@@ -16,6 +16,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from peerveil.errors import InputError
+from peerveil.mechanisms import OWN
 from peerveil.quantities.base import registered
 from peerveil.reporting.charts.look import dark_css
 from peerveil.web.cases import Case, Cases
@@ -71,7 +72,8 @@ class Page:
     def _templates(self) -> jinja2.Environment:
         """The page's templates; whatever they are given is text, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-        environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered}
+        named = {"quantities": registered, "noise_choices": noise_choices}
+        environment.globals |= {"steps": STEPS, "at": self.at, **named}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
 
@@ -93,6 +95,14 @@ class Page:
         """End all work and remove the private folder."""
         self.jobs.close()
         self.workspace.remove()
+
+
+def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:
+    """The mechanisms that the page offers, with their labels: for a release, or those of a vector to refine."""
+    kinds = [kind for kind in OWN.values() if kind.float_safe]
+    if not to_refine:
+        return [(kind.name, kind.label) for kind in kinds]
+    return [(kind.name, kind.title) for kind in kinds if not kind.on_counts and "scale" in kind.parameters()]
 
 
 def page_of(request: Request) -> Page:

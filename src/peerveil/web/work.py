@@ -19,6 +19,7 @@ from peerveil.cli import options as opt
 from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
 from peerveil.errors import spelled
 from peerveil.quantities.base import Quantity, register_missing, registered
+from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import label
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _load() -> None:
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     try:
         register_missing(task.quantities)
+        load_extensions()
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
@@ -139,14 +141,14 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
         lone=opt.parse_lone(said.get("lone") or "refuse"),
         accept_float_noise=True,  # whether it is accepted is asked when it is released
     )
-    claim, law = ready.noise.guarantee, ready.noise.mechanism.noise_law()
+    claim, noise_drawn = ready.noise.guarantee, ready.noise.settled
     return {
         "summary": claim.summary,
         "promise": claim.promise,
         "not_protected": claim.not_protected,
         "reviewers": ready.weights.reviewers,
-        "noise": None if law is None else f"{law.deviation:.3g}",
-        "counted": mechanism.name == "histogram",
+        "noise": None if noise_drawn is None else f"{noise_drawn.law.deviation:.3g}",
+        "counted": mechanism.on_counts,
     }
 
 
@@ -223,13 +225,13 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
     """Sharpen a noisy vector, as `peerveil refine` does."""
-    from peerveil.mechanisms.base import External, Mechanism
+    from peerveil.mechanisms import Described, External
     from peerveil.releases.noisy_files import read_noisy
     from peerveil.releases.refinement import refine
     from peerveil.releases.release import Release
 
     said = task.said
-    noise: Mechanism | None = None
+    noise: Described | None = None
     if said.get("noise_scale"):
         noise = opt.parse_mechanism(said.get("mechanism") or "laplace", scale=said["noise_scale"])
     elif said.get("words"):

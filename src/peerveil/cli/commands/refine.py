@@ -13,7 +13,7 @@ from peerveil.cli.working import working
 from peerveil.errors import InputError
 
 if TYPE_CHECKING:
-    from peerveil.mechanisms.base import Mechanism
+    from peerveil.mechanisms import Described
     from peerveil.releases.release import Release
 
 # ruff: noqa: PLC0415 - commands import what they need when they run
@@ -49,7 +49,7 @@ def refine(
     A release.json says itself what it is of, how it was made private, and which loads are public.
     """
     from peerveil.cli.show import report_release, tell_unsigned
-    from peerveil.mechanisms.base import External
+    from peerveil.mechanisms import External
     from peerveil.releases.noisy_files import read_noisy
     from peerveil.releases.refinement import refine as sharpen
     from peerveil.releases.release import OWN_FILES, Release
@@ -58,7 +58,7 @@ def refine(
 
     if words is not None and noise_scale is not None:
         raise InputError("give --words or --noise-scale, not both")
-    noise: Mechanism | None = None
+    noise: Described | None = None
     if noise_scale is not None:
         noise = opt.parse_mechanism(mechanism, scale=noise_scale, bound=noise_bound)
     elif words is not None:

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms.base import Histogram, OwnMechanism
-from peerveil.planning.auto import Auto
+from peerveil.mechanisms import Asked
 from peerveil.privacy.accounting import check_delta
 from peerveil.privacy.guarantee import Guarantee, check_unit
 from peerveil.private.audit.cases import CASES, Case, Settled, chosen_cases, settle
@@ -163,7 +162,7 @@ class Audit:
 
 
 def audit(
-    mechanism: OwnMechanism | Auto,
+    mechanism: Asked,
     *,
     unit: str = "reviewer",
     load: int = 2,
@@ -196,7 +195,7 @@ def audit(
 
     Noise is real, so no two audits are the same.
 
-    >>> from peerveil.mechanisms.base import Laplace
+    >>> from peerveil.mechanisms import Laplace
     >>> audit(Laplace(epsilon=1.0), draws=500, workers=1).passed
     True
     """
@@ -266,16 +265,17 @@ class _Audited:
     def __init__(self, settled: Settled, draws: int | None, *, share: float) -> None:
         self.settled = settled
         (first, self.guarantee), (second, other) = settled.prepared(0), settled.prepared(1)
-        if any(part.noise.mechanism.noise_law() is None for part in first):
+        noise = [part.noise.settled for part in first if part.noise.settled is not None]
+        if len(noise) < len(first):
             raise InputError("the release states no noise, so there is nothing to audit")
         if self.guarantee != other or [p.noise.mechanism for p in first] != [p.noise.mechanism for p in second]:
             raise InputError(f"the two records of the case {settled.case.name!r} are released in different ways")
         self.parts = tuple(
-            Part(one.noise.mechanism, np.asarray(one.truth, np.float64), np.asarray(two.truth, np.float64))
-            for one, two in zip(first, second, strict=True)
+            Part(settled, np.asarray(one.truth, np.float64), np.asarray(two.truth, np.float64))
+            for settled, one, two in zip(noise, first, second, strict=True)
         )
         entries = sum(part.first.size for part in self.parts)
-        numbers = _NUMBERS["counts" if isinstance(self.parts[0].mechanism, Histogram) else "vectors"]
+        numbers = _NUMBERS["counts" if first[0].noise.mechanism.on_counts else "vectors"]
         self.draws = draws or min(_MOST, round(share * numbers) // entries)
         self._block = max(1, _BLOCK // entries)
 

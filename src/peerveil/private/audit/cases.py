@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms.base import Histogram, OwnMechanism
+from peerveil.mechanisms import Asked, Mechanism
 from peerveil.planning.auto import Auto
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.private.audit import pairs
@@ -67,10 +67,10 @@ CASES: dict[str, Case] = {
 }
 
 
-def chosen_cases(case: str, public: str | None, mechanism: OwnMechanism | Auto) -> list[Case]:
+def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
     """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
 
-    >>> from peerveil.mechanisms.base import Laplace
+    >>> from peerveil.mechanisms import Laplace
     >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
     ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
     """
@@ -83,7 +83,7 @@ def chosen_cases(case: str, public: str | None, mechanism: OwnMechanism | Auto) 
         raise InputError(
             Argument("public"), f" must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}"
         )
-    if not isinstance(mechanism, Histogram | Auto):
+    if isinstance(mechanism, Mechanism) and not mechanism.on_counts:
         found = [one for one in found if not one.counts_only]
     if not found:
         raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
@@ -107,7 +107,7 @@ class Settled:
 
     case: Case
     pair: Pair
-    mechanism: OwnMechanism | Auto
+    mechanism: Asked
     unit: Unit
 
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
@@ -115,24 +115,24 @@ class Settled:
         return _prepared(self.pair, self.pair.records[side], self.mechanism, self.unit)
 
 
-def settle(case: Case, mechanism: OwnMechanism | Auto, unit: Unit, load: int) -> Settled:
+def settle(case: Case, mechanism: Asked, unit: Unit, load: int) -> Settled:
     """The case for a mechanism and a unit."""
     if isinstance(mechanism, Auto):
         return _planned(case, mechanism, unit, load)
-    if isinstance(mechanism, Histogram):
+    if isinstance(mechanism, Mechanism) and mechanism.on_counts:
         return _binned(case, mechanism, unit, load)
     return Settled(case, case.make(unit, load, 0), mechanism, unit)
 
 
 @lru_cache(maxsize=64)
-def _binned(case: Case, mechanism: Histogram, unit: Unit, load: int) -> Settled:
+def _binned(case: Case, mechanism: Mechanism, unit: Unit, load: int) -> Settled:
     """The pair for counts, and enough bins to tell all that move apart, unless their number is part of the question."""
     pair = case.make(unit, load, mechanism.bins or 2 * load + 1)
     if mechanism.bins is not None:
         return Settled(case, pair, mechanism, unit)
     numbers = (pair.bins,) if pair.bins else _BINS
-    _, fewest = min((-_distance(pair, replace(mechanism, bins=number), unit), number) for number in numbers)
-    return Settled(case, pair, replace(mechanism, bins=fewest), unit)
+    _, fewest = min((-_distance(pair, mechanism.changed(bins=number), unit), number) for number in numbers)
+    return Settled(case, pair, mechanism.changed(bins=fewest), unit)
 
 
 @lru_cache(maxsize=64)
@@ -147,12 +147,12 @@ def _planned(case: Case, auto: Auto, unit: Unit, load: int) -> Settled:
         if weights[0].digest() != weights[1].digest():
             raise InputError(f"the public records of the case {case.name!r} differ, so a plan may tell them apart")
         choice = auto.choose(weights[0], unit=unit)
-        if not isinstance(choice.make(), Histogram):
+        if not choice.make().on_counts:
             break
     return Settled(case, pair, replace(auto, planned=choice), unit)
 
 
-def _distance(pair: Pair, mechanism: Histogram, unit: Unit) -> int:
+def _distance(pair: Pair, mechanism: Mechanism, unit: Unit) -> int:
     """How many counts change between the two."""
     sides = [_prepared(pair, record, mechanism, unit)[0] for record in pair.records]
     return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
@@ -163,9 +163,7 @@ def _shown(pair: Pair, record: Reviews) -> Reviews:
     return record.only(pair.kept) if pair.part in ("only", "open") else record
 
 
-def _prepared(
-    pair: Pair, record: Reviews, mechanism: OwnMechanism | Auto, unit: Unit
-) -> tuple[list[Protected], Guarantee]:
+def _prepared(pair: Pair, record: Reviews, mechanism: Asked, unit: Unit) -> tuple[list[Protected], Guarantee]:
     if pair.part in ("whole", "only", "open", "absent"):
         one = prepare_release(
             _shown(pair, record),

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from peerveil.mechanisms.base import OwnMechanism
+from peerveil.mechanisms import Settled
 from peerveil.privacy.guarantee import DELTA, Guarantee
-from peerveil.privacy.noise_laws import Law
+from peerveil.privacy.law import Law, Loss
 from peerveil.private.audit.laws import noise_differs
-from peerveil.private.audit.loss import Loss, contradicts, loss_of
+from peerveil.private.audit.loss import contradicts, loss_of
 from peerveil.record.public_record import Floats, Ints
 
 #: Simulated releases on which tests are chosen.
@@ -36,26 +36,23 @@ class Part:
     """A noisy vector, or noisy counts, of one record.
 
     Attributes:
-        mechanism: the mechanism with its noise stated.
+        noise: the stated noise.
         first: the true vector, or counts, of the first record.
         second: that of the second.
     """
 
-    mechanism: OwnMechanism
+    noise: Settled
     first: Floats
     second: Floats
 
     @property
     def law(self) -> Law:
         """The stated law of the noise."""
-        law = self.mechanism.noise_law()
-        assert law is not None  # noqa: S101 - stated
-        return law
+        return self.noise.law
 
     def simulated(self, share: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Log-likelihood ratios of simulated releases of both records, if the noise were a share of what is stated."""
-        smaller = self.mechanism.widened(share).noise_law()
-        assert smaller is not None  # noqa: S101 - stated noise, made smaller
+        smaller = self.noise.widened(share).law
         moved = np.flatnonzero(self.first != self.second)
         noise = smaller.draw(rng, 2 * draws * moved.size).reshape(2, draws, moved.size)
         first, second = self.first[moved], self.second[moved]

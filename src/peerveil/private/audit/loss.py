@@ -7,35 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 from scipy.special import log_ndtr
 
-from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Guarantee
-from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, Law, NormalLaw, SinhNormalLaw
+from peerveil.privacy.law import Law, Loss
 from peerveil.record.public_record import Floats
 
 #: Relative room for round-off.
 _ROUND_OFF = 1 + 1e-9
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loss:
-    """How far two laws are apart.
-
-    Attributes:
-        epsilon: the largest logarithm of a ratio of densities; infinite where there is no largest.
-        rho: of concentrated differential privacy, which pure loss implies, too.
-        omega: up to which order; infinite without a limit.
-        mu: the distance of two normal laws in standard deviations; ``None`` for other laws.
-    """
-
-    epsilon: float
-    rho: float
-    omega: float = math.inf
-    mu: float | None = None
 
 
 def loss_of(parts: Sequence[tuple[Law, Floats]]) -> Loss:
@@ -43,12 +23,14 @@ def loss_of(parts: Sequence[tuple[Law, Floats]]) -> Loss:
 
     For sinh-normal noise, rho is what its theorem gives for these moves; the true one is smaller.
 
+    >>> import numpy as np
+    >>> from peerveil.privacy.noise_laws import LaplaceLaw, NormalLaw
     >>> loss_of([(LaplaceLaw(scale=2.0), np.array([0.5, -0.5]))]).epsilon
     0.5
     >>> loss_of([(NormalLaw(sigma=2.0), np.array([2.0]))] * 2).rho
     1.0
     """
-    losses = [_of_one(law, moves) for law, moves in parts]
+    losses = [law.loss(moves) for law, moves in parts]
     epsilon = math.fsum(one.epsilon for one in losses)
     # Pure noise is concentrated by its whole epsilon, which adds up before it is squared.
     rho = epsilon**2 / 2 if math.isfinite(epsilon) else math.fsum(one.rho for one in losses)
@@ -56,21 +38,6 @@ def loss_of(parts: Sequence[tuple[Law, Floats]]) -> Loss:
         math.hypot(*(one.mu for one in losses if one.mu is not None)) if all(o.mu is not None for o in losses) else None
     )
     return Loss(epsilon=epsilon, rho=rho, omega=min(one.omega for one in losses), mu=mu)
-
-
-def _of_one(law: Law, moves: Floats) -> Loss:
-    squares = math.fsum(np.square(moves))
-    if isinstance(law, LaplaceLaw | DiscreteLaplaceLaw):
-        epsilon = math.fsum(np.abs(moves)) / law.scale
-        return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
-    if isinstance(law, NormalLaw):
-        mu = math.sqrt(squares) / law.sigma
-        return Loss(epsilon=math.inf if mu else 0.0, rho=mu**2 / 2, mu=mu)
-    if isinstance(law, SinhNormalLaw):
-        largest = float(np.abs(moves).max(initial=0.0))
-        omega = law.bound / (8 * largest) if largest else math.inf
-        return Loss(epsilon=math.inf if largest else 0.0, rho=8 * squares / law.sigma**2, omega=omega)
-    raise InputError(f"no audit knows noise of the law {type(law).__name__}")
 
 
 def contradicts(loss: Loss, claim: Guarantee) -> bool:

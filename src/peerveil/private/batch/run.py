@@ -36,8 +36,8 @@ from peerveil.errors import (
     unexpected,
 )
 from peerveil.inference.estimators import check_estimator
-from peerveil.mechanisms.base import OwnMechanism
-from peerveil.planning.auto import Auto, Undecided, decide
+from peerveil.mechanisms import Asked
+from peerveil.planning.auto import Undecided, decide
 from peerveil.private.batch.folders import REPORT, BatchFolders, open_folders
 from peerveil.private.charging import Item, Spending
 from peerveil.private.journal import Kept, begin, look, take
@@ -89,7 +89,7 @@ class Venue:
 
     name: str
     read: Callable[[], tuple[Reviews, str | PublicRecord]] = field(repr=False)
-    mechanism: OwnMechanism | Auto
+    mechanism: Asked
     quantity: str = "ratings"
     unit: str = "reviewer"
     region: str = "tight"
@@ -117,10 +117,11 @@ class Venue:
 
     def undecided(self) -> Undecided:
         """What a plan needs to choose its mechanism."""
-        assert isinstance(self.mechanism, Auto)  # noqa: S101 - asked before
         reviews, public = self.read()
         weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
-        return Undecided(name=self.name, auto=self.mechanism, weights=weights, unit=self.unit, estimator=self.estimator)
+        return Undecided(
+            name=self.name, asked=self.mechanism, weights=weights, unit=self.unit, estimator=self.estimator
+        )
 
     def ready(self) -> Ready:
         """Everything read and checked."""
@@ -268,7 +269,7 @@ def _run(
         show(len(outcomes), len(venues))
 
     remarks: dict[str, tuple[str, ...]] = {}
-    decided = {task.name: auto for task, auto in parallel.stream(decide, batch.undecided(venues), **where)}
+    decided = {task.name: asked for task, asked in parallel.stream(decide, batch.undecided(venues), **where)}
 
     def works() -> Iterator[Unfinished]:
         for given in venues:
@@ -320,7 +321,7 @@ class _Batch:
     def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
         """The public weights of venues whose mechanism a plan is to choose, and whose noise is not drawn yet."""
         for venue in venues:
-            if isinstance(venue.mechanism, Auto):
+            if venue.mechanism.chooses:
                 with suppress(Exception):  # met again, and reported, when the venue's turn comes
                     held = look(self._file(venue))
                     if held is None or held[1] is None:

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from peerveil.errors import BudgetError, InputError, LedgerError
-from peerveil.mechanisms.base import Gaussian
+from peerveil.mechanisms import kind_of
 from peerveil.privacy.budget import TOLERANCE, Budget, Spend
 from peerveil.privacy.guarantee import Unit, check_unit, downward
 from peerveil.privacy.statement import Statement
@@ -225,8 +225,8 @@ def row_name(table: sa.Table, row: Any) -> str:
 
 def spend_of(row: Any) -> Spend:
     """The cost in a charge's row."""
-    name = json.loads(row.mechanism).get("name")
-    gaussian = row.epsilon is None and row.omega is None and name == Gaussian.name
+    kind = kind_of(json.loads(row.mechanism).get("name"))
+    gaussian = row.epsilon is None and row.omega is None and kind is not None and kind.claims == "gdp"
     return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega), gaussian=gaussian)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from peerveil.errors import Argument, BudgetError, InputError, LedgerError
-from peerveil.mechanisms.base import Mechanism
+from peerveil.mechanisms import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.statement import Statement, additional
@@ -49,7 +49,7 @@ class Ledger:
 
     >>> import tempfile
     >>> from peerveil.privacy.guarantee import Guarantee
-    >>> from peerveil.mechanisms.base import Laplace
+    >>> from peerveil.mechanisms import Laplace
     >>> from peerveil.privacy.statement import Statement
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.create(f"{folder.name}/ledger.db")

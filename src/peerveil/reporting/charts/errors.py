@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from peerveil.errors import InputError
+from peerveil.mechanisms import OWN
 from peerveil.reporting.charts.look import (
     BLUE,
     GREEN,
@@ -44,8 +45,8 @@ _SETTINGS = {
     "leniency": "leniency: how strongly reviewers differ (0: not at all)",
 }
 
-#: Colour of each mechanism, and dashes of each estimator.
-_MECHANISMS = {"laplace": BLUE, "histogram": RED, "gaussian": GREEN, "sinh-normal": PURPLE}
+#: Colours of mechanisms in the order of their registration, and dashes of each estimator.
+_COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY)
 _ESTIMATORS = {"safe": [1, 0], "projection": [6, 3], "bayes": [2, 2], "none": [1, 3]}
 
 
@@ -105,8 +106,8 @@ def error_against_epsilon(
     mechanisms = list(dict.fromkeys(row.mechanism for row in listed))
     estimators = list(dict.fromkeys(row.estimator for row in listed))
     budgets = sorted({row.epsilon for row in listed})
-    spare = iter([ORANGE, SKY, GREY] * len(mechanisms))
-    colours = [_MECHANISMS.get(name) or next(spare) for name in mechanisms]
+    order = list(dict.fromkeys([*OWN, *mechanisms]))
+    colours = [_COLOURS[order.index(name) % len(_COLOURS)] for name in mechanisms]
     dashes = [_ESTIMATORS.get(name, [4, 2]) for name in estimators]
     base = alt.Chart(data(drawn)).encode(
         x=alt.X(
