@@ -335,6 +335,7 @@ def test_a_batch_is_the_same_from_another_folder(run: Run, tmp_path: Path, monke
         ('name = "x"\nfile = "reviews.csv"\nregion = "moon"', "region"),
         ('name = "x"\nfile = "reviews.csv"\nbudget = 3', "budget must be a table"),
         ('name = "x"\nfile = "reviews.csv"\naccept-float-noise = "yes"', "must be true or false"),
+        ('name = "x"\nfile = "reviews.csv"\ndeclare-kept = 1', "declare-kept must be true or false"),
         ('name = "first"\nfile = "reviews.csv"', "another venue has this name"),
         ('name = "../x"\nfile = "reviews.csv"', "a venue's name"),
     ],

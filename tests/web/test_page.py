@@ -15,6 +15,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode, urlsplit
@@ -25,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from peerveil.app.ledger import absolute_place, charges_since, releases_so_far
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.private import noise
@@ -34,9 +36,9 @@ from peerveil.web.app import create_app
 from peerveil.web.cases import Case, number, said_of_loads, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
+from peerveil.web.labels import label
 from peerveil.web.page import Page
-from peerveil.web.serving import listening, whole_place
-from peerveil.web.spending import charges_since, releases_so_far
+from peerveil.web.serving import listening
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
 
@@ -379,8 +381,6 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
 def test_errors_name_fields(
     kind: str, said: dict[str, Any], words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if kind == "promise" and said.get("mechanism") == "sinh-normal":
-        return  # a promise can be worked out for it; a release is refused
     state, told = do(kind, folder, monkeypatch, **said)
     assert state == "failed"
     assert words in told
@@ -399,12 +399,16 @@ def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.
 
 
 def test_work_does_not_bring_back_the_folder_of_a_page_that_has_ended(tmp_path: Path) -> None:
-    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
-    made = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
-    task = Task(kind="refine", folder=str(tmp_path), output=str(tmp_path / "gone" / "made-x"))
-    with pytest.raises(FileNotFoundError):
-        work._written(made, task, lambda _: None, remarks=[])
-    assert not list(tmp_path.iterdir())
+    (tmp_path / "noisy.csv").write_text("1.0\n2.5\n2.0\n4.5\n")
+    (tmp_path / "public.csv").write_text("paper,ratings\na,1;5\nb,2;2\nc,4;5\nd,3;1\n")
+    said = {"noisy": "noisy.csv", "public": "public.csv", "load": 2, "noise_scale": 1.0}
+    task = Task(kind="refine", folder=str(tmp_path), said=said, output=str(tmp_path / "gone" / "made-x"))
+    state, words = work._outcome(task, lambda _: None)
+    assert state == "failed"
+    assert "made-x cannot be written" in words
+    assert not (tmp_path / "gone").exists()
+    there = replace(task, output=str(tmp_path / "made-x"))
+    assert work._outcome(there, lambda _: None)[0] == "done"
 
 
 def test_packed_files_are_the_same_bytes_every_time(tmp_path: Path) -> None:
@@ -483,20 +487,20 @@ def test_not_everything_runs_at_once(monkeypatch: pytest.MonkeyPatch, folder: Pa
 
 
 def test_what_is_said_about_a_cancelled_release(tmp_path: Path) -> None:
-    assert not charges_since(None, frozenset(), {})
+    assert not charges_since(None, frozenset(), quantity="ratings", unit="reviewer", spell=label)
     place = str(tmp_path / "b.db")
     ledger = pv.Ledger.create(place)
     ledger.open("x", epsilon=5)
     said = {"quantity": "ratings", "unit": "reviewer"}
     before = releases_so_far(place)
-    assert "not charged" in charges_since(place, before, said)
+    assert "not charged" in charges_since(place, before, **said, spell=label)
     claim = pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
     ledger.charge("x", lambda _: claim, quantity="ratings", unit="reviewer", mechanism=pv.Laplace(scale=1.0))
-    assert "charge stands" in charges_since(place, before, said)
-    assert "not charged" in charges_since(place, before, said | {"quantity": "miscalibration"})
-    assert "not charged" in charges_since(place, releases_so_far(place), said)
+    assert "charge stands" in charges_since(place, before, **said, spell=label)
+    assert "not charged" in charges_since(place, before, **said | {"quantity": "miscalibration"}, spell=label)
+    assert "not charged" in charges_since(place, releases_so_far(place), **said, spell=label)
     Path(place).unlink()
-    assert "cannot be told" in charges_since(place, before, said)
+    assert "cannot be told" in charges_since(place, before, **said, spell=label)
 
 
 def test_forms_say_numbers_or_are_refused() -> None:
@@ -746,8 +750,8 @@ def test_requests_that_are_answered_are_not_ended_for_new_ones(
 
 def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert whole_place("b.db") == whole_place("sqlite:///b.db") == str(tmp_path / "b.db")
-    assert whole_place("postgresql://host/name") == "postgresql://host/name"
+    assert absolute_place("b.db") == absolute_place("sqlite:///b.db") == str(tmp_path / "b.db")
+    assert absolute_place("postgresql://host/name") == "postgresql://host/name"
     pv.Ledger.create("b.db")
     asked: list[str | None] = []
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from peerveil.errors import Argument, PeerveilError, unexpected
+from peerveil.errors import Argument, InputError, PeerveilError, unexpected
 
 #: How a front spells an argument.
 Spelling = Callable[[Argument], str]
@@ -33,6 +34,16 @@ def explain(error: Exception, spell: Spelling, *, consequence: str = NOTHING_REL
     if isinstance(error, OSError):
         return f"{error.strerror or 'input or output failed'}{consequence}", 1
     return f"{unexpected(error)}{consequence}. Please report it", 1
+
+
+def refusal(text: str) -> InputError:
+    """An error with a fixed text, in which names in braces are arguments.
+
+    >>> refusal("give {words} or {noise_scale}, not both").spelled(lambda argument: f"--{argument.key}")
+    'give --words or --noise_scale, not both'
+    """
+    parts = re.split(r"\{(\w+)\}", text)
+    return InputError(*(Argument(part) if place % 2 else part for place, part in enumerate(parts)))
 
 
 def written(value: object) -> str:

@@ -1,32 +1,24 @@
-"""What users write on the command line, turned into what the library takes."""
+"""The options of the command line: how each field of a request is written, and how messages spell it."""
 
 from __future__ import annotations
 
+import inspect
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
 from peerveil.app.messages import written
-from peerveil.errors import Argument, InputError
+from peerveil.app.options import filled
+from peerveil.errors import Argument
 from peerveil.quantities.base import names
 
-if TYPE_CHECKING:
-    from peerveil.mechanisms import Mechanism
-    from peerveil.quantities.base import Lone as LoneChoice
-    from peerveil.quantities.weights import PublicWeights
-    from peerveil.record.criteria import MissingCriteria as MissingChoice
-    from peerveil.record.loads import LoadsStatement
-
-Load = Annotated[int | None, typer.Option(help="Every reviewer's load, if all have the same.", rich_help_panel="Loads")]
-Loads = Annotated[
-    str | None,
-    typer.Option(help="'3:800,4:900' (counts), '1-6' (range) or '3,4' (set of loads).", rich_help_panel="Loads"),
-]
-Reviewers = Annotated[
-    int | None, typer.Option(help="Number of reviewers; needed with a range or a set.", rich_help_panel="Loads")
-]
+_PUBLIC_SCORES = "Public scores: a row a paper ('6;8;5') or a row a review."
+_A_RELEASE = "A release: its folder, or its release.json."
 
 
 class RegisteredNames(OptionInfo):
@@ -42,142 +34,194 @@ class RegisteredNames(OptionInfo):
         self._text = text or ""
 
 
-Quantity = Annotated[str, RegisteredNames(default=...)]
-Lone = Annotated[
-    str, typer.Option(help="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.")
-]
-Region = Annotated[str, typer.Option(help="tight | envelope | chain | baseline | hull: what public data proves.")]
-Estimator = Annotated[
-    str | None,
-    typer.Option(
-        help="safe (the default where the noise is known) | projection | bayes (best on average, without the promise "
-        "never to be less accurate than the noisy vector)."
+def _panel(name: str, **options: str) -> dict[str, Any]:
+    return {field: typer.Option(help=words, rich_help_panel=name) for field, words in options.items()}
+
+
+def _plain(**options: str) -> dict[str, Any]:
+    return {field: typer.Option(help=words) for field, words in options.items()}
+
+
+def _folder(words: str) -> Any:
+    return typer.Option("--output", "-o", help=words)
+
+
+#: The option or argument of each field; "Request.field" where a field means something else in one request.
+OPTIONS: dict[str, Any] = {
+    **_panel(
+        "Loads",
+        load="Every reviewer's load, if all have the same.",
+        loads="'3:800,4:900' (counts), '1-6' (range) or '3,4' (set of loads).",
+        reviewers="Number of reviewers; needed with a range or a set.",
     ),
-]
-Unit = Annotated[str, typer.Option(help="What is protected: all of a 'reviewer', or one 'review'.")]
-MechanismName = Annotated[
-    str,
-    typer.Option(
-        "--mechanism",
-        help="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal | auto (what a plan from "
-        "public data finds best)",
-        rich_help_panel="Noise",
+    **_panel(
+        "Noise",
+        mechanism="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal | auto (what a plan "
+        "from public data finds best)",
+        epsilon="Privacy budget: smaller is more private.",
+        rho="Budget of concentrated noise, instead of --epsilon.",
+        omega="With --rho: of sinh-normal noise.",
+        noise_scale="The noise itself, instead of a budget: its scale (Laplace) or deviation.",
+        noise_bound="With --noise-scale: of sinh-normal noise.",
+        bins="Of a histogram: how many bins, at most.",
     ),
-]
-Epsilon = Annotated[
-    float | None, typer.Option(help="Privacy budget: smaller is more private.", rich_help_panel="Noise")
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(help="With concentrated noise: a small chance that epsilon does not hold, e.g. 1e-6."),
-]
-Rho = Annotated[
-    float | None, typer.Option(help="Budget of concentrated noise, instead of --epsilon.", rich_help_panel="Noise")
-]
-Omega = Annotated[float | None, typer.Option(help="With --rho: of sinh-normal noise.", rich_help_panel="Noise")]
-NoiseScale = Annotated[
-    float | None,
-    typer.Option(
-        help="The noise itself, instead of a budget: its scale (Laplace) or deviation.", rich_help_panel="Noise"
+    **_panel(
+        "Reading",
+        symbols="Scores that are letters, the lowest first: 'D<C<B<A', or 'A=4,B=3'.",
+        person="Whom a subreviewer's review counts to: 'member' or 'subreviewer'. Needed where there are any.",
+        ids="'people' if reviewers' ids stand for people across papers.",
+        people="File that tells who is behind which OpenReview signature.",
+        review_name="What the venue calls reviews on OpenReview.",
+        mapping="TOML file that says how to read; options come first.",
+        write_mapping="Draft a TOML file for --mapping, to fill in.",
     ),
-]
-NoiseBound = Annotated[
-    float | None, typer.Option(help="With --noise-scale: of sinh-normal noise.", rich_help_panel="Noise")
-]
-Licence = Annotated[
-    str | None,
-    typer.Option(help="Under which licence it is published, e.g. CC-BY-4.0; none is stated by default."),
-]
-Citation = Annotated[str | None, typer.Option(help="How to cite it, where the usual words do not fit.")]
-LedgerPlace = Annotated[
-    str | None,
-    typer.Option("--ledger", help="Charge this ledger first: a file or a database (see `peerveil ledger`)."),
-]
-BinCount = Annotated[
-    int | None, typer.Option("--bins", help="Of a histogram: how many bins, at most.", rich_help_panel="Noise")
-]
-Workers = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
-Cluster = Annotated[str | None, typer.Option(help="Run on a Dask cluster: tcp://host:8786.")]
-Output = Annotated[str, typer.Option("--output", "-o", help="Folder to write; must not hold files already.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output folder if it holds files.")]
-NoReport = Annotated[
-    bool, typer.Option("--no-report", help="Leave out report.html and its figures: write the data only.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
-ScoreScale = Annotated[
-    str | None, typer.Option(help="Lowest and highest possible score, e.g. '1,10'; others are refused.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="openreview | hotcrp | easychair | cmt | csv | tsv | parquet | json; found from the content by default."
+    **_panel(
+        "Columns",
+        paper="Column of papers.",
+        reviewer="Column of reviewers.",
+        score="Column of scores.",
+        ratings="Column of scores.",
+        criteria="Columns of criteria, e.g. 'soundness,clarity', for normalized and subjectivity; more is better.",
+        missing_criteria="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper.",
+        missing_score="Reviews without a score: 'absent' states that everyone can see which they are, 'leave-out' "
+        "leaves out their whole papers, 'refuse' stops. By default absent with --public all, refused otherwise.",
+        public_paper="Column of papers in the file of public scores.",
+        public_ratings="Column of scores in the file of public scores.",
     ),
-]
-Symbols = Annotated[
-    str | None,
-    typer.Option(help="Scores that are letters, the lowest first: 'D<C<B<A', or 'A=4,B=3'.", rich_help_panel="Reading"),
-]
-Person = Annotated[
-    str | None,
-    typer.Option(
-        help="Whom a subreviewer's review counts to: 'member' or 'subreviewer'. Needed where there are any.",
-        rich_help_panel="Reading",
+    **_panel(
+        "Groups",
+        groups="File that says which paper is in which group (track, area).",
+        group_column="Column of groups: of --groups, or of the file itself.",
     ),
-]
-Ids = Annotated[
-    str | None,
-    typer.Option(help="'people' if reviewers' ids stand for people across papers.", rich_help_panel="Reading"),
-]
-People = Annotated[
-    str | None,
-    typer.Option(help="File that tells who is behind which OpenReview signature.", rich_help_panel="Reading"),
-]
-ReviewName = Annotated[
-    str | None, typer.Option(help="What the venue calls reviews on OpenReview.", rich_help_panel="Reading")
-]
-Mapping = Annotated[
-    str | None, typer.Option(help="TOML file that says how to read; options come first.", rich_help_panel="Reading")
-]
-PaperColumn = Annotated[str | None, typer.Option(help="Column of papers.", rich_help_panel="Columns")]
-ReviewerColumn = Annotated[str | None, typer.Option(help="Column of reviewers.", rich_help_panel="Columns")]
-ScoreColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
-RatingsColumn = Annotated[str | None, typer.Option(help="Column of scores.", rich_help_panel="Columns")]
-CriteriaColumns = Annotated[
-    str | None,
-    typer.Option(
-        help="Columns of criteria, e.g. 'soundness,clarity', for normalized and subjectivity; more is better.",
-        rich_help_panel="Columns",
+    **_plain(
+        lone="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.",
+        region="tight | envelope | chain | baseline | hull: what public data proves.",
+        estimator="safe (the default where the noise is known) | projection | bayes (best on average, without the "
+        "promise never to be less accurate than the noisy vector).",
+        unit="What is protected: all of a 'reviewer', or one 'review'.",
+        delta="With concentrated noise: a small chance that epsilon does not hold, e.g. 1e-6.",
+        dataset="Which data set's budget to charge.",
+        licence="Under which licence it is published, e.g. CC-BY-4.0; none is stated by default.",
+        citation="How to cite it, where the usual words do not fit.",
+        ledger="Charge this ledger first: a file or a database (see `peerveil ledger`).",
+        workers="Processes to use; all cores by default.",
+        cluster="Run on a Dask cluster: tcp://host:8786.",
+        score_scale="Lowest and highest possible score, e.g. '1,10'; others are refused.",
+        format="openreview | hotcrp | easychair | cmt | csv | tsv | parquet | json; found from the content by default.",
+        write_public="Write the scores of every paper, without reviewers, to a new CSV file. Publish it only if "
+        "visitors see all of these scores anyway.",
+        signed_by="Refuse what is not signed by this SSH public key, or by one of an allowed_signers file.",
+        words="How it was made private, in its source's words.",
+        methods="What to compare.",
+        leniency="With --public: how strongly invented reviewers differ; 0 is not at all.",
+        case="Audit one case only, by its name in the table.",
+        confidence="With which all lower bounds are to hold together.",
+        export="Only write the conference as a platform exports it: hotcrp, easychair, cmt, … or 'all'.",
+        private="Private folder of the chair, outside of the output folder: how far each venue has come, and why "
+        "venues failed. By default <output>.private, beside it.",
     ),
-]
-MissingCriteria = Annotated[
-    str,
-    typer.Option(
-        help="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper.",
-        rich_help_panel="Columns",
-    ),
-]
-MissingScore = Annotated[
-    str | None,
-    typer.Option(
-        help="Reviews without a score: 'absent' states that everyone can see which they are, 'leave-out' leaves out "
-        "their whole papers, 'refuse' stops. By default absent with --public all, refused otherwise.",
-        rich_help_panel="Columns",
-    ),
-]
-DeclareKept = Annotated[
-    bool,
-    typer.Option(
+    "quantity": RegisteredNames(default=...),
+    "seed": typer.Option(help="Where the draws come from.", min=0),
+    "output": _folder("Folder to write; must not hold files already."),
+    "overwrite": typer.Option("--overwrite", help="Replace the output folder if it holds files."),
+    "no_report": typer.Option("--no-report", help="Leave out report.html and its figures: write the data only."),
+    "declare_kept": typer.Option(
         "--declare-kept",
         help="Where papers or reviews were left out: declare, for everyone to know, how many reviewers have which load "
         "among the kept ones. Noise on the vector needs that; a histogram does not.",
     ),
-]
-PublicPaperColumn = Annotated[
-    str | None, typer.Option(help="Column of papers in the file of public scores.", rich_help_panel="Columns")
-]
-PublicRatingsColumn = Annotated[
-    str | None, typer.Option(help="Column of scores in the file of public scores.", rich_help_panel="Columns")
-]
+    "accept_float_noise": typer.Option(
+        "--accept-float-noise",
+        help="Take noise whose last digits are not protected (sinh-normal).",
+        rich_help_panel="Noise",
+    ),
+    "no_shared_reviewers": typer.Option(
+        "--no-shared-reviewers",
+        help="Declare, for everyone to know, that no reviewer has reviews in two groups; it is checked.",
+        rich_help_panel="Groups",
+    ),
+    "InspectRequest.file": typer.Argument(help="Private reviews (a row a review), or public scores per paper."),
+    "PlanRequest.public": typer.Argument(help=_PUBLIC_SCORES),
+    "PlanRequest.epsilon": typer.Option(help="The budgets to compare, between commas."),
+    "PlanRequest.delta": typer.Option(help="Consider Gaussian noise, too, with this delta."),
+    "PlanRequest.draws": typer.Option(help="Assignments for each leniency; by default as the size of the record asks."),
+    "PlanRequest.output": _folder("Folder for plan.json, plan.csv and a picture."),
+    "ReleaseRequest.file": typer.Argument(help="Private reviews: a row a review, with paper, reviewer and score."),
+    "ReleaseOptions.public": typer.Option(
+        help="What everyone can see: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
+    ),
+    "RefineRequest.noisy": typer.Argument(help="The noisy vector: one number a line, a column 'noisy', or JSON."),
+    "RefineRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "RefineRequest.quantity": RegisteredNames(
+        default=..., help="; the first by default, a release.json says it itself."
+    ),
+    "RefineRequest.noise_scale": typer.Option(help="Scale of its noise, where known.", rich_help_panel="Noise"),
+    "VerifyRequest.release": typer.Argument(help=_A_RELEASE),
+    "VerifyRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "BatchRequest.venues": typer.Argument(help="A TOML file with a [[venue]] each, or a folder with a file each."),
+    "BatchRequest.output": _folder("Folder of the releases; a batch that was ended goes on there."),
+    "SimulateRequest.experiment": typer.Argument(
+        help="beta-5-1, beta-2-5, …, 'all' of the paper's eight, or none with --public."
+    ),
+    "SimulateRequest.output": _folder("Folder to write; a sweep that was ended goes on there."),
+    "SimulateRequest.public": typer.Option(help="Public scores of a real conference, to deal to invented reviewers."),
+    "SimulateRequest.draws": typer.Option(help="Draws for each setting; 100, or 20 on a real record."),
+    "SimulateRequest.mechanism": typer.Option(help="With --public: 'laplace' or 'histogram'."),
+    "SimulateRequest.noise_scale": typer.Option(help="Scale of the noise; the paper's (Laplace) is 1."),
+    "SimulateRequest.epsilon": typer.Option(help="With --public: the budget, instead of --noise-scale."),
+    "AuditRequest.load": typer.Option(help="Reviews of each reviewer in the audited records."),
+    "AuditRequest.public": typer.Option(
+        help="Audit only cases where 'all' scores are public, or 'none'; both by default."
+    ),
+    "AuditRequest.draws": typer.Option(
+        help="Releases of each of the two records of a case; by default as many as take a few seconds."
+    ),
+    "DemoRequest.output": _folder("Folder to write; the default one is replaced."),
+    "DemoRequest.seed": typer.Option(help="Which synthetic conference.", min=0),
+    "DemoRequest.epsilon": typer.Option(help="Privacy budget of each of the four releases."),
+}
+
+ReleasePlace = Annotated[str, typer.Argument(help=_A_RELEASE)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters of a request's type become one option per field, nested groups included."""
+    hints = get_type_hints(command, include_extras=True)
+    requests: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    shown: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in requests:
+            shown += _parameters(requests[parameter.name])
+        else:
+            shown.append(parameter.replace(annotation=hints[parameter.name]))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        own = {name: value for name, value in given.items() if name in hints}
+        command(**own, **{name: filled(request, given) for name, request in requests.items()})
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return run
+
+
+def _parameters(request: Any) -> Iterator[inspect.Parameter]:
+    """A parameter for each field of a request."""
+    hints = get_type_hints(request)
+    for field in fields(request):
+        hint: Any = hints[field.name]
+        if is_dataclass(hint):
+            yield from _parameters(hint)
+            continue
+        option = OPTIONS.get(f"{request.__name__}.{field.name}") or OPTIONS[field.name]
+        yield inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=Annotated[hint, option],
+        )
+
 
 #: Options that are called otherwise than the arguments they become.
 _OPTIONS = {"shared": "shared_reviewers", "law": "noise_scale", "epsilons": "epsilon", "mechanisms": "mechanism"}
@@ -199,142 +243,3 @@ def option(argument: Argument) -> str:
     if value is None or value is ... or isinstance(value, bool):
         return f"--no-{name}" if value is False else f"--{name}"
     return f"--{name} {shlex.quote(written(value))}"
-
-
-def parse_loads(text: str | None) -> LoadsStatement | None:
-    """Loads as written: counts, a range, or a set.
-
-    >>> parse_loads("3:800,4:900"), parse_loads("1-6"), parse_loads("3,4")
-    ({3: 800, 4: 900}, (1, 6), {3, 4})
-    """
-    if text is None:
-        return None
-    parts = text.split(",")
-    try:
-        if ":" in text:
-            stated = {int(size): int(count) for size, count in (part.split(":") for part in parts)}
-        elif "-" in text:
-            low, high = text.split("-")
-            return int(low), int(high)
-        else:
-            return {int(size) for size in parts}
-    except ValueError:
-        raise InputError(Argument("loads"), f" must look like '3:800,4:900', '1-6' or '3,4', got {text!r}") from None
-    if len(stated) < len(parts):
-        raise InputError(Argument("loads"), f" states a load twice, got {text!r}")
-    return stated
-
-
-def parse_scale(text: str | None) -> tuple[float, float] | None:
-    """The score scale as written.
-
-    >>> parse_scale("1,10")
-    (1.0, 10.0)
-    """
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(Argument("scale", of="score"), f" must look like '1,10', got {text!r}") from None
-    return low, high
-
-
-def parse_mechanism(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    omega: float | None = None,
-    scale: float | None = None,
-    bound: float | None = None,
-    bins: int | None = None,
-) -> Mechanism:
-    """The mechanism as written.
-
-    >>> parse_mechanism("gaussian", rho=0.1)
-    Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
-    """
-    from peerveil.mechanisms import OWN  # noqa: PLC0415
-
-    if name not in OWN:
-        hint = ("; say how many bins with ", Argument("bins", ...)) if name.startswith("histogram") else ()
-        raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)} here, got {name!r}", *hint)
-    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "omega": omega}
-    given |= {"scale": scale, "bound": bound, "bins": bins}
-    given = {argument: value for argument, value in given.items() if value is not None}
-    kind: type[Mechanism] = OWN[name]
-    for argument in given:
-        if argument not in kind.parameters():
-            noise = "noise" if argument in ("scale", "bound") else ""
-            raise InputError(Argument(argument, of=noise), f" does not go with {name} noise")
-    return kind.from_parameters(given)
-
-
-def parse_numbers(text: str, option: str) -> tuple[float, ...]:
-    """Numbers as written, between commas.
-
-    >>> parse_numbers("0,0.4", "--leniency")
-    (0.0, 0.4)
-    """
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"{option} must be numbers between commas, got {text!r}") from None
-
-
-def simulated_mechanism(
-    weights: PublicWeights, unit: str, name: str, *, epsilon: float | None, scale: float | None, bins: int | None
-) -> Mechanism:
-    """The mechanism to simulate, with its noise: as given, or as a budget would make it."""
-    from peerveil.mechanisms import OWN  # noqa: PLC0415
-    from peerveil.planning.rehearsal import Rehearsal  # noqa: PLC0415
-
-    if (epsilon is None) == (scale is None):
-        raise InputError(
-            "give a budget with ",
-            Argument("epsilon", ...),
-            " (1 is a common choice), or the noise itself with ",
-            Argument("scale", ..., of="noise"),
-        )
-    simulated = [kind.name for kind in OWN.values() if kind.planned == ("epsilon",)]
-    if name not in simulated:
-        raise InputError(
-            Argument("mechanism"), f" must be {' or '.join(map(repr, simulated))} in a simulation, got {name!r}"
-        )
-    return Rehearsal.of(weights, parse_mechanism(name, epsilon=epsilon, scale=scale, bins=bins), unit=unit).mechanism
-
-
-def parse_lone(text: str) -> LoneChoice:
-    """What to do with a paper's only review."""
-    from peerveil.quantities.base import Lone as LoneChoice  # noqa: PLC0415
-
-    for known in get_args(LoneChoice):
-        if text == known:
-            return known  # type: ignore[no-any-return]
-    raise InputError(Argument("lone"), f" must be 'refuse' or 'zero', got {text!r}")
-
-
-def parse_criteria(text: str | None) -> list[str]:
-    """Columns of criteria as written.
-
-    >>> parse_criteria("soundness, clarity")
-    ['soundness', 'clarity']
-    """
-    names = [] if text is None else [name.strip() for name in text.split(",")]
-    if not all(names) or len(set(names)) < len(names):
-        raise InputError(
-            Argument("criteria"), f" must be names of different columns, such as 'soundness,clarity', got {text!r}"
-        )
-    return names
-
-
-def parse_missing(text: str) -> MissingChoice:
-    """What to do where a criterion is missing."""
-    from peerveil.record.criteria import MissingCriteria as MissingChoice  # noqa: PLC0415
-
-    for known in get_args(MissingChoice):
-        if text == known:
-            return known  # type: ignore[no-any-return]
-    raise InputError(Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {text!r}")

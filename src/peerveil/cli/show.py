@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console, Group
@@ -22,6 +21,9 @@ from peerveil.planning.plans import Plan
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
 
+if TYPE_CHECKING:
+    from peerveil.private.tracks import GroupReleases
+
 # What is shown is data, with any brackets and colons it has: never markup.
 out = Console(markup=False, emoji=False, highlight=False)
 err = Console(stderr=True, markup=False, emoji=False, highlight=False)
@@ -32,14 +34,10 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-@contextmanager
-def telling_warnings() -> Iterator[None]:
-    """Warnings of the library, a line each on stderr."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        yield
-    for warning in told:
-        err.print(f"peerveil: warning: {spelled(warning.message, option)}", soft_wrap=True)
+def report_warnings(messages: Iterable[Warning]) -> None:
+    """Print warnings of the library on stderr, one line each."""
+    for message in messages:
+        err.print(f"peerveil: warning: {spelled(message, option)}", soft_wrap=True)
 
 
 def tell_unsigned(signed: int) -> None:
@@ -71,6 +69,39 @@ def report_release(made: Release, output: str, *, as_json: bool, report: bool = 
             out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
             if made.charge is not None:
                 out.print(f"Charged to the ledger as release {made.charge}.")
+
+
+def report_groups(made: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
+    """Print what was released of each group, and what all releases promise together."""
+    with after_writing(output):
+        errors = {name: one.outlook.expected_rmse if one.outlook else None for name, one in made.releases.items()}
+        if as_json:
+            groups = [
+                {
+                    "group": name,
+                    "folder": folders[name],
+                    "reviewers": one.reviewers,
+                    "guarantee": one.guarantee.summary,
+                    "expected_rmse": errors[name],
+                }
+                for name, one in made.releases.items()
+            ]
+            print_json({"folder": output, "groups": groups, "guarantee": made.guarantee.summary})
+            return
+        rows = [
+            (
+                name,
+                str(one.reviewers),
+                "" if errors[name] is None else f"{errors[name]:.3g}",
+                folders[name],
+                one.guarantee.summary,
+            )
+            for name, one in made.releases.items()
+        ]
+        out.print(rows_table(("group", "reviewers", "expected error", "folder", "claim"), rows))
+        out.print()
+        out.print(f"All groups together: {made.guarantee.summary}", style="bold")
+        out.print(made.guarantee.promise)
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

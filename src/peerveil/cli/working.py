@@ -72,7 +72,7 @@ _followed: list[Spending] = []
 @contextmanager
 def charging(ledger: str | None) -> Iterator[Spending]:
     """What a command charges: within it, and until the command ends, a failure or an end says what was charged."""
-    from peerveil.private.charging import Spending  # noqa: PLC0415 - only where something is charged
+    from peerveil.app.ledger import Spending  # noqa: PLC0415 - only where something is charged
 
     with Spending(ledger, remedy="run the same command again") as spending:
         _followed.append(spending)

@@ -1,1 +1,1 @@
-"""Everything that touches who wrote which review. Only the package's front, the command line and the page import it."""
+"""Everything that touches who wrote which review. Only the actions (app) and the package's list of names import it."""

@@ -30,7 +30,7 @@ from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
-from peerveil.regions import check_region
+from peerveil.regions import Region, check_region
 from peerveil.regions import region as make_region
 from peerveil.releases.refinement import Perturbed
 from peerveil.releases.release import Release
@@ -93,8 +93,7 @@ def release(
     True
     """
     with spending_for(ledger) as spending:
-        return release_within(
-            spending,
+        prepared = prepare_whole_release(
             reviews,
             public=public,
             quantity=quantity,
@@ -104,38 +103,12 @@ def release(
             estimator=estimator,
             lone=lone,
             name=name,
-            dataset=dataset,
             accept_float_noise=accept_float_noise,
             declare_kept=declare_kept,
             licence=licence,
             citation=citation,
         )
-
-
-def release_within(
-    spending: Spending,
-    reviews: Reviews,
-    *,
-    region: str = "tight",
-    dataset: str | None = None,
-    licence: str | None = None,
-    citation: str | None = None,
-    **how: Any,
-) -> Release:
-    """A release whose charge is kept in ``spending`` until whoever called says that it is written.
-
-    Other arguments as in :func:`release`; ``how`` as in :func:`prepare_release`.
-    """
-    check_region(region)
-    terms = Terms(licence=licence, citation=citation)
-    ready = prepare_release(reviews, **how)
-    if dataset is not None and spending.ledger is None:
-        raise InputError(
-            Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
-        )
-    bounds = make_region(ready.weights, region)  # what can fail must fail before budget is spent and noise is drawn
-    perturbed, number = ready.drawn_for(spending, dataset)
-    return replace(perturbed.refined(bounds, ready.estimator), terms=terms, charge=number)
+        return prepared.draw(spending, dataset)
 
 
 @contextmanager
@@ -311,6 +284,43 @@ class Ready:
     def protected(self) -> Protected:
         """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
         return self._protected
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedRelease:
+    """A release for which everything was checked and bounded, before budget is spent and noise is drawn.
+
+    Attributes:
+        ready: the settled noise, with its claim.
+        bounds: the region of the truth.
+        terms: on which terms the release is published.
+    """
+
+    ready: Ready
+    bounds: Region
+    terms: Terms
+
+    def draw(self, spending: Spending, dataset: str | None) -> Release:
+        """The release, whose charge is kept in ``spending`` until the caller has written it."""
+        if dataset is not None and spending.ledger is None:
+            raise InputError(
+                Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
+            )
+        perturbed, number = self.ready.drawn_for(spending, dataset)
+        return replace(perturbed.refined(self.bounds, self.ready.estimator), terms=self.terms, charge=number)
+
+
+def prepare_whole_release(
+    reviews: Reviews, *, region: str = "tight", licence: str | None = None, citation: str | None = None, **how: Any
+) -> PreparedRelease:
+    """The prepared release: what can fail fails here, before budget is spent and noise is drawn.
+
+    Arguments as in :func:`release`; ``how`` as in :func:`prepare_release`.
+    """
+    check_region(region)
+    terms = Terms(licence=licence, citation=citation)
+    ready = prepare_release(reviews, **how)
+    return PreparedRelease(ready=ready, bounds=make_region(ready.weights, region), terms=terms)
 
 
 def files_size(reviewers: int) -> int:

@@ -14,7 +14,9 @@ from peerveil.support.staging import OLD, new_stage, remove_left_over
 
 
 @contextmanager
-def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overwrite: bool = False) -> Iterator[Path]:
+def staged_folder(
+    target: str | os.PathLike[str], *, own: Collection[str], overwrite: bool = False, parents: bool = True
+) -> Iterator[Path]:
     """A hidden folder beside ``target`` to write into; it becomes ``target`` when the block ends without an error.
 
     Entering fails at once if the target cannot be written, so that nothing is computed, and no privacy budget spent,
@@ -24,13 +26,14 @@ def staged_folder(target: str | os.PathLike[str], *, own: Collection[str], overw
         target: the folder to make.
         own: the files that such a folder holds. A folder with any other file is never replaced.
         overwrite: replace a folder that holds such files already.
+        parents: make the folders above the target where they are missing.
     """
     named = os.fspath(target)
     made: list[Path] = []
     try:
         final = _place(named)
         _check_free(final, named, own, overwrite=overwrite)
-        made = _make_parents(final)
+        made = _make_parents(final) if parents else []
         remove_left_over(final.parent)
         hidden = new_stage(final.parent)
     except OSError as error:

@@ -9,5 +9,5 @@
     cases       what a chair or a researcher has said so far
     workspace   the private folder that holds what was uploaded, until the end
     jobs        work in processes of its own: progress, cancelling
-    work        what such a process does: it calls the library as the command line does
+    work        what such a process does: it asks peerveil.app, as the command line does
 """

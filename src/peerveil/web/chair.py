@@ -9,13 +9,14 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
+from peerveil.app.ledger import charges_since, releases_so_far
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, number, said_of_loads, texts, whole
 from peerveil.web.jobs import Job, State
-from peerveil.web.labels import problem_words
+from peerveil.web.labels import label, problem_words
 from peerveil.web.page import Here, Page, form_of, found, keep_file, need, result_page, without_style
-from peerveil.web.spending import charges_since, ledger_view, releases_so_far
+from peerveil.web.spending import ledger_view
 from peerveil.web.work import Task
 
 router = APIRouter(prefix="/chair")
@@ -204,7 +205,8 @@ async def release(page: Here, request: Request, name: str) -> Response:
         if state == "done":
             case.results[job.id], case.promised = job.result, {}  # another one is another promise
         else:
-            job.words = " ".join(filter(None, (job.words, charges_since(page.ledger, before, said))))
+            charged = charges_since(page.ledger, before, quantity=said["quantity"], unit=said["unit"], spell=label)
+            job.words = " ".join(filter(None, (job.words, charged)))
 
     task = Task(kind="release", folder=str(case.folder), said=said)
     here = f"/chair/{name}"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
+from peerveil.app.ledger import Ledger, absolute_place
 from peerveil.errors import OutputError
 from peerveil.web.app import create_app
 from peerveil.web.connections import Connection
@@ -26,10 +27,8 @@ _GRACE = 3
 def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
     """Serve the page on this machine until somebody ends it."""
     if ledger is not None:
-        from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where there is a ledger
-
         Ledger(ledger)  # refuses one that cannot be used before anything else happens
-        ledger = whole_place(ledger)
+        ledger = absolute_place(ledger)
     for end in ("SIGTERM", "SIGHUP"):  # a window that is closed ends the page, too, and must leave no file behind
         if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
             signal.signal(getattr(signal, end), _ended)
@@ -70,14 +69,6 @@ def _ended(number: int, _frame: object) -> None:
     if number == signal.SIGTERM:
         raise SystemExit(128 + number)
     signal.raise_signal(signal.SIGTERM)
-
-
-def whole_place(ledger: str) -> str:
-    """A ledger's place from wherever it is asked for: work is done in other folders."""
-    from peerveil.private.ledger.database import ledger_url  # noqa: PLC0415 - databases only where there is a ledger
-
-    url = ledger_url(ledger)
-    return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger
 
 
 def listening(port: int | None) -> socket.socket:

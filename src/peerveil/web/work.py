@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
-from peerveil.cli import options as opt
-from peerveil.cli.groups import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions
+from peerveil.app.options import filled
+from peerveil.app.requests import InspectRequest, RefineRequest, ReleaseRequest
 from peerveil.errors import spelled
 from peerveil.quantities.base import Quantity, register_missing, registered
 from peerveil.support.extensions import load_extensions
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - a process imports what its task needs
 
 Step = Callable[[str], None]
+Request = TypeVar("Request")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,10 @@ def main(pipe: Connection) -> None:
 
 
 def _load() -> None:
-    """Load what most tasks need, while there is nothing to do yet."""
+    """Import what most tasks need, while there is nothing to do yet."""
+    import peerveil.app.inspect
+    import peerveil.app.release
+    import peerveil.reporting.charts  # noqa: F401
 
 
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
@@ -76,10 +79,9 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
         return "failed", explain(error, label, consequence=consequence)[0]
 
 
-def group(kind: type, said: dict[str, Any]) -> Any:
-    """A group of options from what was said; what was left empty is left out."""
-    known = {one.name for one in fields(kind)}
-    return kind(**{name: value for name, value in said.items() if name in known and value not in (None, "")})
+def asked(kind: type[Request], task: Task, **more: Any) -> Request:
+    """The request of a task; fields that were left empty keep their defaults."""
+    return filled(kind, {name: value for name, value in (task.said | more).items() if value not in (None, "")})
 
 
 def _warm(task: Task, step: Step) -> dict[str, Any]:
@@ -96,189 +98,114 @@ def _warm(task: Task, step: Step) -> dict[str, Any]:
 
 def _demo(task: Task, step: Step) -> dict[str, Any]:
     """Write a synthetic conference."""
-    import numpy as np
-
-    from peerveil.cli.demonstration import CRITERIA
-    from peerveil.simulation.conferences import synthetic_conference
+    from peerveil.app.demo import conference
 
     step("Inventing a conference")
-    conference = synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(1))
-    conference.write_csv(Path(task.output))
+    conference().write_csv(Path(task.output))
     return _inspect(task, step)
 
 
 def _inspect(task: Task, step: Step) -> dict[str, Any]:
     """What is in a file."""
-    from peerveil.private.inspection import inspect
+    from peerveil.app.inspect import inspect
 
     step("Reading the file")
-    reading: ReadingOptions = group(ReadingOptions, task.said)
-    with renaming(ratings="score"):
-        facts = inspect(task.said["file"], mapping=reading.mapping, **reading.said())
-    return {"facts": facts}
+    return {"facts": inspect(asked(InspectRequest, task))}
 
 
 def _promise(task: Task, step: Step) -> dict[str, Any]:
-    """What a release would promise, and with which noise: everything is checked, nothing is drawn or spent."""
-    from peerveil.private.release import prepare_release
-    from peerveil.regions import check_region
+    """What the release will state; nothing is drawn or spent."""
+    from peerveil.app.release import promise
 
-    said = task.said
-    noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
-    mechanism = noise.chosen()
-    check_region(said.get("region") or "tight")
-    step("Reading the reviews")
-    reviews = reading.reviews(said["file"])
-    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
-    step("Computing how much noise is needed")
-    ready = prepare_release(
-        reviews,
-        public=visible,
-        quantity=said["quantity"],
-        mechanism=mechanism,
-        unit=said["unit"],
-        estimator=said.get("estimator") or None,
-        lone=opt.parse_lone(said.get("lone") or "refuse"),
-        accept_float_noise=True,  # whether it is accepted is asked when it is released
-    )
-    claim, noise_drawn = ready.noise.guarantee, ready.noise.settled
+    promised = promise(asked(ReleaseRequest, task, output=task.output), step)
+    claim = promised.guarantee
     return {
         "summary": claim.summary,
         "promise": claim.promise,
         "not_protected": claim.not_protected,
-        "reviewers": ready.weights.reviewers,
-        "noise": None if noise_drawn is None else f"{noise_drawn.law.deviation:.3g}",
-        "counted": mechanism.on_counts,
+        "reviewers": promised.reviewers,
+        "noise": None if promised.deviation is None else f"{promised.deviation:.3g}",
+        "counted": promised.counted,
     }
 
 
 def _plan(task: Task, step: Step) -> dict[str, Any]:
-    """What each budget would buy, as `peerveil plan` says; nothing is drawn or spent."""
-    from peerveil.planning.plans import EPSILONS, plan
-    from peerveil.quantities.weights import weigh
+    """The accuracy to expect at each budget; nothing is drawn or spent."""
+    from peerveil.app.plan import plan_release
     from peerveil.releases.plan_files import picture_rows
     from peerveil.reporting import charts
 
-    said = task.said
-    reading, loads = group(ReadingOptions, said), group(LoadsOptions, said)
-    step("Reading the reviews")
-    reviews = reading.reviews(said["file"])
-    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
-    weights = weigh(reviews.public(visible), said["quantity"], lone=opt.parse_lone(said.get("lone") or "refuse"))
-    made = plan(
-        weights,
-        epsilons=sorted({*EPSILONS, said["epsilon"]}),
-        unit=said["unit"],
-        draws=3,  # a picture to choose by, soon
-        workers=1,  # this is a process of its own already
-        progress=lambda done, total: step(f"Rehearsing releases on public data: {done} of {total}"),
-    )
-    choice = made.best(said["epsilon"])
+    request, epsilon = asked(ReleaseRequest, task, output=task.output), task.said["epsilon"]
+    plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws: a picture to choose by, soon
+    choice = plan.best(epsilon)
     return {
-        "for": [said["quantity"], said["unit"]],
-        "epsilon": said["epsilon"],
+        "for": [plan.quantity, plan.unit],
+        "epsilon": epsilon,
         "chosen": {"mechanism": choice.mechanism, "bins": choice.bins, "estimator": choice.estimator},
-        "sentences": list(made.sentences),
-        "assumption": made.assumption,
-        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(made), chosen=said["epsilon"])),
+        "sentences": list(plan.sentences),
+        "assumption": plan.assumption,
+        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(plan), chosen=epsilon)),
     }
 
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
-    """Make a release, as `peerveil release` does."""
-    from peerveil.private.charging import Spending
-    from peerveil.private.release import release_within
-    from peerveil.support.atomic_files import Room
+    """Make a release."""
+    from peerveil.app.ledger import Spending
+    from peerveil.app.release import release
+    from peerveil.releases.release import Release
 
-    said = task.said
-    noise, reading, loads = (group(kind, said) for kind in (NoiseOptions, ReadingOptions, LoadsOptions))
-    mechanism = noise.chosen()
-    step("Reading the reviews")
-    reviews = reading.reviews(said["file"])
-    visible = group(ReleaseOptions, said).visible(reviews, loads, reading)
-    step("Drawing noise, bounding the truth from public data, estimating")
-    with Spending(said.get("ledger") or None, room=Room(task.folder)) as spending:
-        with warnings.catch_warnings(record=True) as remarks:
-            warnings.simplefilter("always")
-            made = release_within(
-                spending,
-                reviews,
-                public=visible,
-                quantity=said["quantity"],
-                mechanism=mechanism,
-                unit=said["unit"],
-                region=said.get("region") or "tight",
-                estimator=said.get("estimator") or None,
-                lone=opt.parse_lone(said.get("lone") or "refuse"),
-                dataset=said.get("dataset") or None,
-            )
-        told_now = [spelled(remark.message, label) for remark in remarks]
-        told_now += [
-            f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed
-        ]
-        left_out = [f"left out: {what}" for what in reviews.report.left_out]
-        spending.free()
-        result = _written(made, task, step, remarks=[*told_now, *left_out, *reviews.report.problems])
-        spending.done(task.output)
-    return result
+    request = asked(ReleaseRequest, task, output=task.output)
+    with Spending(request.ledger) as spending:
+        released = release(request, spending, step=step, write=_writer(task, step), parents=False)
+    assert isinstance(released.release, Release)  # noqa: S101 - the page has no groups of papers
+    remarks = [*(spelled(message, label) for message in released.warnings), *released.remarks]
+    return _facts(released.release) | {"remarks": remarks}
 
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
-    """Sharpen a noisy vector, as `peerveil refine` does."""
-    from peerveil.mechanisms import Described, External
+    """Refine a noisy vector."""
+    from peerveil.app.refine import refine
     from peerveil.releases.noisy_files import read_noisy
-    from peerveil.releases.refinement import refine
     from peerveil.releases.release import Release
 
-    said = task.said
-    noise: Described | None = None
-    if said.get("noise_scale"):
-        noise = opt.parse_mechanism(said.get("mechanism") or "laplace", scale=said["noise_scale"])
-    elif said.get("words"):
-        noise = External(words=said["words"])
     step("Reading")
-    source = read_noisy(said["noisy"])
-    quantity = said.get("quantity") or "ratings"
-    if isinstance(source, Release):
-        quantity, noise = source.quantity, None  # it says both itself
-    scores, loads = group(PublicOptions, said), group(LoadsOptions, said)
+    request = asked(RefineRequest, task, output=task.output)
+    if isinstance(read_noisy(request.noisy), Release):  # it states these itself; the form always sends them
+        request = replace(request, quantity=None, words=None, noise_scale=None)
     with renaming(paper="public_paper", ratings="public_ratings"):
-        weights = scores.weights(said["public"], loads, quantity)
-    step("Bounding the truth from public data, estimating")
-    made = refine(
-        source,
-        weights,
-        mechanism=noise,
-        region=said.get("region") or "tight",
-        estimator=said.get("estimator") or None,
-    )
-    return _written(made, task, step, remarks=[])
+        refined = refine(request, step=step, write=_writer(task, step), parents=False)
+    return _facts(refined) | {"remarks": []}
 
 
-def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> dict[str, Any]:
-    """Write the bundle, as files and packed, and what the page shows of it."""
+def _writer(task: Task, step: Step) -> Callable[[Release, Path], None]:
+    """A function that writes a release into a folder: its bundle, as files and packed, and pictures for the page."""
     from peerveil.releases.release import Release
     from peerveil.reporting import charts
 
-    step("Drawing pictures and writing files")
-    output = Path(task.output)
-    bundle = output / "bundle"
-    output.mkdir(mode=0o700)  # and no parents: the folder of a page that has ended must not come back, open to all
-    bundle.mkdir()
-    made.write_into(bundle)
-    pack(bundle, output / "bundle.zip")
-    pictures = {
-        "means": charts.histogram(made),
-        "shares": charts.cumulative(made),
-        "refinement": charts.refinement(made),
-        "bounds": charts.proven(made),
-    }
-    if task.others:
-        releases = {name: Release.load(folder) for name, folder in task.others.items()}
-        pictures["comparison"] = charts.comparison({**releases, task.said["called"]: made})
-        (output / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
-    specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
-    (output / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
+    def write(made: Release, folder: Path) -> None:
+        step("Drawing pictures and writing files")
+        bundle = folder / "bundle"
+        bundle.mkdir()
+        made.write_into(bundle)
+        pack(bundle, folder / "bundle.zip")
+        pictures = {
+            "means": charts.histogram(made),
+            "shares": charts.cumulative(made),
+            "refinement": charts.refinement(made),
+            "bounds": charts.proven(made),
+        }
+        if task.others:
+            releases = {name: Release.load(place) for name, place in task.others.items()}
+            pictures["comparison"] = charts.comparison({**releases, task.said["called"]: made})
+            (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
+        specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
+        (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
+
+    return write
+
+
+def _facts(made: Release) -> dict[str, Any]:
+    """What the page shows of a release."""
     loads = made.loads
     return {
         "quantity": made.quantity,
@@ -290,7 +217,6 @@ def _written(made: Release, task: Task, step: Step, *, remarks: list[str]) -> di
         "error": made.outlook.summary if made.outlook else None,
         "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
         "notes": list(made.notes),
-        "remarks": remarks,
     }
 
 

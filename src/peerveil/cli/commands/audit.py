@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from peerveil.app.requests import AuditRequest
 from peerveil.cli import options as opt
-from peerveil.cli.groups import NoiseOptions, grouped
 
 if TYPE_CHECKING:
     from peerveil.private.audit import Audit, Finding
@@ -15,46 +15,18 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
 
-@grouped
-def audit(
-    *,
-    noise: NoiseOptions,
-    unit: opt.Unit = "reviewer",
-    load: Annotated[int, typer.Option(help="Reviews of each reviewer in the audited records.")] = 2,
-    public: Annotated[
-        str | None, typer.Option(help="Audit only cases where 'all' scores are public, or 'none'; both by default.")
-    ] = None,
-    case: Annotated[str, typer.Option(help="Audit one case only, by its name in the table.")] = "all",
-    draws: Annotated[
-        int | None,
-        typer.Option(help="Releases of each of the two records of a case; by default as many as take a few seconds."),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="With which all lower bounds are to hold together.")] = 0.99999,
-    workers: opt.Workers = None,
-    as_json: opt.AsJson = False,
-) -> None:
+@opt.with_options
+def audit(request: AuditRequest, *, as_json: opt.AsJson = False) -> None:
     """Test the claims of a mechanism: release worst-case neighbours many times, and try to tell them apart.
 
     Exit code 1 if a claim is contradicted.
     """
+    from peerveil.app.audit import audit
     from peerveil.cli.show import facts_table, out, print_json
     from peerveil.cli.working import counting
-    from peerveil.private.audit import audit as run_audit
 
-    mechanism = noise.chosen_or_auto()
     with counting("Releasing worst-case neighbours") as progress:
-        found = run_audit(
-            mechanism,
-            unit=unit,
-            load=load,
-            public=public,
-            draws=draws,
-            confidence=confidence,
-            delta=noise.delta,
-            case=case,
-            workers=workers,
-            progress=progress,
-        )
+        found = audit(request, progress)
     if as_json:
         print_json(_document(found))
     else:
@@ -65,35 +37,31 @@ def audit(
         raise typer.Exit(1)
 
 
+#: What is printed for machines about the audit, and about each case.
+_FACTS = ("draws", "confidence", "delta", "claimed", "epsilon", "delta_found", "passed")
+_CASE_FACTS = (
+    "draws",
+    "delta",
+    "claimed",
+    "epsilon",
+    "delta_found",
+    "rho_found",
+    "loss",
+    "supported",
+    "noise",
+    "passed",
+)
+
+
 def _document(found: Audit) -> dict[str, Any]:
-    """For machines: the worst case, and every case."""
-    return {
-        "claim": found.guarantee.summary,
-        "draws": found.draws,
-        "confidence": found.confidence,
-        "delta": found.delta,
-        "claimed": found.claimed,
-        "epsilon": found.epsilon,
-        "delta_found": found.delta_found,
-        "passed": found.passed,
-        "cases": [
-            {
-                "case": one.case,
-                "claim": one.guarantee.summary,
-                "draws": one.draws,
-                "delta": one.delta,
-                "claimed": one.claimed,
-                "epsilon": one.epsilon,
-                "delta_found": one.delta_found,
-                "rho_found": one.rho_found,
-                "loss": one.loss,
-                "supported": one.supported,
-                "noise": one.noise,
-                "passed": one.passed,
-            }
-            for one in found.findings
-        ],
-    }
+    """The worst case and every case, as JSON has them."""
+    cases = [
+        {"case": one.case, "claim": one.guarantee.summary}
+        | {name: getattr(one, name) for name in (*_CASE_FACTS, "passed")}
+        for one in found.findings
+    ]
+    facts = {name: getattr(found, name) for name in _FACTS}
+    return {"claim": found.guarantee.summary, **facts, "cases": cases}
 
 
 def _table(found: Audit) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="A release: its folder, or its release.json.")],
+    first: opt.ReleasePlace,
     second: Annotated[str, typer.Argument(help="Another of the same quantity; differences are its minus the first's.")],
     *,
     as_json: opt.AsJson = False,

@@ -30,7 +30,7 @@ def open_budget(
     place: Place,
     *,
     dataset: Annotated[str, typer.Option(help="Name of the data set; releases are charged under it.")],
-    unit: opt.Unit = "reviewer",
+    unit: Annotated[str, opt.OPTIONS["unit"]] = "reviewer",
     epsilon: Annotated[float | None, typer.Option(help="What releases may spend together.")] = None,
     delta: Annotated[
         float | None, typer.Option(help="With --epsilon: admit every mechanism, with this delta, e.g. 1e-6.")
@@ -43,8 +43,8 @@ def open_budget(
 
     With --epsilon alone Laplace noise and histograms can be charged; with --delta or --rho others can, too.
     """
+    from peerveil.app.ledger import Ledger
     from peerveil.privacy.budget import Budget
-    from peerveil.private.ledger import Ledger
 
     Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuses what makes none before a file is made
     ledger = Ledger.create(place)
@@ -66,6 +66,7 @@ def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = Fals
     from rich.padding import Padding
     from rich.text import Text
 
+    from peerveil.app.ledger import cost
     from peerveil.cli.show import out, print_json
 
     ledger = _opened(place)
@@ -73,11 +74,11 @@ def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = Fals
     if as_json:
         print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
-    costs = [_cost(entry.spend) for entry in entries]
+    costs = [cost(entry.spend) for entry in entries]
     width = max(map(len, costs), default=0)
-    for entry, cost in zip(entries, costs, strict=True):
+    for entry, charged in zip(entries, costs, strict=True):
         when = entry.charged.replace("T", " ").removesuffix("Z")
-        line = f"{when} UTC  {entry.release}  {cost:{width}}  {entry.unit:8}"
+        line = f"{when} UTC  {entry.release}  {charged:{width}}  {entry.unit:8}"
         out.print(Text.assemble((line, "bold"), f"  {entry.dataset}"))
         stated = "not known to the ledger" if entry.statement is None else entry.statement.describe()
         out.print(Padding(f"{entry.quantity}: {_noise(entry.mechanism)}", (0, 0, 0, 4)))
@@ -91,7 +92,7 @@ def state(
     dataset: Annotated[str, typer.Option(help="Name of the data set.")],
     public: Annotated[str, typer.Option(help="Which scores are public: all | none | record.")],
     record: Annotated[str, typer.Option(help="With 'record': the record's digest, as the refusal names it.")] = "",
-    score_scale: opt.ScoreScale = None,
+    score_scale: Annotated[str | None, opt.OPTIONS["score_scale"]] = None,
     score: Annotated[str, typer.Option(help="The column of scores that this is about, if not the usual one.")] = "",
     invariant: Annotated[
         list[str] | None, typer.Option(help="A fact that is public as well, in the words of the release; repeatable.")
@@ -102,12 +103,13 @@ def state(
 
     The claims of all its releases together then speak of assignments that share these facts as well.
     """
+    from peerveil.app.parsing import parse_scale
     from peerveil.privacy.statement import Statement
 
     statement = Statement(
         public=public,
         record=record,
-        scale=opt.parse_scale(score_scale),
+        scale=parse_scale(score_scale),
         score=score,
         invariants=tuple(invariant or ()),
     )
@@ -154,8 +156,8 @@ def check(
 
 def _opened(place: str) -> Ledger:
     """The ledger at a place, with its remarks on stderr."""
+    from peerveil.app.ledger import Ledger
     from peerveil.cli.show import err
-    from peerveil.private.ledger import Ledger
 
     ledger = Ledger(place)
     for remark in ledger.remarks:
@@ -169,10 +171,10 @@ def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
 
     An interrupted release goes on, without another charge, when its command is run again.
     """
+    from peerveil.app.ledger import pending
     from peerveil.cli.show import out, print_json, rows_table
-    from peerveil.private.charging import pending as unfinished
 
-    found = unfinished(place)
+    found = pending(place)
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -181,12 +183,6 @@ def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
         return
     rows = [(one.release, one.begun, one.dataset, one.what, one.state) for one in found]
     out.print(rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows))
-
-
-def _cost(spend: Spend) -> str:
-    from peerveil.privacy.guarantee import upward
-
-    return f"rho {upward(spend.rho)}" if spend.epsilon is None else f"epsilon {upward(spend.epsilon)}"
 
 
 def _noise(described: dict[str, object]) -> str:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from peerveil.cli import options as opt
+
 # ruff: noqa: PLC0415 - commands import what they need when they run
 
 
 def sign(
-    release: Annotated[str, typer.Argument(help="A release: its folder, or its release.json.")],
+    release: opt.ReleasePlace,
     *,
     key: Annotated[
         str,

@@ -5,58 +5,51 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from peerveil.cli import options as opt
-from peerveil.cli.groups import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
+from peerveil.app.messages import Spelling
+from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, changed, filled
+from peerveil.app.parsing import mechanism_or_auto, release_arguments
+from peerveil.app.reading import check_public_stated, public_of, read_reviews
+from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import FileError, InputError
 from peerveil.private.batch.run import Outcome, Venue, check_venue_name
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
 from peerveil.tables.opening import file_to_read
 
-Group = TypeVar("Group")
-
 _GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
 _KEYS = {field.name for group in _GROUPS for field in fields(group)}
+_FLAGS = ("accept_float_noise", "declare_kept")
 _PATHS = ("file", "mapping", "people")
 _NUMBERS = ("epsilon", "delta", "rho", "omega", "noise_scale", "noise_bound", "load", "reviewers", "bins")
 _BUDGET = ("epsilon", "delta", "rho", "omega")
 
 
-@dataclass(frozen=True)
-class VenueOptions:
-    """All that is said about a venue, gathered as on the command line."""
+def _venue_of(name: str, request: ReleaseRequest, budget: Mapping[str, float] | None) -> Venue:
+    """The venue of a batch that a request describes."""
+    check_public_stated(request.what)
+    stated = changed(request)
+    report = not stated.pop("no_report", False)
+    del stated["output"]
 
-    file: str
-    what: ReleaseOptions
-    noise: NoiseOptions
-    loads: LoadsOptions
-    reading: ReadingOptions
-    report: bool = True
+    def read() -> tuple[Reviews, str | PublicRecord]:
+        reviews = read_reviews(request.file, request.reading)
+        return reviews, public_of(reviews, request.what, request.loads, request.reading)
 
-    def venue(self, name: str, *, budget: Mapping[str, float] | None = None) -> Venue:
-        """The venue."""
-        self.what.check()
-        said = {key: value for part in (self.what, self.noise, self.loads, self.reading) for key, value in _said(part)}
-        return Venue(
-            name=name,
-            read=self.read,
-            mechanism=self.noise.chosen_or_auto(),
-            dataset=self.what.dataset,
-            budget=budget or {},
-            report=self.report,
-            settings=_absolute(said | {"file": self.file}) | ({"budget": dict(budget)} if budget else {}),
-            **self.what.chosen(),
-        )
-
-    def read(self) -> tuple[Reviews, str | PublicRecord]:
-        """The reviews, and what is public of them."""
-        reviews = self.reading.reviews(self.file)
-        return reviews, self.what.visible(reviews, self.loads, self.reading)
+    return Venue(
+        name=name,
+        read=read,
+        mechanism=mechanism_or_auto(request.noise),
+        dataset=request.what.dataset,
+        budget=budget or {},
+        report=report,
+        settings=_absolute(stated) | ({"budget": dict(budget)} if budget else {}),
+        **release_arguments(request.what),
+    )
 
 
 def _absolute(said: dict[str, Any]) -> dict[str, Any]:
@@ -65,24 +58,19 @@ def _absolute(said: dict[str, Any]) -> dict[str, Any]:
     return said | {key: os.path.abspath(said[key]) for key in places}  # noqa: PTH100 - links are left as they are
 
 
-def _said(group: Any) -> list[tuple[str, Any]]:
-    """What is not left as it is by default."""
-    return [(field.name, value) for field in fields(group) if (value := getattr(group, field.name)) != field.default]
-
-
-def venues_in_folder(folder: Path, common: Mapping[str, Any]) -> list[Venue | Outcome]:
+def venues_in_folder(folder: Path, common: Mapping[str, Any], spell: Spelling) -> list[Venue | Outcome]:
     """A venue for each file, named by it; hidden files are passed over."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise InputError(f"there is no file in {folder}")
-    return _named([(_stem(path), {**common, "file": str(path)}) for path in files])
+    return _named([(_stem(path), {**common, "file": str(path)}) for path in files], spell)
 
 
 def _stem(path: Path) -> str:
     return path.name.split(".", 1)[0]
 
 
-def venues_from_toml(file: str) -> tuple[list[Venue | Outcome], str | None]:
+def venues_from_toml(file: str, spell: Spelling) -> tuple[list[Venue | Outcome], str | None]:
     """The venues of a TOML file, and the ledger it names."""
     place = file_to_read(file)
     try:
@@ -92,11 +80,11 @@ def venues_from_toml(file: str) -> tuple[list[Venue | Outcome], str | None]:
     except OSError as error:
         problem = error.strerror or "cannot be read"
     else:
-        return _from_document(document, place)
+        return _from_document(document, place, spell)
     raise FileError(f"cannot be read as TOML: {problem}", file=file)
 
 
-def _from_document(document: dict[str, Any], place: Path) -> tuple[list[Venue | Outcome], str | None]:
+def _from_document(document: dict[str, Any], place: Path, spell: Spelling) -> tuple[list[Venue | Outcome], str | None]:
     unknown = document.keys() - {"ledger", "defaults", "venue"}
     tables, common = document.get("venue"), document.get("defaults", {})
     if unknown or not isinstance(tables, list) or not isinstance(common, dict) or not tables:
@@ -107,7 +95,8 @@ def _from_document(document: dict[str, Any], place: Path) -> tuple[list[Venue | 
         raise FileError("ledger must be a file or the address of a database", file=place.name)
     if ledger is not None and "://" not in ledger:
         ledger = os.fspath(place.parent / Path(ledger).expanduser())
-    return _named([_table(number, table, common, place.parent) for number, table in enumerate(tables, 1)]), ledger
+    given = [_table(number, table, common, place.parent) for number, table in enumerate(tables, 1)]
+    return _named(given, spell), ledger
 
 
 def _table(number: int, table: Any, common: dict[str, Any], folder: Path) -> tuple[str, dict[str, Any] | str]:
@@ -124,7 +113,7 @@ def _table(number: int, table: Any, common: dict[str, Any], folder: Path) -> tup
     return name, said
 
 
-def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]]) -> list[Venue | Outcome]:
+def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]], spell: Spelling) -> list[Venue | Outcome]:
     """The venues; those with something wrong as outcomes."""
     found: list[Venue | Outcome] = []
     seen: set[str] = set()
@@ -133,7 +122,7 @@ def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]]) -> list[Venue |
             found.append(_venue(name, said, seen))
             seen.add(name.casefold())
         except InputError as error:
-            found.append(Outcome(name=name, status="failed", reason=error.spelled(opt.option)))
+            found.append(Outcome(name=name, status="failed", reason=error.spelled(spell)))
     return found
 
 
@@ -155,20 +144,9 @@ def _venue(name: str, said: Mapping[str, Any] | str, others: set[str]) -> Venue:
             close = difflib.get_close_matches(key, [*_KEYS, "no_report"], n=1)
             hint = f"; do you mean {close[0].replace('_', '-')}?" if close else ""
             raise InputError(f"{key.replace('_', '-')!r} is no option of a release{hint}")
-    options = VenueOptions(
-        file,
-        what=_group(ReleaseOptions, left),
-        noise=_group(NoiseOptions, left),
-        loads=_group(LoadsOptions, left),
-        reading=_group(ReadingOptions, left),
-        report=not no_report,
-    )
-    return options.venue(name, budget=budget)
-
-
-def _group(group: Callable[..., Group], said: Mapping[str, Any]) -> Group:
-    known: Any = group
-    return group(**{field.name: _option(field.name, said[field.name]) for field in fields(known) if field.name in said})
+    values = {key: _option(key, value) for key, value in left.items()}
+    request = filled(ReleaseRequest, values | {"file": file, "output": name, "no_report": no_report})
+    return _venue_of(name, request, budget)
 
 
 def _option(name: str, value: Any) -> Any:
@@ -178,7 +156,7 @@ def _option(name: str, value: Any) -> Any:
         value = ",".join(map(str, value))
     elif isinstance(value, dict):
         value = ",".join(f"{size}:{count}" for size, count in value.items())
-    if name == "accept_float_noise":
+    if name in _FLAGS:
         if isinstance(value, bool):
             return value
         raise InputError(f"{key} must be true or false, got {value!r}")
@@ -189,8 +167,3 @@ def _option(name: str, value: Any) -> Any:
             raise InputError(f"{key} must be a number, got {value!r}")
         return value
     return str(value)
-
-
-def common_options(*groups: Any) -> dict[str, Any]:
-    """What was said on the command line, for every venue of a folder."""
-    return {key: value for group in groups for key, value in _said(group)}

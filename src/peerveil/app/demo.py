@@ -1,0 +1,100 @@
+"""A synthetic conference, released or exported. Its truth is invented, so errors may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from peerveil.app.release import Step
+from peerveil.app.requests import DemoRequest
+from peerveil.mechanisms import Laplace
+from peerveil.private.readers import read
+from peerveil.private.release import release
+from peerveil.private.reviews import Reviews
+from peerveil.private.true_vector import true_vector
+from peerveil.quantities import QUANTITIES
+from peerveil.quantities.weights import weigh
+from peerveil.record.public_files import write_public
+from peerveil.record.public_record import Floats, PublicRecord
+from peerveil.regions import region
+from peerveil.regions.projection import project
+from peerveil.releases.release import FILES, Release
+from peerveil.simulation.conferences import Conference, synthetic_conference
+from peerveil.simulation.exports import KINDS, export
+from peerveil.support.atomic_files import staged_folder
+
+CRITERIA = ("soundness", "clarity", "originality")
+_REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
+_OWN = (*(name for name, _ in KINDS.values()), *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """The releases of a synthetic conference.
+
+    Attributes:
+        papers, reviews, reviewers: how many there are.
+        releases: one per quantity, each with the errors of what was published, by their names.
+    """
+
+    papers: int
+    reviews: int
+    reviewers: int
+    releases: tuple[tuple[Release, dict[str, float]], ...]
+
+
+def conference(seed: int = 1) -> Conference:
+    """The synthetic conference of a seed."""
+    return synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
+
+
+def demo(request: DemoRequest, step: Step) -> Demo:
+    """Release every quantity of a synthetic conference into a folder."""
+    with staged_folder(request.output, own=_OWN, overwrite=_replaces(request)) as stage:
+        invented = conference(request.seed)
+        invented.write_csv(stage / "reviews.csv")
+        reviews = read(stage / "reviews.csv", scale=invented.scale, criteria=CRITERIA)
+        record = reviews.public("all")
+        write_public(record, stage / "public.csv")
+        releases = []
+        for quantity in QUANTITIES:
+            step(f"Releasing {quantity}")
+            made = release(reviews, public="all", quantity=quantity, mechanism=Laplace(epsilon=request.epsilon))
+            releases.append((made, _errors(made, reviews, record)))
+            (stage / quantity).mkdir()
+            made.write_into(stage / quantity)
+    return Demo(
+        papers=len(record.papers), reviews=record.score.size, reviewers=reviews.reviewers, releases=tuple(releases)
+    )
+
+
+def write_exports(request: DemoRequest) -> dict[str, str]:
+    """Write the conference as platforms export it; returns the kind of each file, by its name."""
+    kinds = tuple(KINDS) if request.export == "all" else (str(request.export),)
+    written = {}
+    with staged_folder(request.output, own=_OWN, overwrite=_replaces(request)) as stage:
+        invented = conference(request.seed)
+        for kind in kinds:
+            name, data = export(invented, kind)
+            (stage / name).write_bytes(data)
+            written[name] = kind
+    return written
+
+
+def _replaces(request: DemoRequest) -> bool:
+    """Whether the folder is replaced: the default one always is."""
+    return request.overwrite or request.output == DemoRequest.output
+
+
+def _errors(made: Release, reviews: Reviews, record: PublicRecord) -> dict[str, float]:
+    """Root mean squared errors of what could be published."""
+    weights, truth = weigh(record, made.quantity), true_vector(reviews, made.quantity)
+    errors = {"the noisy vector alone": _rmse(made.noisy, truth)}
+    for kind, words in _REGIONS:
+        errors[f"projected on {words}"] = _rmse(project(made.noisy, region(weights, kind)).values, truth)
+    return errors | {f"released: {made.estimator}": _rmse(made.values, truth)}
+
+
+def _rmse(values: Floats, truth: Floats) -> float:
+    return float(np.sqrt(np.mean((values - truth) ** 2)))

@@ -1,0 +1,28 @@
+"""What is in a file of reviews or of public scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peerveil.app.messages import renaming
+from peerveil.app.parsing import reading_arguments
+from peerveil.app.reading import read_reviews
+from peerveil.app.requests import InspectRequest
+from peerveil.private import inspection
+from peerveil.record.public_files import write_public
+
+
+def inspect(request: InspectRequest) -> dict[str, Any]:
+    """Facts about a file, none of them about a person. Public scores are written where the request asks for them."""
+    with renaming(ratings="score"):
+        facts = inspection.inspect(request.file, mapping=request.reading.mapping, **reading_arguments(request.reading))
+        if request.write_public is not None:
+            write_public(read_reviews(request.file, request.reading).public("all"), request.write_public)
+    return facts
+
+
+def draft_mapping(request: InspectRequest) -> None:
+    """Write the draft of a mapping to the file that the request names."""
+    assert request.write_mapping is not None  # noqa: S101 - asked for
+    with renaming(ratings="score"):
+        inspection.draft_mapping(request.file, request.write_mapping, **reading_arguments(request.reading))

@@ -1,0 +1,132 @@
+"""Options that several actions share, as users write them. Loads nothing: the command line reads it for ``--help``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class NoiseOptions:
+    """The noise: by its budget, or by its scale."""
+
+    mechanism: str = "laplace"
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    omega: float | None = None
+    noise_scale: float | None = None
+    noise_bound: float | None = None
+    bins: int | None = None
+
+
+@dataclass(frozen=True)
+class LoadsOptions:
+    """What is public about loads."""
+
+    load: int | None = None
+    loads: str | None = None
+    reviewers: int | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is stated."""
+        return any(option is not None for option in (self.load, self.loads, self.reviewers))
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How to read a file of reviews."""
+
+    score_scale: str | None = None
+    format: str | None = None
+    paper: str | None = None
+    reviewer: str | None = None
+    score: str | None = None
+    criteria: str | None = None
+    missing_criteria: str = "refuse"
+    missing_score: str | None = None
+    symbols: str | None = None
+    person: str | None = None
+    ids: str | None = None
+    people: str | None = None
+    review_name: str | None = None
+    mapping: str | None = None
+
+
+@dataclass(frozen=True)
+class PublicOptions:
+    """How to read a file of public scores, and how to weigh them."""
+
+    lone: str = "refuse"
+    score_scale: str | None = None
+    paper: str | None = None
+    ratings: str | None = None
+    criteria: str | None = None
+    missing_criteria: str = "refuse"
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """What is public, what is released, and how."""
+
+    public: str | None = None
+    quantity: str = "ratings"
+    unit: str = "reviewer"
+    dataset: str | None = None
+    region: str = "tight"
+    estimator: str | None = None
+    lone: str = "refuse"
+    declare_kept: bool = False
+    accept_float_noise: bool = False
+    public_paper: str | None = None
+    public_ratings: str | None = None
+    licence: str | None = None
+    citation: str | None = None
+
+
+@dataclass(frozen=True)
+class TrackOptions:
+    """Which paper is in which group of papers, such as a track or an area."""
+
+    groups: str | None = None
+    group_column: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is stated."""
+        return self.groups is not None or self.group_column is not None
+
+
+def filled(kind: type[T], values: dict[str, Any]) -> T:
+    """An object of options, nested groups included, from values by the options' names; others are left out.
+
+    >>> filled(LoadsOptions, {"load": 4, "epsilon": 1.0})
+    LoadsOptions(load=4, loads=None, reviewers=None)
+    """
+    hints = get_type_hints(kind)
+    given: dict[str, Any] = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        if is_dataclass(hints[field.name]):
+            given[field.name] = filled(hints[field.name], values)
+        elif field.name in values:
+            given[field.name] = values[field.name]
+    return kind(**given)
+
+
+def changed(options: Any) -> dict[str, Any]:
+    """The options that are not at their defaults, by their names; those of nested groups included.
+
+    >>> changed(NoiseOptions(epsilon=1.0))
+    {'epsilon': 1.0}
+    """
+    values: dict[str, Any] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            values |= changed(value)
+        elif value != field.default:
+            values[field.name] = value
+    return values

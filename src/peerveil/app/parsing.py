@@ -1,0 +1,161 @@
+"""Texts that users write, parsed into the values that the library takes."""
+
+from __future__ import annotations
+
+from multiprocessing import current_process
+from typing import Any, get_args
+
+from peerveil.app.messages import refusal
+from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
+from peerveil.errors import Argument, InputError
+from peerveil.mechanisms import OWN, Asked, Mechanism
+from peerveil.planning.auto import Auto
+from peerveil.quantities.base import Lone
+from peerveil.record.criteria import MissingCriteria
+from peerveil.record.loads import LoadsStatement
+
+
+def parse_loads(text: str | None) -> LoadsStatement | None:
+    """Loads: counts, a range, or a set.
+
+    >>> parse_loads("3:800,4:900"), parse_loads("1-6"), parse_loads("3,4")
+    ({3: 800, 4: 900}, (1, 6), {3, 4})
+    """
+    if text is None:
+        return None
+    parts = text.split(",")
+    try:
+        if ":" in text:
+            stated = {int(size): int(count) for size, count in (part.split(":") for part in parts)}
+        elif "-" in text:
+            low, high = text.split("-")
+            return int(low), int(high)
+        else:
+            return {int(size) for size in parts}
+    except ValueError:
+        raise InputError(Argument("loads"), f" must look like '3:800,4:900', '1-6' or '3,4', got {text!r}") from None
+    if len(stated) < len(parts):
+        raise InputError(Argument("loads"), f" states a load twice, got {text!r}")
+    return stated
+
+
+def parse_scale(text: str | None) -> tuple[float, float] | None:
+    """The score scale.
+
+    >>> parse_scale("1,10")
+    (1.0, 10.0)
+    """
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(Argument("scale", of="score"), f" must look like '1,10', got {text!r}") from None
+    return low, high
+
+
+def parse_numbers(text: str, name: str) -> tuple[float, ...]:
+    """Numbers between commas.
+
+    >>> parse_numbers("0,0.4", "leniency")
+    (0.0, 0.4)
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(Argument(name), f" must be numbers between commas, got {text!r}") from None
+
+
+def parse_lone(text: str) -> Lone:
+    """What to do with a paper's only review."""
+    return _choice("lone", text, Lone)  # type: ignore[no-any-return]
+
+
+def parse_missing(text: str) -> MissingCriteria:
+    """What to do where a criterion is missing."""
+    return _choice("missing_criteria", text, MissingCriteria)  # type: ignore[no-any-return]
+
+
+def _choice(name: str, text: str, known: Any) -> Any:
+    if text not in get_args(known):
+        raise InputError(Argument(name), f" must be {' or '.join(map(repr, get_args(known)))}, got {text!r}")
+    return text
+
+
+def parse_criteria(text: str | None) -> list[str]:
+    """Columns of criteria.
+
+    >>> parse_criteria("soundness, clarity")
+    ['soundness', 'clarity']
+    """
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names) or len(set(names)) < len(names):
+        raise InputError(
+            Argument("criteria"), f" must be names of different columns, such as 'soundness,clarity', got {text!r}"
+        )
+    return names
+
+
+def parse_mechanism(name: str, **given: float | None) -> Mechanism:
+    """The mechanism of a name, with those of its arguments that are given.
+
+    >>> parse_mechanism("gaussian", rho=0.1, epsilon=None)
+    Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
+    """
+    if name not in OWN:
+        hint = ("; say how many bins with ", Argument("bins", ...)) if name.startswith("histogram") else ()
+        raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)} here, got {name!r}", *hint)
+    arguments: dict[str, Any] = {argument: value for argument, value in given.items() if value is not None}
+    kind: type[Mechanism] = OWN[name]
+    for argument in arguments:
+        if argument not in kind.parameters():
+            noise = "noise" if argument in ("scale", "bound") else ""
+            raise InputError(Argument(argument, of=noise), f" does not go with {name} noise")
+    return kind.from_parameters(arguments)
+
+
+def own_mechanism(noise: NoiseOptions) -> Mechanism:
+    """The mechanism of a release or an audit."""
+    if noise.epsilon is noise.rho is noise.noise_scale is None:
+        raise refusal(
+            "give a budget with {epsilon} (1 is a common choice) or {rho}, or the noise itself with {noise_scale}"
+        )
+    return parse_mechanism(
+        noise.mechanism,
+        epsilon=noise.epsilon,
+        delta=noise.delta,
+        rho=noise.rho,
+        omega=noise.omega,
+        scale=noise.noise_scale,
+        bound=noise.noise_bound,
+        bins=noise.bins,
+    )
+
+
+def mechanism_or_auto(noise: NoiseOptions) -> Asked:
+    """The mechanism of a release, or the budget from which a plan chooses it."""
+    if noise.mechanism != Auto.name:
+        return own_mechanism(noise)
+    fixed = (noise.rho, noise.omega, noise.noise_scale, noise.noise_bound, noise.bins)
+    if noise.epsilon is None or any(option is not None for option in fixed):
+        raise refusal("{mechanism} auto goes with a budget, {epsilon} and {delta}; it chooses the noise itself")
+    workers = 1 if current_process().daemon else None  # a process of the page may start no others
+    return Auto(epsilon=noise.epsilon, delta=noise.delta, workers=workers)
+
+
+def loads_arguments(loads: LoadsOptions) -> dict[str, Any]:
+    """The library's arguments for what is public about loads."""
+    return {"load": loads.load, "loads": parse_loads(loads.loads), "reviewers": loads.reviewers}
+
+
+def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
+    """A reader's arguments, but for what to do about missing criteria and the mapping."""
+    same = ("format", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids", "people")
+    parsed = {"scale": parse_scale(reading.score_scale), "criteria": parse_criteria(reading.criteria)}
+    return parsed | {name: getattr(reading, name) for name in (*same, "review_name")}
+
+
+def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
+    """A release's arguments, but for the mechanism, what is public, and the data set to charge."""
+    same = ("quantity", "unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
+    return {name: getattr(what, name) for name in same} | {"lone": parse_lone(what.lone)}

@@ -1,0 +1,59 @@
+"""Plans: how accurate releases would be, from public data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+
+from peerveil.app.parsing import parse_lone, parse_numbers
+from peerveil.app.reading import public_of, public_weights, read_reviews
+from peerveil.app.release import Step
+from peerveil.app.requests import PlanRequest, ReleaseRequest
+from peerveil.planning.plans import EPSILONS, Plan
+from peerveil.planning.plans import plan as plan_releases
+from peerveil.quantities.weights import weigh
+from peerveil.releases.plan_files import FILES, write_plan
+from peerveil.support import parallel
+from peerveil.support.atomic_files import staged_folder
+
+
+def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
+    """The plan for a file of public scores, written into a folder where the request names one."""
+    budgets = parse_numbers(request.epsilon, "epsilon")
+    folder = None
+    if request.output is not None:
+        folder = staged_folder(request.output, own=FILES, overwrite=request.overwrite)
+    with folder or nullcontext(Path()) as stage:
+        weights = public_weights(request.public, request.scores, request.loads, request.quantity)
+        with parallel.cluster(request.cluster) as executor:
+            plan = plan_releases(
+                weights,
+                epsilons=budgets,
+                unit=request.unit,
+                delta=request.delta,
+                draws=request.draws,
+                seed=request.seed,
+                workers=request.workers,
+                executor=executor,
+                progress=progress,
+            )
+        if folder is not None:
+            write_plan(plan, stage)
+    return plan
+
+
+def plan_release(request: ReleaseRequest, epsilons: Iterable[float], *, draws: int, step: Step) -> Plan:
+    """A quick plan for a release of private reviews: only what is public of them is used, in this process."""
+    step("Reading the reviews")
+    what = request.what
+    reviews = read_reviews(request.file, request.reading)
+    public = reviews.public(public_of(reviews, what, request.loads, request.reading), declare_kept=what.declare_kept)
+    return plan_releases(
+        weigh(public, what.quantity, lone=parse_lone(what.lone)),
+        epsilons=sorted({*EPSILONS, *epsilons}),
+        unit=what.unit,
+        draws=draws,
+        workers=1,
+        progress=lambda done, total: step(f"Rehearsing releases on public data: {done} of {total}"),
+    )

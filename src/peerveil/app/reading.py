@@ -1,0 +1,127 @@
+"""Files read as options say: private reviews, what is public of them, public scores, groups of papers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from peerveil.app.messages import refusal, renaming
+from peerveil.app.options import LoadsOptions, PublicOptions, ReadingOptions, ReleaseOptions, TrackOptions
+from peerveil.app.parsing import (
+    loads_arguments,
+    parse_criteria,
+    parse_lone,
+    parse_missing,
+    parse_scale,
+    reading_arguments,
+)
+from peerveil.errors import Argument, InputError
+from peerveil.privacy.groups import part_of, read_groups
+from peerveil.private import readers
+from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
+from peerveil.quantities.weights import PublicWeights, weigh
+from peerveil.record.public_files import read_public
+from peerveil.record.public_record import PublicRecord
+from peerveil.releases.release import Release
+
+
+def read_reviews(file: str, reading: ReadingOptions) -> Reviews:
+    """The private reviews of a file."""
+    gaps = parse_missing(reading.missing_criteria)
+    return readers.read(file, mapping=reading.mapping, missing_criteria=gaps, **reading_arguments(reading))
+
+
+def check_public_stated(what: ReleaseOptions) -> None:
+    """Refuse a release for which it is not stated what is public."""
+    if not what.public:
+        raise InputError(Argument("public"), " is missing: ", *EXPLAIN_PUBLIC)
+
+
+def public_of(
+    reviews: Reviews, what: ReleaseOptions, loads: LoadsOptions, reading: ReadingOptions
+) -> str | PublicRecord:
+    """What is public of reviews: ``"all"``, ``"none"``, or the record of a file."""
+    check_public_stated(what)
+    public = str(what.public)
+    if public in ("all", "none"):
+        if loads.given or what.public_paper is not None or what.public_ratings is not None:
+            raise refusal(
+                "{load}, {loads}, {reviewers}, {public_paper} and {public_ratings} go with a file of public scores, "
+                "not with {public} all or none"
+            )
+        return public
+    if not os.path.exists(public):  # noqa: PTH110 - a name may be no path
+        raise InputError(
+            Argument("public"), f" must be 'all', 'none', or a file with the public scores, got {public!r}"
+        )
+    with renaming(paper="public_paper", ratings="public_ratings"):
+        return read_public(
+            public,
+            **loads_arguments(loads),
+            scale=reviews.scale,
+            paper=what.public_paper,
+            ratings=what.public_ratings,
+            criteria=parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
+            missing_criteria=parse_missing(reading.missing_criteria),
+            absent=reviews.absent,
+        )
+
+
+def public_weights(
+    file: str,
+    scores: PublicOptions,
+    loads: LoadsOptions,
+    quantity: str,
+    *,
+    release: Release | None = None,
+    only: list[str] | None = None,
+) -> PublicWeights:
+    """The public weights of a file's reviews, or of those that a release covers.
+
+    Args:
+        file: the file of public scores.
+        scores: how to read it.
+        loads: what is public about loads; with a release, by default what it states.
+        quantity: the quantity.
+        release: weigh only the reviews that this release covers.
+        only: the papers of the release; all of the file by default.
+    """
+    lone = parse_lone(scores.lone)
+    if release is None:
+        return weigh(_record(file, scores, loads_arguments(loads)), quantity, lone=lone)
+    stated = loads_arguments(loads) if loads.given else release.loads.stated()
+    whole = _record(file, scores, {"load": 1})  # the loads of the whole file are not needed
+    part = part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
+    return weigh(part, quantity, lone=lone)
+
+
+def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRecord:
+    return read_public(
+        file,
+        **loads,
+        scale=parse_scale(scores.score_scale),
+        paper=scores.paper,
+        ratings=scores.ratings,
+        criteria=parse_criteria(scores.criteria),
+        missing_criteria=parse_missing(scores.missing_criteria),
+    )
+
+
+def groups_by_paper(tracks: TrackOptions, file: str, paper: str | None) -> dict[str, str]:
+    """The group of each paper, from the file of groups, or from a column of the file of scores or reviews."""
+    if tracks.groups is not None:
+        return read_groups(tracks.groups, group=tracks.group_column)
+    return read_groups(file, paper=paper, group=tracks.group_column)
+
+
+def papers_of(release: Release, tracks: TrackOptions, file: str, paper: str | None) -> list[str] | None:
+    """The papers of a release's group; ``None`` for all papers of the public file."""
+    if not tracks.given:
+        return None
+    if release.group is None:
+        raise refusal("the release is of all papers, not of a group; leave out {groups} and {group_column}")
+    name = release.group.name
+    papers = [one for one, group in groups_by_paper(tracks, file, paper).items() if group == name]
+    if not papers:
+        raise InputError(f"no paper is in the group {name!r}, which the release is of")
+    return papers

@@ -1,0 +1,55 @@
+"""Noisy vectors that someone published, refined by public data."""
+
+from __future__ import annotations
+
+from peerveil.app.messages import refusal
+from peerveil.app.parsing import parse_mechanism
+from peerveil.app.reading import papers_of, public_weights
+from peerveil.app.release import Step, Write
+from peerveil.app.requests import RefineRequest
+from peerveil.errors import Argument, InputError
+from peerveil.mechanisms import Described, External
+from peerveil.releases.noisy_files import read_noisy
+from peerveil.releases.refinement import refine as refine_vector
+from peerveil.releases.release import OWN_FILES, Release
+from peerveil.support.atomic_files import staged_folder
+
+
+def refine(request: RefineRequest, *, step: Step, write: Write | None = None, parents: bool = True) -> Release:
+    """The refined release, written into a new folder; ``write`` and ``parents`` as in a release."""
+    mechanism = _stated_noise(request)
+    write = write or (lambda one, folder: one.write_into(folder, report=not request.no_report))
+    with staged_folder(request.output, own=OWN_FILES, overwrite=request.overwrite, parents=parents) as stage:
+        step("Reading")
+        source = read_noisy(request.noisy)
+        release = only = None
+        quantity = request.quantity or "ratings"
+        if isinstance(source, Release):
+            release, quantity = source, _same_quantity(source, request.quantity)
+            only = papers_of(source, request.tracks, request.public, request.scores.paper)
+            if mechanism is not None:
+                raise refusal("a release.json says itself how it was made private; leave out {words}, {noise_scale}")
+        elif request.tracks.given:
+            raise refusal("{groups} and {group_column} go with the release.json of a group of papers")
+        weights = public_weights(request.public, request.scores, request.loads, quantity, release=release, only=only)
+        step("Bounding the truth from public data, estimating")
+        refined = refine_vector(
+            source, weights, mechanism=mechanism, region=request.region, estimator=request.estimator
+        )
+        write(refined, stage)
+    return refined
+
+
+def _stated_noise(request: RefineRequest) -> Described | None:
+    """The noise of the vector as its source states it; ``None`` if it does not."""
+    if request.words is not None and request.noise_scale is not None:
+        raise refusal("give {words} or {noise_scale}, not both")
+    if request.noise_scale is not None:
+        return parse_mechanism(request.mechanism, scale=request.noise_scale, bound=request.noise_bound)
+    return None if request.words is None else External(words=request.words)
+
+
+def _same_quantity(release: Release, asked: str | None) -> str:
+    if asked not in (None, release.quantity):
+        raise InputError(Argument("quantity"), f" is {asked}, but the release is of {release.quantity}; leave it out")
+    return release.quantity

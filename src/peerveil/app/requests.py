@@ -1,0 +1,159 @@
+"""What users ask for: one object of options per action. Loads nothing: the command line reads it for ``--help``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peerveil.app.options import (
+    LoadsOptions,
+    NoiseOptions,
+    PublicOptions,
+    ReadingOptions,
+    ReleaseOptions,
+    TrackOptions,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectRequest:
+    """Report what is in a file."""
+
+    file: str
+    reading: ReadingOptions
+    write_mapping: str | None = None
+    write_public: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
+    """Compare the accuracy of releases at several budgets."""
+
+    public: str
+    epsilon: str = "0.3,1,3"
+    delta: float | None = None
+    unit: str = "reviewer"
+    quantity: str = "ratings"
+    loads: LoadsOptions
+    scores: PublicOptions
+    draws: int | None = None
+    seed: int = 1
+    workers: int | None = None
+    cluster: str | None = None
+    output: str | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest:
+    """Release a file of reviews into a folder."""
+
+    file: str
+    output: str
+    what: ReleaseOptions
+    noise: NoiseOptions
+    ledger: str | None = None
+    loads: LoadsOptions
+    reading: ReadingOptions
+    tracks: TrackOptions
+    no_shared_reviewers: bool = False
+    overwrite: bool = False
+    no_report: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefineRequest:
+    """Refine a noisy vector that someone published."""
+
+    noisy: str
+    public: str
+    output: str
+    quantity: str | None = None
+    mechanism: str = "laplace"
+    noise_scale: float | None = None
+    noise_bound: float | None = None
+    words: str | None = None
+    region: str = "tight"
+    estimator: str | None = None
+    loads: LoadsOptions
+    scores: PublicOptions
+    tracks: TrackOptions
+    overwrite: bool = False
+    no_report: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest:
+    """Check a published release against the public record."""
+
+    release: str
+    public: str
+    loads: LoadsOptions
+    scores: PublicOptions
+    tracks: TrackOptions
+    signed_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchRequest:
+    """Release many venues."""
+
+    venues: str
+    output: str
+    private: str | None = None
+    ledger: str | None = None
+    workers: int | None = None
+    cluster: str | None = None
+    what: ReleaseOptions
+    noise: NoiseOptions
+    loads: LoadsOptions
+    reading: ReadingOptions
+    no_report: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateRequest:
+    """Repeat the paper's experiments, or simulate on a public record."""
+
+    experiment: str | None = None
+    output: str
+    public: str | None = None
+    draws: int | None = None
+    methods: str = "noisy,baseline,chain,tight,safe,bayes"
+    mechanism: str = "laplace"
+    noise_scale: float | None = None
+    epsilon: float | None = None
+    bins: int | None = None
+    unit: str = "reviewer"
+    leniency: str = "0,0.4,0.9,2"
+    quantity: str = "ratings"
+    loads: LoadsOptions
+    scores: PublicOptions
+    seed: int = 1
+    workers: int | None = None
+    cluster: str | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest:
+    """Test the claims of a mechanism on worst-case neighbours."""
+
+    noise: NoiseOptions
+    unit: str = "reviewer"
+    load: int = 2
+    public: str | None = None
+    case: str = "all"
+    draws: int | None = None
+    confidence: float = 0.99999
+    workers: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoRequest:
+    """Release a synthetic conference, or export it."""
+
+    output: str = "peerveil-demo"
+    seed: int = 1
+    epsilon: float = 1.0
+    export: str | None = None
+    overwrite: bool = False

@@ -1,0 +1,38 @@
+"""Published releases, checked against the public record."""
+
+from __future__ import annotations
+
+from peerveil.app.messages import Spelling
+from peerveil.app.reading import papers_of, public_weights
+from peerveil.app.release import Step
+from peerveil.app.requests import VerifyRequest
+from peerveil.errors import InputError, RecordError
+from peerveil.quantities.base import names
+from peerveil.releases.checks import Check, Verification
+from peerveil.releases.published_files import read_release
+from peerveil.releases.verification import verify as verify_release
+
+
+def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
+    """The checks of a published release, each with its result; ``spell`` is how they spell arguments."""
+    step("Reading")
+    release, schema = read_release(request.release)
+    if release is None:
+        return Verification(checks=(schema,))
+    if release.quantity not in names():
+        raise InputError(
+            f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
+            "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
+        )
+    only = papers_of(release, request.tracks, request.public, request.scores.paper)
+    try:
+        weights = public_weights(
+            request.public, request.scores, request.loads, release.quantity, release=release, only=only
+        )
+    except RecordError as error:
+        if request.loads.given:
+            raise
+        problem = f"the loads that it states do not fit the public record: {error.spelled(spell)}"
+        return Verification(checks=(schema, Check(name="record", result="fails", found=problem)))
+    step("Computing the release anew")
+    return verify_release(request.release, weights, signed_by=request.signed_by)

@@ -1,0 +1,120 @@
+"""What the page promises is what the release then states, whatever the options are."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerveil.app.batch.venues import venues_from_toml
+from peerveil.app.ledger import Spending
+from peerveil.app.options import changed, filled
+from peerveil.app.release import release
+from peerveil.app.requests import ReleaseRequest
+from peerveil.errors import PeerveilError
+from peerveil.private.batch.run import Venue
+from peerveil.releases.release import Release
+from peerveil.web import work
+from peerveil.web.labels import problem_words
+from peerveil.web.work import Task, asked
+
+ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1, (i + j) % 5 + 1) for i in range(12) for j in range(2)]
+LONE = ("q", "r1", 4, 3)
+
+NOISE: tuple[dict[str, Any], ...] = (
+    {"mechanism": "laplace", "epsilon": 1.0},
+    {"mechanism": "histogram", "epsilon": 0.5, "bins": 4},
+    {"mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-6},
+    {"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0},
+    {"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0, "accept_float_noise": True},
+    {"mechanism": "auto", "epsilon": 1.0, "rho": 1.0},
+)
+FILES: tuple[dict[str, Any], ...] = (
+    {"file": "whole.csv", "public": "all"},
+    {"file": "whole.csv", "public": "none", "score_scale": "1,10"},
+    {"file": "whole.csv", "public": "none"},
+    {"file": "whole.csv", "public": "public.csv", "load": 3},
+    {"file": "lone.csv", "public": "all"},
+    {"file": "gaps.csv", "public": "all", "missing_score": "leave-out"},
+    {"file": "gaps.csv", "public": "all", "missing_score": "leave-out", "declare_kept": True},
+)
+WHAT: tuple[dict[str, Any], ...] = (
+    {"quantity": "ratings", "unit": "reviewer"},
+    {"quantity": "ratings", "unit": "review", "region": "envelope", "estimator": "projection"},
+    {"quantity": "miscalibration", "unit": "review", "lone": "zero", "region": "chain", "estimator": "projection"},
+    {"quantity": "miscalibration", "unit": "reviewer", "region": "hull"},
+    {"quantity": "normalized", "unit": "reviewer", "criteria": "clarity", "region": "baseline"},
+)
+COMBINATIONS = [first | second | third for first, second, third in itertools.product(FILES, NOISE, WHAT)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    heading = "paper,reviewer,score,clarity\n"
+    rows = [",".join(map(str, row)) for row in ROWS]
+    (tmp_path / "whole.csv").write_text(heading + "\n".join(rows))
+    (tmp_path / "lone.csv").write_text(heading + "\n".join([*rows, ",".join(map(str, LONE))]))
+    (tmp_path / "gaps.csv").write_text(heading + "\n".join([*rows, "z,r8,,3", "z,r9,5,3"]))
+    shown = "\n".join(f"{paper},{score},{clarity}" for paper, _, score, clarity in ROWS)
+    (tmp_path / "public.csv").write_text(f"paper,score,clarity\n{shown}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def released(task: Task) -> Release | str:
+    """The release that the page would make, without its pictures; or why it is refused."""
+    request = asked(ReleaseRequest, task, output=task.output)
+    try:
+        with Spending(None) as spending:
+            made = release(request, spending, step=lambda _: None, write=lambda *_: None).release
+    except PeerveilError as error:
+        return problem_words(error)
+    assert isinstance(made, Release)
+    return made
+
+
+def test_the_promise_of_the_page_is_what_the_release_states(folder: Path) -> None:
+    refused: list[str] = []
+    for number, said in enumerate(COMBINATIONS):
+        task = Task(kind="promise", folder=str(folder), said=said, output=str(folder / f"made-{number}"))
+        state, promised = work._outcome(task, lambda _: None)
+        made = released(task)
+        if isinstance(made, str):
+            assert (state, promised) == ("failed", made), said
+            refused.append(made)
+            continue
+        assert state == "done", (said, promised)
+        assert promised["summary"] == made.guarantee.summary, said
+        assert promised["promise"] == made.promise, said
+        assert promised["not_protected"] == made.not_protected, said
+        name, scale = made.mechanism["name"], made.mechanism.get("scale") or 0.0
+        assert isinstance(scale, float)
+        assert promised["counted"] == (name == "histogram"), said
+        if name in ("laplace", "gaussian"):
+            assert promised["reviewers"] == made.reviewers, said
+            deviation = scale * (2**0.5 if name == "laplace" else 1)
+            assert promised["noise"] == (f"{deviation:.3g}" if scale else None), said
+    assert 50 <= len(refused) <= len(COMBINATIONS) - 50, "many of both kinds are tried"
+    for words in ("floating point", "declare kept", "The score scale", "auto", "hull", "only review"):
+        assert any(words in one for one in refused), words
+
+
+def test_options_are_filled_from_what_was_said_and_back() -> None:
+    said = {"file": "a.csv", "output": "out", "epsilon": 1.0, "public": "all", "load": 4, "no_report": True}
+    request = filled(ReleaseRequest, said | {"nothing": 3})
+    assert (request.noise.epsilon, request.what.public, request.loads.load) == (1.0, "all", 4)
+    assert changed(request) == said
+
+
+def test_a_venue_of_a_batch_can_declare_the_kept_loads(folder: Path) -> None:
+    (folder / "venues.toml").write_text(
+        '[[venue]]\nname = "x"\nfile = "gaps.csv"\npublic = "all"\nepsilon = 1\n'
+        'missing-score = "leave-out"\ndeclare-kept = true\n'
+    )
+    (venue,), ledger = venues_from_toml("venues.toml", str)
+    assert ledger is None
+    assert isinstance(venue, Venue)
+    assert venue.declare_kept
+    assert venue.ready().weights.reviewers == 8
