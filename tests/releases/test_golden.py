@@ -21,6 +21,7 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from frozen import V1, Frozen, batch_v1, releases_v1
 from peerveil.planning.plans import Choice
+from peerveil.privacy.groups import part_of
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
 from peerveil.releases.plan_files import plan_document
@@ -329,3 +330,15 @@ def test_commands_still_work_and_their_json_has_every_key(run: Run, tmp_path: Pa
         if call["compared"] == "keys":
             stored = (V1 / "commands" / call["file"]).read_text(encoding="utf-8")
             assert_same_keys(json.loads(stored), json.loads(now.out), call["file"])
+
+
+@pytest.mark.parametrize("name", ["histogram", "gaussian", "part"])
+def test_releases_of_version_0_2_0_load_and_verify(name: str) -> None:
+    place = V1.parent / "v0.2.0"
+    release = pv.Release.load(place / name)
+    record = pv.read_public(place / "public.csv", load=4, scale=(1, 10))
+    if release.part is not None:
+        record = part_of(record, record.papers[:30], part=release.part, **release.loads.stated())
+    checked = pv.verify(place / name, pv.weigh(record, release.quantity))
+    assert checked, checked
+    assert "made by peerveil 0.2.0" in {check.name: check.found for check in checked.checks}["document"]

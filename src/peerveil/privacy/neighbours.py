@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from peerveil.record.parts import Part
 
@@ -55,6 +55,14 @@ class Neighbours:
             declared=any(one.declared for one in listed),
             apart=any(one.apart for one in listed),
         )
+
+    def to_document(self) -> dict[str, bool]:
+        """The relation as release.json states it; ``apart`` only if it holds, as version 0.2.0 did not know it.
+
+        >>> Neighbours(part=True).to_document()
+        {'hidden': False, 'part': True, 'declared': False}
+        """
+        return {key: value for key, value in asdict(self).items() if value or key != "apart"}
 
     def words(self, unit: str) -> str:
         """The relation in words, for the promise."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -223,7 +222,7 @@ def group_document(group: Group | None) -> dict[str, Any] | None:
         return document
 
     def written(claim: Guarantee) -> dict[str, Any]:
-        return claim_document(claim) | {"neighbours": asdict(claim.neighbours)}
+        return claim_document(claim) | {"neighbours": claim.neighbours.to_document()}
 
     claims = [{"claim": written(one.claim), "scale": one.scale, "moved": one.moved} for one in group.claims]
     return document | {"claims": claims, "together": written(group.together)}

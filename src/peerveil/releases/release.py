@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -217,7 +217,7 @@ class Release:
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _document(self) -> dict[str, Any]:
-        loads, related = self.loads, asdict(self.guarantee.neighbours)
+        loads, related = self.loads, self.guarantee.neighbours.to_document()
         added: dict[str, Any] = {
             "charge": self.charge,
             "rendered": self.rendered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 #: The version of Peerveil; the package's metadata is made from it.
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 #: Packages on which the numbers, the report and the pictures of a release depend.
 RENDERING = ("altair", "vl-convert-python", "jinja2", "numpy", "scipy")
