@@ -61,9 +61,10 @@ class Case:
 
 _INTEGERS = st.integers(1, 4).map(float)
 _SIGNED = st.sampled_from([-1.0, 0.0, 0.0, 1.0])
-_REALS = st.floats(0, 1, width=32)
-_HUGE = st.floats(-1e9, 1e9)
-_TINY = st.floats(-1e-9, 1e-9)
+# Subnormal numbers have no relative precision, so no bound relative to the spread of weights can hold for them.
+_REALS = st.floats(0, 1, width=32, allow_subnormal=False)
+_HUGE = st.floats(-1e9, 1e9, allow_subnormal=False)
+_TINY = st.floats(-1e-9, 1e-9, allow_subnormal=False)
 _OFFSET = st.integers(0, 8).map(lambda i: 1e6 + i / 8)
 
 
