@@ -52,6 +52,10 @@ def in_canonical_order(
     return True
 
 
+def _keys(paper: Papers, score: Floats, criteria: Floats | None, last: Papers | None) -> list[npt.NDArray[Any]]:
+    return [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
+
+
 def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str, ...], Floats | None]:
     """Return the sorted names of criteria and their matrix with one row per review; ``None`` if there are none.
 
