@@ -147,7 +147,7 @@ class NoisyCounts:
         """Return the sorted vector of the histogram alone."""
         return self.bins.vector(self.counts, entries)
 
-    def inside(self, everybody: int) -> int:
+    def inside(self, reviewers: int) -> int:
         """Return an estimate of the number of means, given the number of all reviewers with those outside.
 
         It is the least-squares fit that adds up: the excess is shared equally by all counts.
@@ -157,8 +157,8 @@ class NoisyCounts:
         6
         """
         assert self.outside is not None  # noqa: S101 - callers check
-        excess = int(self.counts.sum()) + self.outside - everybody
-        return round(everybody - (self.outside - excess / (self.bins.number + 1)))
+        excess = int(self.counts.sum()) + self.outside - reviewers
+        return round(reviewers - (self.outside - excess / (self.bins.number + 1)))
 
     def to_document(self) -> dict[str, Any]:
         """Return a JSON object."""

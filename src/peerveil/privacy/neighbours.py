@@ -56,7 +56,7 @@ class Neighbours:
         )
 
     def to_document(self) -> dict[str, bool]:
-        """The relation as release.json states it; ``apart`` only if it holds, as version 0.2.0 did not know it.
+        """Return the relation as stated in release.json; ``apart`` only if true, because version 0.2.0 did not have it.
 
         >>> Neighbours(part=True).to_document()
         {'hidden': False, 'part': True, 'declared': False}

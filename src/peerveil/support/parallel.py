@@ -278,8 +278,8 @@ def starting_processes() -> Iterator[None]:
     """Protect processes started in the block from Ctrl-C, which a terminal sends to all of its processes.
 
     They start with the interrupt blocked, because they cannot handle it before their modules are loaded; this process
-    ends them instead. It must not be interrupted itself before it has told them what to load, so an interrupt during
-    the block takes effect at its end.
+    ends them instead. An interrupt of this process takes effect at the end of the block, after the processes have
+    received the names of their modules.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
