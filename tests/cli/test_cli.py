@@ -313,7 +313,7 @@ def test_overwriting_never_takes_the_files_of_others(run: Run, tmp_path: Path) -
     (tmp_path / "reviews.csv").rename(tmp_path / "out" / "reviews.csv")
     result = run("release", "out/reviews.csv", *RELEASE[2:], "--overwrite")
     assert result.code == 2
-    assert "1 of them" in result.err
+    assert "does not write there (1)" in result.err
     assert (tmp_path / "out" / "reviews.csv").read_text() == GOOD
 
 
