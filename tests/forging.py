@@ -20,8 +20,8 @@ import numpy as np
 import peerveil as pv
 from peerveil.mechanisms import OwnMechanism, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
-from peerveil.privacy.groups import Group
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.joint_claims import Group
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.releases.documents import document_digest
 from peerveil.releases.refinement import assemble, law_of

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import peerveil as pv
-from peerveil.privacy.groups import part_of
 from peerveil.quantities.functions import QuantityLike
+from peerveil.record.tracks import part_of
 
 V1 = Path(__file__).parent / "golden" / "v0.1.0"
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from peerveil.planning.auto import Auto as Auto
     from peerveil.planning.plans import Plan as Plan
     from peerveil.planning.plans import plan as plan
-    from peerveil.privacy.groups import read_groups as read_groups
     from peerveil.privacy.guarantee import Guarantee as Guarantee
     from peerveil.privacy.guarantee import compose as compose
     from peerveil.privacy.statement import Statement as Statement
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from peerveil.record.loads import Loads as Loads
     from peerveil.record.public_files import read_public as read_public
     from peerveil.record.public_record import PublicRecord as PublicRecord
+    from peerveil.record.tracks import read_groups as read_groups
     from peerveil.regions import region as region
     from peerveil.regions.convex import Region as Region
     from peerveil.regions.projection import Projection as Projection
@@ -55,57 +55,43 @@ if TYPE_CHECKING:
     from peerveil.releases.verification import verify as verify
     from peerveil.support.version import __version__ as __version__
 
-# Names are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
-_HOME = {
-    "Auto": "planning.auto",
-    "BudgetError": "errors",
-    "Comparison": "releases.comparison",
-    "External": "mechanisms.external",
-    "FileError": "errors",
-    "Gaussian": "mechanisms.gaussian",
-    "GroupWarning": "errors",
-    "Guarantee": "privacy.guarantee",
-    "Histogram": "mechanisms.histogram",
-    "InputError": "errors",
-    "Laplace": "mechanisms.laplace",
-    "Ledger": "private.ledger",
-    "LedgerError": "errors",
-    "LedgerWarning": "errors",
-    "Loads": "record.loads",
-    "OutputError": "errors",
-    "PeerveilError": "errors",
-    "Plan": "planning.plans",
-    "Projection": "regions.projection",
-    "ProjectionError": "errors",
-    "PublicRecord": "record.public_record",
-    "PublicWeights": "quantities.weights",
-    "RecordError": "errors",
-    "Region": "regions.convex",
-    "Release": "releases.release",
-    "Reviews": "private.reviews",
-    "SinhNormal": "mechanisms.sinh_normal",
-    "Statement": "privacy.statement",
-    "VenueError": "errors",
-    "Verification": "releases.checks",
-    "WriteError": "errors",
-    "compare": "releases.comparison",
-    "compose": "privacy.guarantee",
-    "plan": "planning.plans",
-    "project": "regions.projection",
-    "read": "private.readers",
-    "read_groups": "privacy.groups",
-    "read_public": "record.public_files",
-    "refine": "releases.refinement",
-    "region": "regions",
-    "release": "private.release",
-    "release_groups": "private.tracks",
-    "verify": "releases.verification",
-    "weigh": "quantities.weights",
+# Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
+_NAMES = {
+    "errors": "BudgetError FileError GroupWarning InputError LedgerError LedgerWarning OutputError PeerveilError "
+    "ProjectionError RecordError VenueError WriteError",
+    "mechanisms.external": "External",
+    "mechanisms.gaussian": "Gaussian",
+    "mechanisms.histogram": "Histogram",
+    "mechanisms.laplace": "Laplace",
+    "mechanisms.sinh_normal": "SinhNormal",
+    "planning.auto": "Auto",
+    "planning.plans": "Plan plan",
+    "privacy.guarantee": "Guarantee compose",
+    "privacy.statement": "Statement",
+    "private.ledger": "Ledger",
+    "private.readers": "read",
+    "private.release": "release",
+    "private.reviews": "Reviews",
+    "private.tracks": "release_groups",
+    "quantities.weights": "PublicWeights weigh",
+    "record.loads": "Loads",
+    "record.public_files": "read_public",
+    "record.public_record": "PublicRecord",
+    "record.tracks": "read_groups",
+    "regions": "region",
+    "regions.convex": "Region",
+    "regions.projection": "Projection project",
+    "releases.checks": "Verification",
+    "releases.comparison": "Comparison compare",
+    "releases.refinement": "refine",
+    "releases.release": "Release",
+    "releases.verification": "verify",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 sys.meta_path.append(MovedModules())
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings, made from the table above
+__all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings
 
 
 def __getattr__(name: str) -> Any:

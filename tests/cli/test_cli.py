@@ -313,7 +313,7 @@ def test_overwriting_never_takes_the_files_of_others(run: Run, tmp_path: Path) -
     (tmp_path / "reviews.csv").rename(tmp_path / "out" / "reviews.csv")
     result = run("release", "out/reviews.csv", *RELEASE[2:], "--overwrite")
     assert result.code == 2
-    assert "1 of them" in result.err
+    assert "does not write there (1)" in result.err
     assert (tmp_path / "out" / "reviews.csv").read_text() == GOOD
 
 
@@ -412,7 +412,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ),
     ([*RELEASE[:1], "lone.csv", *RELEASE[2:], "--quantity", "miscalibration"], "weight zero (--lone zero)"),
     (["demo", "--seed", "-1"], "--seed"),
-    (changed("-o", "dangling"), "a link that leads nowhere"),
+    (changed("-o", "dangling"), "a broken link"),
     ([*RELEASE, "--score-scale", "1,5"], "reviews.csv, line 6, column 'score': 8 lies outside"),
     ([*RELEASE, "--score", "grade"], "has no column 'grade' for the score; its columns are 'paper', 'reviewer'"),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
@@ -810,7 +810,7 @@ def test_public_scores_are_written_without_reviewers(run: Run, tmp_path: Path) -
     assert {path.name for path in tmp_path.iterdir()} == {*before, "seen.csv"}
     again = run("inspect", "reviews.csv", "--write-public", "seen.csv")
     assert again.code == 2
-    assert "seen.csv is there already" in again.err
+    assert "seen.csv already exists" in again.err
     assert "cannot be written" in run("inspect", "reviews.csv", "--write-public", "no/where.csv").err
 
 

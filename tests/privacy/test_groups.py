@@ -20,22 +20,13 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.mechanisms import OwnMechanism
-from peerveil.privacy.groups import (
-    Group,
-    GroupClaim,
-    folder_names,
-    group_sensitivity,
-    joint_claim,
-    papers_by_group,
-    part_of,
-    read_groups,
-    together,
-)
 from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
+from peerveil.privacy.joint_claims import Group, GroupClaim, compose_groups, group_sensitivity, joint_claim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.private.tracks import prepare_groups
 from peerveil.private.true_vector import true_vector
+from peerveil.record.tracks import folder_names, papers_by_group, part_of, read_groups
 from reference.neighbours import is_neighbour
 from reference.theta import Assignment, assignments
 
@@ -115,7 +106,7 @@ SMALL_CONFERENCES: list[tuple[Rows, list[int], list[list[int]]]] = [
 def test_exhaustively_with_load_counts(rows: Rows, loads: list[int], groups: list[list[int]], unit: Unit) -> None:
     """No neighbours exceed a group's bound, nor do all groups together exceed what is charged."""
     claims = [Guarantee(kind="pure", unit=unit, epsilon=float(e)) for e in EPSILONS[: len(groups)]]
-    charged = {shared: Fraction(together(claims, shared=shared).epsilon or 0.0) for shared in (True, False)}
+    charged = {shared: Fraction(compose_groups(claims, shared=shared).epsilon or 0.0) for shared in (True, False)}
     bounds: dict[tuple[int, tuple[int, ...], bool], Sensitivity] = {}
 
     def bound_of(g: int, key: tuple[int, ...], *, shared: bool) -> Sensitivity:
@@ -237,10 +228,12 @@ def test_exchanges_across_groups_exceed_none_of_the_bounds_when_many_loads_chang
     check_counts(one, other, group_sensitivity(weights, "reviewer"))
 
 
-class TestTogether:
+class TestComposition:
     def test_pure(self) -> None:
         def total(unit: Unit, *, shared: bool) -> float | None:
-            return together([Guarantee(kind="pure", unit=unit, epsilon=e) for e in (1, 3, 2)], shared=shared).epsilon
+            return compose_groups(
+                [Guarantee(kind="pure", unit=unit, epsilon=e) for e in (1, 3, 2)], shared=shared
+            ).epsilon
 
         assert total("reviewer", shared=True) == 6
         assert total("review", shared=True) == 5
@@ -248,23 +241,23 @@ class TestTogether:
 
     def test_concentrated(self) -> None:
         normal = [Guarantee(kind="zcdp", unit="review", rho=r, delta=1e-5) for r in (0.1, 0.3, 0.2)]
-        assert together(normal, shared=True).rho == pytest.approx(0.5)
-        assert together(normal, shared=False).rho == 0.3
-        assert together(normal, shared=False).delta == 1e-5
+        assert compose_groups(normal, shared=True).rho == pytest.approx(0.5)
+        assert compose_groups(normal, shared=False).rho == 0.3
+        assert compose_groups(normal, shared=False).delta == 1e-5
         sinh = [
             Guarantee(kind="tcdp", unit="review", rho=r, omega=o, float_safe=False) for r, o in ((0.1, 2.0), (0.3, 9.0))
         ]
-        claim = together([*sinh, Guarantee(kind="zcdp", unit="review", rho=0.0)], shared=False)
+        claim = compose_groups([*sinh, Guarantee(kind="zcdp", unit="review", rho=0.0)], shared=False)
         assert (claim.kind, claim.rho, claim.omega, claim.float_safe) == ("tcdp", 0.3, 2.0, False)
 
     def test_what_does_not_go_together_is_refused_and_what_cannot_be_ranked_is_added(self) -> None:
         mixed = [Guarantee(kind="pure", unit=unit, epsilon=1.0) for unit in UNITS]
         with pytest.raises(pv.InputError, match="one unit"):
-            together(mixed, shared=False)
+            compose_groups(mixed, shared=False)
         with pytest.raises(pv.InputError, match="at least one"):
-            together([], shared=False)
+            compose_groups([], shared=False)
         plain = [Guarantee(kind="approximate", unit="review", epsilon=1.0, delta=1e-6)] * 3
-        assert together(plain, shared=False).epsilon == 3.0
+        assert compose_groups(plain, shared=False).epsilon == 3.0
 
 
 def pure(epsilon: float, unit: Unit = "reviewer") -> Guarantee:
@@ -442,7 +435,7 @@ class TestReleases:
             weights = pv.weigh((part if shared else replace(part, whole=None)).public("all", declare_kept=shared))
             bound = sensitivity(weights, other.unit)
             claims.append(pv.Laplace(scale=scale).guarantee(bound, other.unit))
-        assert other.spent == pytest.approx(together(claims, shared=shared).epsilon)
+        assert other.spent == pytest.approx(compose_groups(claims, shared=shared).epsilon)
         (entry,) = [e for e in pv.Ledger(ledger).history("conf") if e.unit == unit]
         assert entry.quantity == "ratings in 2 groups"
 

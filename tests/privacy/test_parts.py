@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.cli.options import option
-from peerveil.privacy.groups import joint_epsilon
 from peerveil.privacy.guarantee import UNITS, Unit
+from peerveil.privacy.joint_claims import joint_epsilon
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.private.release import prepare_release
 from peerveil.private.true_vector import true_vector

@@ -615,7 +615,7 @@ def test_nobody_is_named(kind: str, tmp_path: Path, conference: Conference) -> N
     draft_mapping(path, tmp_path / "m.toml")
     assert "zyxwvut" not in (tmp_path / "m.toml").read_text().lower()
     assert holdings(read(path, person="subreviewer", mapping=tmp_path / "m.toml")) == expected(conference)
-    with pytest.raises(pv.InputError, match="is there already"):
+    with pytest.raises(pv.InputError, match="already exists"):
         draft_mapping(path, tmp_path / "m.toml")
     with pytest.raises(pv.FileError) as caught:
         read(path, person="member", scale=(1, 2))

@@ -433,7 +433,7 @@ class TestFiles:
         made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
         made.save(tmp_path / "out")
         before = published(made, tmp_path / "out")
-        with pytest.raises(pv.OutputError, match="holds files already"):
+        with pytest.raises(pv.OutputError, match="already holds files"):
             made.save(tmp_path / "out")
 
         def fails(*_: object, **__: object) -> None:

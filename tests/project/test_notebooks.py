@@ -12,7 +12,7 @@ import pytest
 from nbclient import NotebookClient
 
 import peerveil as pv
-from peerveil.privacy.groups import Group
+from peerveil.privacy.joint_claims import Group
 from peerveil.simulation.conferences import synthetic_conference
 
 ROOT = Path(__file__).parents[2]

@@ -178,7 +178,7 @@ def test_criteria_that_are_none_are_refused() -> None:
         pv.Reviews.from_columns(*columns, criteria={"clarity": [1, "ann"]})  # type: ignore[list-item]
     assert "ann" not in str(caught.value)
     assert caught.value.__context__ is None
-    with pytest.raises(pv.RecordError, match="one row a paper"):
+    with pytest.raises(pv.RecordError, match="one row per paper"):
         pv.PublicRecord.from_rows([[3, 4], [5, 5]], load=2, criteria={"clarity": [[1, 2, 3], [4]]})
     with pytest.raises(pv.RecordError, match="hidden exactly where its score is"):
         pv.PublicRecord.from_rows([[3, 4]], load=1, criteria={"clarity": [[1, None]]})

@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import peerveil as pv
 from peerveil.mechanisms import OwnMechanism
+from peerveil.privacy import joint_claims
 from peerveil.privacy.accounting import rho_for
-from peerveil.privacy.groups import together
+from peerveil.privacy.joint_claims import compose_groups
 from peerveil.private import noise, release
-from peerveil.private import tracks as groups
 
 #: The budgets at which sabotage must be caught.
 BUDGETS = (0.5, 1.0, 3.0)
@@ -62,14 +62,14 @@ def wrong_bound(**wrong: float) -> Iterator[None]:
 @contextmanager
 def tracks_do_not_add_up() -> Iterator[None]:
     """Several tracks cost as much as the one that costs the most."""
-    with patch.object(groups, "together", lambda claims, **_: together(claims, shared=False)):
+    with patch.object(joint_claims, "compose_groups", lambda claims, **_: compose_groups(claims, shared=False)):
         yield
 
 
 @contextmanager
 def third_track_is_free() -> Iterator[None]:
     """Several tracks cost as much as two of them."""
-    with patch.object(groups, "together", lambda claims, **how: together(claims[:2], **how)):
+    with patch.object(joint_claims, "compose_groups", lambda claims, **how: compose_groups(claims[:2], **how)):
         yield
 
 
@@ -80,7 +80,7 @@ def partners_move_in_one_track() -> Iterator[None]:
     def joint(scales: Sequence[float], moved: Any, largest_load: int) -> float:
         return math.fsum(2 / scale for scale in scales) + 2 * largest_load / min(scales)
 
-    with patch.object(groups, "joint_epsilon", joint):
+    with patch.object(joint_claims, "joint_epsilon", joint):
         yield
 
 

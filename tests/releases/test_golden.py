@@ -21,9 +21,9 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from frozen import V1, Frozen, batch_v1, releases_v1
 from peerveil.planning.plans import Choice
-from peerveil.privacy.groups import part_of
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
+from peerveil.record.tracks import part_of
 from peerveil.releases.plan_files import plan_document
 from peerveil.releases.release import DATA_FILES, FILES
 from private.test_ledger import postgres_server

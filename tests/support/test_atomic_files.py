@@ -41,7 +41,7 @@ WRITTEN = ["out", "out/a.txt", "out/inner", "out/inner/b.txt"]
 
 def test_own_files_are_replaced_when_asked(tmp_path: Path) -> None:
     write(tmp_path / "out")
-    with pytest.raises(pv.OutputError, match="holds files already"):
+    with pytest.raises(pv.OutputError, match="already holds files"):
         write(tmp_path / "out")
     write(tmp_path / "out", "newer", overwrite=True)
     assert (tmp_path / "out" / "inner" / "b.txt").read_text() == "newer"
@@ -55,7 +55,7 @@ def test_files_of_others_are_never_replaced(tmp_path: Path, other: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("mine")
     before = under(tmp_path)
-    with pytest.raises(pv.OutputError, match=r"other files than Peerveil writes there, \d of them") as caught:
+    with pytest.raises(pv.OutputError, match=r"files that Peerveil does not write there \(\d\)") as caught:
         write(tmp_path / "out", overwrite=True)
     assert "secret-name" not in str(caught.value)
     assert under(tmp_path) == before
@@ -68,14 +68,14 @@ def test_links_in_the_folder_are_files_of_others(tmp_path: Path) -> None:
     write(tmp_path / "out")
     shutil.rmtree(tmp_path / "out" / "inner")
     (tmp_path / "out" / "inner").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(pv.OutputError, match="1 of them"):
+    with pytest.raises(pv.OutputError, match=r"does not write there \(1\)"):
         write(tmp_path / "out", overwrite=True)
     assert (tmp_path / "elsewhere" / "b.txt").read_text() == "mine"
 
 
 def test_files_that_came_meanwhile_are_kept(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with pytest.raises(pv.OutputError, match="holds files already"), staged_folder(tmp_path / "out", own=OWN):
+    with pytest.raises(pv.OutputError, match="already holds files"), staged_folder(tmp_path / "out", own=OWN):
         (tmp_path / "out" / "mine.csv").write_text("mine")
     assert under(tmp_path) == ["out", "out/mine.csv"]
 
@@ -102,12 +102,12 @@ def test_places_that_cannot_be_replaced_are_found_on_entry(tmp_path: Path, monke
     for place, message in {
         ".": "name a folder inside it",
         str(tmp_path / "here"): "name a folder inside it",
-        str(tmp_path / "dangling"): "a link that leads nowhere",
-        str(tmp_path / "loop"): "a link that leads nowhere",
+        str(tmp_path / "dangling"): "a broken link",
+        str(tmp_path / "loop"): "a broken link",
         str(tmp_path / "loop" / "out"): "cannot be written",
         str(tmp_path / ("x" * 300)): "cannot be written",
-        "": "no name of a folder",
-        "a\0b": "no name of a folder",
+        "": "not a valid folder name",
+        "a\0b": "not a valid folder name",
     }.items():
         with pytest.raises(pv.OutputError, match=message) as caught, staged_folder(place, own=OWN):
             never()

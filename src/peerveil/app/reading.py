@@ -16,12 +16,12 @@ from peerveil.app.parsing import (
     reading_arguments,
 )
 from peerveil.errors import Argument, InputError
-from peerveil.privacy.groups import part_of, read_groups
 from peerveil.private import readers
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_files import read_public
 from peerveil.record.public_record import PublicRecord
+from peerveil.record.tracks import part_of, read_groups
 from peerveil.releases.release import Release
 
 

@@ -12,12 +12,12 @@ from peerveil.app.messages import refusal
 from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
-from peerveil.privacy.groups import folder_names
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.charging import Spending
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import GroupReleases, release_groups_within
+from peerveil.record.tracks import folder_names
 from peerveil.releases.release import OWN_FILES, Release
 from peerveil.support.atomic_files import Room, staged_folder
 

@@ -1,4 +1,4 @@
-"""The arithmetic of privacy losses: concentrated differential privacy and (epsilon, delta).
+"""Accounting: conversions between concentrated differential privacy and (epsilon, delta).
 
 A loss is *(rho, omega)-truncated concentrated* (tCDP) if the Rényi divergence of order ``a`` between neighbours is at
 most ``a rho`` for every ``a`` between 1 and ``omega``; with ``omega`` infinite it is *zero-concentrated* (zCDP).
@@ -8,6 +8,7 @@ Proofs are in docs/mathematics.md, "Accounting". Every bound is rounded up.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -15,12 +16,12 @@ from scipy.optimize import brentq, minimize_scalar
 
 from peerveil.errors import Argument, InputError
 
-#: Relative room for the round-off of a computed bound.
+#: Relative margin for the round-off of a computed bound.
 ROUND_UP = 1 + 1e-12
 
 
 def check_delta(delta: float) -> None:
-    """Refuse what is no probability of failure.
+    """Refuse a delta outside the open interval from 0 to 1.
 
     >>> check_delta(1.0)
     Traceback (most recent call last):
@@ -31,7 +32,7 @@ def check_delta(delta: float) -> None:
 
 
 def check_asked(epsilon: float, delta: float) -> None:
-    """Refuse what no noise can be found for.
+    """Refuse an epsilon and delta for which no noise can be found.
 
     >>> check_asked(0.0, 1e-6)
     Traceback (most recent call last):
@@ -43,7 +44,7 @@ def check_asked(epsilon: float, delta: float) -> None:
 
 
 def conversion_cost(order: float, delta: float) -> float:
-    """What a Rényi divergence of an order is short of an epsilon at a delta; it may be below 0.
+    """Return the difference between epsilon at a delta and the Rényi divergence of an order; it may be negative.
 
     >>> round(conversion_cost(10.0, 1e-6), 4)
     1.1739
@@ -53,18 +54,27 @@ def conversion_cost(order: float, delta: float) -> float:
 
 
 def _highest(omega: float) -> float:
-    """The logarithm of the greatest order minus one."""
+    """Return the logarithm of the greatest order minus one."""
     if not omega - 1 >= 1e-9:
-        raise InputError(Argument("omega"), f" must be a number above 1, and not by a hair, got {omega}")
+        raise InputError(Argument("omega"), f" must be at least 1 + 1e-9, got {omega}")
     return math.log(omega - 1) if math.isfinite(omega) else math.inf
+
+
+def _minimum(function: Callable[[float], float], low: float, high: float, points: int) -> tuple[float, float]:
+    """Return the least value of a function on an interval and where it is, by a grid and a local search."""
+    grid = np.linspace(low, high, points)
+    best = int(np.argmin([function(x) for x in grid]))
+    inside = (grid[max(best - 1, 0)], grid[min(best + 1, points - 1)])
+    local = minimize_scalar(function, bounds=inside, method="bounded", options={"xatol": 1e-9})
+    return min((function(float(x)), float(x)) for x in (grid[best], local.x))
 
 
 @lru_cache(maxsize=1024)
 def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
-    """The epsilon that a (rho, omega)-concentrated loss has at a delta.
+    """Return the epsilon of a (rho, omega)-concentrated loss at a delta.
 
-    The least of ``a rho + ln(1 - 1/a) + ln(1/(a delta))/(a - 1)`` over orders ``a`` between 1 and omega. Every order
-    gives a true bound, so it does no harm if the search misses the best one by a little.
+    It is the least of ``a rho + ln(1 - 1/a) + ln(1/(a delta))/(a - 1)`` over orders ``a`` between 1 and omega. Every
+    order gives a valid bound, so a search that slightly misses the best order is safe.
 
     >>> round(epsilon_at(1e-6, rho=0.05), 4)        # the common rho + 2 sqrt(rho ln(1/delta)) gives 1.7123
     1.4716
@@ -75,26 +85,22 @@ def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     if rho == 0:
         return 0.0
     top = _highest(omega)
-    rho = max(rho, 1e-200)  # what is less makes no difference but to round-off
+    rho = max(rho, 1e-200)  # anything smaller only adds round-off
 
     def bound(logarithm: float) -> float:
         order = 1 + math.exp(logarithm)
         return order * rho + conversion_cost(order, delta)
 
-    # Without a limit the best order is near 1 + sqrt(ln(1/delta)/rho); on either side the bound rises.
-    # (Orders nearer to 1 than floating point can tell are of no use, even for a rho beyond all measure.)
+    # Without a limit the best order is near 1 + sqrt(ln(1/delta)/rho); on either side the bound increases.
+    # Orders too close to 1 for floating point are excluded, which matters for a huge rho.
     middle = 0.5 * math.log(-math.log(delta) / rho)
-    low, high = max(min(middle, top) - 12, -30.0), min(max(middle + 12, -29.0), top)
-    grid = np.linspace(low, high, 97)
-    best = int(np.argmin([bound(x) for x in grid]))
-    inside = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    found = minimize_scalar(bound, bounds=inside, method="bounded", options={"xatol": 1e-9})
-    return max(0.0, min(bound(grid[best]), float(found.fun))) * ROUND_UP
+    least, _ = _minimum(bound, max(min(middle, top) - 12, -30.0), min(max(middle + 12, -29.0), top), 97)
+    return max(0.0, least) * ROUND_UP
 
 
 @lru_cache(maxsize=1024)
 def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
-    """The largest rho whose (rho, omega)-concentrated loss stays within an epsilon at a delta.
+    """Return the largest rho whose (rho, omega)-concentrated loss stays within an epsilon at a delta.
 
     >>> rho = rho_for(1.0, 1e-6)
     >>> 0.9999 < epsilon_at(1e-6, rho) <= 1.0
@@ -115,14 +121,14 @@ def rho_for(epsilon: float, delta: float, omega: float = math.inf) -> float:
                 *(Argument("epsilon", epsilon), " at ", Argument("delta", delta), " cannot be reached with "),
                 *(Argument("omega", omega), ", however small rho; ask for a larger epsilon, delta or omega"),
             )
-    found = float(brentq(excess, low, high, xtol=1e-13))
-    while excess(found) > 0:  # the root is found to a few bits: step to the side that keeps the promise
-        found -= 1e-12
-    return math.exp(found)
+    root = float(brentq(excess, low, high, xtol=1e-13))
+    while excess(root) > 0:  # the root is inexact: step to the safe side
+        root -= 1e-12
+    return math.exp(root)
 
 
 def best_order(epsilon: float, delta: float, omega: float = math.inf) -> float:
-    """The order at which an epsilon at a delta admits the most rho, among those below omega.
+    """Return the order below omega at which an epsilon at a delta admits the largest rho.
 
     >>> order = best_order(3.0, 1e-6)
     >>> abs((3.0 - conversion_cost(order, 1e-6)) / order - rho_for(3.0, 1e-6)) < 1e-9
@@ -131,21 +137,17 @@ def best_order(epsilon: float, delta: float, omega: float = math.inf) -> float:
     rho = rho_for(epsilon, delta, omega)
     middle = 0.5 * math.log(-math.log(delta) / rho)
     top = _highest(omega) + math.log1p(-1e-9)  # below omega, not at it
-    low, high = min(middle, top) - 12, min(middle + 12, top)
 
-    def admitted(logarithm: float) -> float:
+    def negative_rho(logarithm: float) -> float:
         order = 1 + math.exp(logarithm)
-        return (epsilon - conversion_cost(order, delta)) / order
+        return (conversion_cost(order, delta) - epsilon) / order
 
-    grid = np.linspace(low, high, 4001)
-    best = int(np.argmax([admitted(x) for x in grid]))
-    inside = (grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)])
-    found = minimize_scalar(lambda x: -admitted(x), bounds=inside, method="bounded", options={"xatol": 1e-9})
-    return 1 + math.exp(max((float(found.x), float(grid[best])), key=admitted))
+    _, best = _minimum(negative_rho, min(middle, top) - 12, min(middle + 12, top), 4001)
+    return 1 + math.exp(best)
 
 
 def delta_at(epsilon: float, rho: float, omega: float = math.inf) -> float:
-    """The delta that a (rho, omega)-concentrated loss has at an epsilon; 1 where it has none.
+    """Return the delta of a (rho, omega)-concentrated loss at an epsilon; 1 if it has none.
 
     >>> round(delta_at(1.4716, rho=0.05), 9)
     1e-06

@@ -1,7 +1,7 @@
-"""Budgets: fixed limits on what the releases of a data set may cost together.
+"""Budgets: limits on the total privacy loss of the releases of a data set.
 
-A limit must hold however later releases are chosen in the light of earlier ones. So each budget is a sum with a limit
-that was fixed before anything was released; proofs are in docs/mathematics.md, "Accounting".
+A limit must hold even if later releases are chosen adaptively. Each budget is therefore a sum with a limit that is
+fixed before the first release. Proofs are in docs/mathematics.md, "Accounting".
 """
 
 from __future__ import annotations
@@ -18,15 +18,12 @@ from peerveil.privacy.gdp import gaussian_epsilon, mu_of_pure
 from peerveil.privacy.guarantee import DELTA, Guarantee
 from peerveil.support.arguments import real
 
-#: A sum of charges may exceed its limit by this share, which is round-off and nothing else.
+#: A sum of charges may exceed its limit by this share, for round-off.
 TOLERANCE = 1e-9
 
 
 class Spend(NamedTuple):
-    """What a release costs, in every currency that it has: epsilon where it is pure, rho for orders below omega.
-
-    ``gaussian`` says that the claim is one of Gaussian differential privacy, with ``mu**2 = 2 rho``.
-    """
+    """The cost of a release: epsilon if it is pure, rho for orders below omega, and whether it is Gaussian."""
 
     epsilon: float | None
     rho: float
@@ -35,7 +32,7 @@ class Spend(NamedTuple):
 
     @classmethod
     def of(cls, claim: Guarantee) -> Spend:
-        """The cost of a claim.
+        """Return the cost of a claim.
 
         >>> Spend.of(Guarantee(kind="pure", unit="review", epsilon=1.0))
         Spend(epsilon=1.0, rho=0.5, omega=inf, gaussian=False)
@@ -63,14 +60,14 @@ class Spend(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """A limit on epsilon (pure), on epsilon at a delta, or on rho. Make one with :meth:`of`.
+    """A limit on epsilon (pure), on epsilon at a delta, or on rho, made by :meth:`of`.
 
     Attributes:
-        epsilon: the limit; of a budget in rho, what it comes to at ``delta``.
+        epsilon: the limit; of a budget in rho, the corresponding epsilon at ``delta``.
         delta: 0 for a budget of pure releases.
         rho: the limit on rho, or ``None``.
-        omega: for a budget in rho: what a release's omega must be at least.
-        order: for a limit on epsilon at a delta: the order at which Rényi divergences are added up; unless
+        omega: of a budget in rho, the least omega of a release.
+        order: of a limit on epsilon at a delta, the order of the Rényi divergences that are added up, unless
             :meth:`adds_mu` holds.
     """
 
@@ -89,22 +86,17 @@ class Budget:
         rho: float | None = None,
         omega: float | None = None,
     ) -> Budget:
-        """A budget of ``epsilon`` (pure releases only), ``epsilon`` with ``delta``, or ``rho``.
+        """Return a budget of ``epsilon`` (pure releases only), ``epsilon`` with ``delta``, or ``rho``.
 
-        ``omega`` admits releases with a truncated claim down to that omega.
+        ``omega`` admits truncated concentrated releases with at least that omega.
 
         >>> round(Budget.of(epsilon=3.0, delta=1e-6).order, 3)
         8.926
         """
         if (epsilon is None) == (rho is None):
+            with_delta = (" (with ", Argument("delta", ...), " to admit concentrated releases) or ")
             raise InputError(
-                "a budget needs ",
-                Argument("epsilon", ...),
-                " (with ",
-                Argument("delta", ...),
-                " to admit concentrated releases) or ",
-                Argument("rho", ...),
-                ", one of the two",
+                "a budget needs ", Argument("epsilon", ...), *with_delta, Argument("rho", ...), ", one of the two"
             )
         epsilon, delta, rho, omega = (
             None if value is None else real(name, value)
@@ -123,20 +115,15 @@ class Budget:
         assert epsilon is not None  # noqa: S101 - one of the two
         if delta is None:
             if omega is not None:
-                raise InputError(
-                    Argument("omega", ...),
-                    " goes with ",
-                    Argument("delta", ...),
-                    " or ",
-                    Argument("rho", ...),
-                    ": a budget of pure epsilon takes pure releases only",
-                )
+                either = (Argument("delta", ...), " or ", Argument("rho", ...))
+                pure = ": a budget of pure epsilon takes pure releases only"
+                raise InputError(Argument("omega", ...), " goes with ", *either, pure)
             return cls(epsilon=epsilon, delta=0.0)
         return cls(epsilon=epsilon, delta=delta, order=best_order(epsilon, delta, omega or math.inf))
 
     @property
     def currency(self) -> str:
-        """What is limited: epsilon or rho."""
+        """The limited parameter: epsilon or rho."""
         return "epsilon" if self.rho is None else "rho"
 
     @property
@@ -145,10 +132,10 @@ class Budget:
         return self.epsilon if self.rho is None else self.rho
 
     def adds_mu(self, spends: Iterable[Spend]) -> bool:
-        """Whether releases are added up as Gaussian ones, by the squares of mu, instead of by Rényi divergences.
+        """Return whether releases are composed as Gaussian ones, by squares of mu, instead of by Rényi divergences.
 
-        The first release that costs anything decides, before its noise is drawn: it must be Gaussian, and not fit the
-        budget by its divergence.
+        The first release with a cost decides this before its noise is drawn: it must be Gaussian, and its divergence
+        must exceed the budget.
 
         >>> budget = Budget.of(epsilon=1.0, delta=1e-6)
         >>> budget.adds_mu([Spend.of(Guarantee(kind="gdp", unit="review", rho=0.02))])
@@ -163,7 +150,7 @@ class Budget:
         return self._by_divergence([first]) > self.epsilon * (1 + TOLERANCE)
 
     def refuse(self, spend: Spend, before: Sequence[Spend] = ()) -> str:
-        """Why a release of this kind cannot be charged at all after those before; nothing if it can."""
+        """Return why such a release cannot be charged after those before; empty if it can."""
         if self.rho is not None:
             if spend.rho and spend.omega < self.omega * (1 - TOLERANCE):
                 return f"it takes releases with omega of at least {self.omega:g}, and this one has {spend.omega:g}"
@@ -184,7 +171,7 @@ class Budget:
         return ""
 
     def total(self, spends: Sequence[Spend]) -> float:
-        """What releases cost together, in epsilon or in rho.
+        """Return the total cost of releases, in epsilon or in rho.
 
         >>> one = Spend(epsilon=1.0, rho=0.5, omega=math.inf)
         >>> Budget.of(epsilon=3.0, delta=1e-6).total([one, one, one])
@@ -205,14 +192,14 @@ class Budget:
         return min(plain, self._by_divergence(spends))
 
     def _by_divergence(self, spends: Sequence[Spend]) -> float:
-        """The epsilon of releases whose Rényi divergences of the fixed order are added up."""
-        assert self.order is not None  # noqa: S101 - of limits on epsilon at a delta
+        """Return the epsilon of releases by the sum of their Rényi divergences of the fixed order."""
+        assert self.order is not None  # noqa: S101 - callers check
         divergence = math.fsum(
             min(self.order * spend.rho, math.inf if spend.epsilon is None else spend.epsilon) for spend in spends
         )
         return divergence + max(0.0, conversion_cost(self.order, self.delta))
 
     def spent_epsilon(self, spends: Sequence[Spend]) -> float:
-        """What releases cost together, as an epsilon at the budget's delta."""
+        """Return the total cost of releases as an epsilon at the budget's delta."""
         total = self.total(spends)
         return total if self.rho is None else epsilon_at(self.delta, total, self.omega)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerveil.privacy.groups import Group
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.joint_claims import Group
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 
@@ -31,14 +31,14 @@ _MEASURES = {
 def standard_claim(
     guarantee: Guarantee, *, papers: int, loads: Loads, part: Part | None, group: Group | None, public: str
 ) -> dict[str, Any] | None:
-    """A claim in standard terms; ``None`` where its source's words are carried, to which nothing is added.
+    """Return a claim in standard terms; ``None`` for a stated guarantee.
 
     Args:
         guarantee: the claim.
         papers: number of papers of the release.
-        loads: what is public about the loads among its reviews.
-        part: the whole conference, where the release is of a part of it.
-        group: the group of papers that it is of.
+        loads: the public loads among its reviews.
+        part: the whole conference, if the release is of a part of it.
+        group: the group of papers of the release.
         public: what was stated to be public, in words.
 
     >>> from peerveil.record.loads import declare_loads
@@ -67,26 +67,19 @@ def standard_claim(
 
 
 def _invariants(papers: int, loads: Loads, part: Part | None, group: Group | None, public: str) -> list[str]:
-    """What neighbouring assignments have in common: what is held fixed, as everyone knows it."""
+    """Return the public facts that neighbouring assignments share."""
     fixed = ["which papers there are, and how many reviews each has", f"what is stated to be public: {public}"]
     if part is None:
-        return [
-            *fixed,
-            f"the loads of all {loads.reviewers} reviewers, as far as they are public: {loads.describe()}",
-            *_apart(group),
-        ]
+        fixed.append(f"the loads of all {loads.reviewers} reviewers, as far as they are public: {loads.describe()}")
+        if group is not None and not group.shared:
+            fixed.append(f"no reviewer has reviews in two of the {group.groups} groups of papers")
+        return fixed
     whole = part.whole
     fixed.append(f"the loads of all {whole.reviewers} reviewers of the conference: {whole.describe()}")
-    fixed += [f"{one.words}; which ones these are" for one in part.left_out]
+    fixed += [f"{left_out.words}; which ones these are" for left_out in part.left_out]
     if part.number == "declared":
         fixed.append(
             f"the number of reviewers with a review among the {papers} papers of this release, and their loads there: "
             f"{loads.reviewers}, {loads.describe()}"
         )
     return fixed
-
-
-def _apart(group: Group | None) -> list[str]:
-    if group is None or group.shared:
-        return []
-    return [f"no reviewer has reviews in two of the {group.groups} groups of papers"]

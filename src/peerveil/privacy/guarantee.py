@@ -14,15 +14,15 @@ from peerveil.privacy.gdp import gaussian_delta, gaussian_epsilon
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.support.arguments import real
 
-#: What one protected thing is: all of a reviewer's reviews, or a single review.
+#: The protected unit: all reviews of a reviewer, or a single review.
 Unit = Literal["reviewer", "review"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
-#: From the strongest claim to the weakest; then words that are not ours.
+#: Kinds of claims, from the strongest to the weakest, then the words of another source.
 Kind = Literal["pure", "gdp", "zcdp", "tcdp", "approximate", "stated"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: The delta at which a concentrated claim is put in words, unless another is asked for.
+#: The default delta at which a concentrated claim is stated as an epsilon.
 DELTA = 1e-6
 
 NOT_PROTECTED = (
@@ -30,12 +30,12 @@ NOT_PROTECTED = (
     "reviewers of the whole conference. These are declared public, as are the scores stated to be public."
 )
 
-#: What is not protected either, where the loads among kept reviews are declared.
+#: Added if the loads among kept reviews are declared.
 NOT_PROTECTED_KEPT = (
     " So are the number of reviewers with a review among those that were kept, and their loads among these."
 )
 
-#: What is not protected either, where it is declared that no reviewer has reviews in two groups of papers.
+#: Added if it is declared that no reviewer has reviews in two groups of papers.
 NOT_PROTECTED_APART = " So is that no reviewer has reviews in two of the groups of papers."
 
 _NOT_FLOAT_SAFE = (
@@ -46,22 +46,22 @@ _NOT_FLOAT_SAFE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What a release promises.
+    """The privacy claim of a release.
 
     Attributes:
         kind: ``"pure"``: epsilon-differential privacy. ``"gdp"``: Gaussian differential privacy, with
             ``rho = mu**2 / 2``. ``"zcdp"``, ``"tcdp"``: zero-concentrated and truncated concentrated differential
-            privacy, with rho and omega. ``"approximate"``: (epsilon, delta). ``"stated"``: words carried from someone
-            else, to which Peerveil adds nothing.
-        unit: what one protected thing is; ``None`` for a stated guarantee.
-        epsilon: the bound; of a concentrated claim, what it comes to at ``delta``.
+            privacy, with rho and omega. ``"approximate"``: (epsilon, delta). ``"stated"``: the words of another source,
+            to which Peerveil adds nothing.
+        unit: the protected unit; ``None`` for a stated guarantee.
+        epsilon: the bound; for a concentrated claim, its epsilon at ``delta``.
         delta: 0 for a pure claim.
-        rho: of a Gaussian or concentrated claim. A Gaussian claim is also zero-concentrated with this rho, and comes
-            to a smaller epsilon.
-        omega: of a truncated concentrated claim.
+        rho: for a Gaussian or concentrated claim. A Gaussian claim is also zero-concentrated with this rho, and has a
+            smaller epsilon.
+        omega: for a truncated concentrated claim.
         float_safe: whether the claim covers the last digits of floating-point numbers.
         statement: the words of a stated guarantee.
-        neighbours: which assignments the claim speaks of, beside the unit.
+        neighbours: the neighbour relation of the claim, apart from the unit.
 
     >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).summary
     'epsilon = 1 per reviewer (pure differential privacy)'
@@ -85,9 +85,8 @@ class Guarantee:
         if self.kind not in KINDS:
             raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}")
         if self.kind == "stated":
-            if not self.statement or any(
-                x is not None for x in (self.unit, self.epsilon, self.delta, self.rho, self.omega)
-            ):
+            numbers = (self.unit, self.epsilon, self.delta, self.rho, self.omega)
+            if not self.statement or any(number is not None for number in numbers):
                 raise InputError("a stated guarantee carries words and no numbers of its own")
             return
         check_unit(self.unit)
@@ -124,14 +123,8 @@ class Guarantee:
         if self.epsilon is None:
             object.__setattr__(self, "epsilon", least)
         elif not self.epsilon >= least * (1 - 1e-9):
-            raise InputError(
-                Argument("epsilon", self.epsilon),
-                " at ",
-                Argument("delta", self.delta),
-                " is less than ",
-                Argument("rho", rho),
-                " comes to",
-            )
+            stated = (Argument("epsilon", self.epsilon), " at ", Argument("delta", self.delta))
+            raise InputError(*stated, " is less than ", Argument("rho", rho), " comes to")
 
     @property
     def summary(self) -> str:
@@ -150,7 +143,7 @@ class Guarantee:
 
     @property
     def mu(self) -> float | None:
-        """Of a Gaussian claim: the shift of a standard normal number that is as hard to notice as a neighbour.
+        """The parameter of Gaussian differential privacy; ``None`` for other claims.
 
         >>> Guarantee(kind="gdp", unit="review", rho=0.5).mu
         1.0
@@ -159,7 +152,7 @@ class Guarantee:
 
     @property
     def promise(self) -> str:
-        """The claim in words for a conference's web site, and no stronger than it is."""
+        """The claim in words for a conference's web site."""
         if self.kind == "stated":
             return (
                 f"The noise was added elsewhere. Its source states: {self.statement} Refining used public data and the "
@@ -167,8 +160,7 @@ class Guarantee:
             )
         assert self.unit is not None  # noqa: S101 - checked at construction
         assert self.epsilon is not None  # noqa: S101 - checked at construction
-        # A concentrated loss may come to epsilon 0 at a large delta, and be one all the same.
-        if (self.epsilon if self.kind == "pure" else self.rho) == 0:
+        if self._costless:
             return (
                 "The public record alone determines what is released: it is the same for every assignment that fits "
                 "it, so the release says nothing more about who wrote which review."
@@ -192,7 +184,7 @@ class Guarantee:
 
     @property
     def human(self) -> str:
-        """The claim in one sentence for a reviewer, and no stronger than it is; empty where nothing is claimed.
+        """The claim in one sentence for a reviewer; empty for a stated guarantee.
 
         >>> Guarantee(kind="pure", unit="reviewer", epsilon=1.0).human
         'Someone who hesitates, 50:50, between two assignments that fit what is public and differ only by exchanges of
@@ -206,34 +198,39 @@ class Guarantee:
         both = f"between two assignments that fit what is public{apart} and differ only by"
         between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"
         epsilon, delta = _number(self.epsilon), _number(self.delta)
-        if (epsilon if self.kind == "pure" else self.rho) == 0:
+        if self._costless:
             return "This release says nothing more about who wrote which review than what is public."
         sure = 1 / (1 + math.exp(-epsilon))
         if self.kind == "pure":
             return f"{between} can become at most {_percent(sure)} sure of one of them by this release."
-        # Of two equally likely worlds the right one is guessed with half of one plus their total variation distance.
+        # The better of two equally likely hypotheses is guessed with half of one plus their total variation distance.
         right = sure + delta / (1 + math.exp(min(epsilon, 700.0)))
         return f"{between} guesses the right one with this release in at most {_percent(right)} of all cases."
 
     @property
+    def _costless(self) -> bool:
+        """Whether nothing is lost. A concentrated claim with epsilon 0 at a large delta may still have a cost."""
+        return (self.epsilon if self.kind == "pure" else self.rho) == 0
+
+    @property
     def not_protected(self) -> str:
-        """What the claim does not cover, in words."""
+        """The limits of the claim, in words."""
         kept = NOT_PROTECTED_KEPT if self.neighbours.declared else ""
         return NOT_PROTECTED + kept + (NOT_PROTECTED_APART if self.neighbours.apart else "")
 
     def about(self, neighbours: Neighbours) -> Guarantee:
-        """The same claim about other assignments; words carried from someone else stay as they are."""
+        """Return this claim for another neighbour relation; a stated guarantee is unchanged."""
         return self if self.kind == "stated" else replace(self, neighbours=neighbours)
 
     def epsilon_at(self, delta: float) -> float:
-        """The epsilon of this claim at a delta.
+        """Return the epsilon of this claim at a delta.
 
         >>> round(Guarantee(kind="zcdp", unit="review", rho=0.05).epsilon_at(1e-3), 3)
         0.905
         """
         check_delta(delta)
         if self.kind == "pure":
-            # As a concentrated claim it may come to less, where epsilon is small and delta is not.
+            # As a concentrated claim it may be less, if epsilon is small and delta is not.
             return min(_number(self.epsilon), epsilon_at(delta, _number(self.epsilon) ** 2 / 2))
         if self.kind == "gdp":
             return gaussian_epsilon(delta, _number(self.mu))
@@ -244,7 +241,7 @@ class Guarantee:
         raise InputError(f"a guarantee of kind {self.kind!r} says nothing at ", Argument("delta", delta))
 
     def delta_at(self, epsilon: float) -> float:
-        """The delta of this claim at an epsilon; 1 where it has none.
+        """Return the delta of this claim at an epsilon; 1 if it has none.
 
         >>> Guarantee(kind="pure", unit="review", epsilon=1.0).delta_at(1.5)
         0.0
@@ -258,7 +255,7 @@ class Guarantee:
         return delta_at(epsilon, _number(self.rho), self.omega or math.inf)
 
     def as_concentrated(self) -> Guarantee:
-        """This claim as a concentrated one: epsilon is a rho of ``epsilon**2 / 2``, and so is mu.
+        """Return this claim as a concentrated one, with rho ``epsilon**2 / 2`` or ``mu**2 / 2``.
 
         >>> Guarantee(kind="pure", unit="review", epsilon=1.0).as_concentrated().rho
         0.5
@@ -268,32 +265,25 @@ class Guarantee:
         if self.kind == "gdp":
             return replace(self, kind="zcdp", epsilon=None)
         if self.kind == "pure":
-            concentrated = Guarantee(
-                kind="zcdp", unit=self.unit, rho=_number(self.epsilon) ** 2 / 2, float_safe=self.float_safe
-            )
-            return concentrated.about(self.neighbours)
+            return replace(self, kind="zcdp", rho=_number(self.epsilon) ** 2 / 2, epsilon=None, delta=None)
         raise InputError(f"a guarantee of kind {self.kind!r} cannot be made a concentrated one")
 
     def as_approximate(self, delta: float | None = None) -> Guarantee:
-        """This claim as (epsilon, delta).
+        """Return this claim as (epsilon, delta).
 
         >>> Guarantee(kind="zcdp", unit="review", rho=0.05).as_approximate().summary
         'epsilon = 1.472 at delta = 1e-06 per review (approximate differential privacy)'
         """
         at = delta if delta is not None else self.delta or DELTA
-        approximate = Guarantee(
-            kind="approximate", unit=self.unit, epsilon=self.epsilon_at(at), delta=at, float_safe=self.float_safe
-        )
-        return approximate.about(self.neighbours)
+        return replace(self, kind="approximate", epsilon=self.epsilon_at(at), delta=at, rho=None, omega=None)
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
-    """What several releases of the same data promise together, each chosen in the light of those before it.
+    """Return the adaptive composition of the claims of several releases of the same data.
 
-    Together they speak of the assignments that are neighbours for each of them.
-
-    Epsilons of pure claims add up, and so do rhos of Gaussian ones. Claims of different kinds are made concentrated,
-    and rho adds up. Where one is approximate, all are, and epsilon and delta add up.
+    It holds for the assignments that are neighbours in all of them. Epsilons of pure claims add up, and so do rhos of
+    Gaussian ones. Claims of different kinds are converted to concentrated ones, and rho adds up. If one is approximate,
+    all are converted, and epsilon and delta add up.
 
     >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
     >>> compose([pure, pure]).epsilon
@@ -306,7 +296,7 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
 
 
 def _sum(parts: list[Guarantee]) -> Guarantee:
-    """Claims added up, each about the same assignments."""
+    """Return the composition of claims about the same neighbours."""
     if not parts:
         raise InputError("guarantees must hold at least one; what nothing promises is not known")
     units, kinds = {part.unit for part in parts}, {part.kind for part in parts}
@@ -330,11 +320,11 @@ def _sum(parts: list[Guarantee]) -> Guarantee:
         return Guarantee(kind="approximate", unit=unit, epsilon=epsilon, delta=delta, float_safe=safe)
     concentrated = [part.as_concentrated() for part in parts]
     rho = _total(part.rho for part in concentrated)
-    # What costs nothing is of every kind.
-    costly = {part.kind for part, its in zip(parts, concentrated, strict=True) if its.rho} or kinds
+    # A claim without cost is of every kind.
+    costly = {part.kind for part, converted in zip(parts, concentrated, strict=True) if converted.rho} or kinds
     orders = [part.omega for part in concentrated if part.omega is not None]
-    stated = {part.delta for part in parts if part.kind != "pure"}
-    at = stated.pop() if len(stated) == 1 else None  # the one at which all of them are put in words
+    deltas = {part.delta for part in parts if part.kind != "pure"}
+    at = deltas.pop() if len(deltas) == 1 else None  # the common delta, if there is one
     if orders:
         return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), delta=at, float_safe=safe)
     kind: Kind = "gdp" if costly <= {"gdp"} else "zcdp"
@@ -342,7 +332,7 @@ def _sum(parts: list[Guarantee]) -> Guarantee:
 
 
 def check_unit(unit: str | None) -> Unit:
-    """The unit, if it is one.
+    """Return a valid unit.
 
     >>> check_unit("paper")
     Traceback (most recent call last):
@@ -361,7 +351,7 @@ def _at_least_zero(name: str, value: float | None) -> float:
 
 
 def _percent(share: float) -> str:
-    """A share as a percentage, rounded up: with as many digits as tell it from certainty."""
+    """Return a share as a percentage, rounded up, with enough digits to differ from 100 %."""
     if share >= 1:
         return "100 %"
     for digits in range(12):
@@ -385,12 +375,12 @@ def _total(values: Iterable[float | None]) -> float:
 
 
 def _exact(number: float | None) -> str:
-    """All digits: a claim must not look smaller than it is."""
+    """Return all digits, because a claim must not look smaller than it is."""
     return f"{number!r}".removesuffix(".0")
 
 
 def upward(number: float, digits: int = 6) -> str:
-    """A number rounded up to some digits: a cost must not look smaller than it is.
+    """Return a number rounded up to some digits, because a cost must not look smaller than it is.
 
     >>> upward(1.00000049, 4), upward(0.7)
     ('1.001', '0.7')
@@ -399,7 +389,7 @@ def upward(number: float, digits: int = 6) -> str:
 
 
 def downward(number: float, digits: int = 6) -> str:
-    """A number rounded down to some digits: what is said to be left must be there.
+    """Return a number rounded down to some digits, because a remainder must not look larger than it is.
 
     >>> downward(0.33333366), downward(30.0), downward(0.0)
     ('0.333333', '30', '0')
@@ -413,12 +403,12 @@ def _rounded(number: float, digits: int, rounding: str) -> str:
 
 
 def _upward(number: float | None) -> str:
-    """Four digits: of what was computed, more would mean nothing."""
+    """Return a computed number rounded up to four digits."""
     return upward(_number(number), 4)
 
 
 def _factor(epsilon: float) -> str:
-    """The factor to three digits, rounded up."""
+    """Return e^epsilon rounded up to three digits."""
     if epsilon == 0:
         return "1"
     if epsilon > 700:

@@ -1,4 +1,4 @@
-"""Which assignments a claim speaks of: the neighbour relation, as data and in words."""
+"""The neighbour relation of a claim, as data and in words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _EXCHANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Which pairs of assignments are neighbours, beside the unit that is protected.
+    """The relation between neighbouring assignments, apart from the protected unit.
 
     Attributes:
-        hidden: whether scores that are not public may differ as well: those of the reviews exchanged, or one alone.
-        part: whether the release is of a part of a conference. Neighbours are assignments of the whole conference.
-        declared: whether neighbours have the same number of reviewers with a kept review, with the same loads among the
-            kept reviews, because these are declared public.
-        apart: whether no reviewer has reviews in two groups of papers, in either assignment, because that is declared
-            public.
+        hidden: whether hidden scores may differ as well: those of the reviews exchanged, or a single one.
+        part: whether the release is of a part of a conference; neighbours are assignments of the whole conference.
+        declared: whether neighbours share the number of reviewers with a kept review and their loads among the kept
+            reviews, because these are declared public.
+        apart: whether no reviewer has reviews in two groups of papers, because that is declared public.
 
     >>> Neighbours(hidden=True).words("review")
     'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
@@ -37,27 +36,27 @@ class Neighbours:
 
     @classmethod
     def of(cls, part: Part | None, *, hidden: bool, apart: bool = False) -> Neighbours:
-        """The relation of a record: a part of a conference or the whole of it, with hidden scores or without."""
+        """Return the relation of a record of a whole conference or a part of it, with hidden scores or without."""
         declared = part is not None and part.number == "declared"
         return cls(hidden=hidden, part=part is not None, declared=declared, apart=apart)
 
     @classmethod
     def common(cls, several: Iterable[Neighbours]) -> Neighbours:
-        """The pairs that are neighbours for all of several claims: of these, all the claims hold.
+        """Return the pairs that are neighbours in all of several relations, for which all their claims hold.
 
         >>> Neighbours.common([Neighbours(hidden=True), Neighbours(declared=True, part=True)])
         Neighbours(hidden=False, part=True, declared=True, apart=False)
         """
-        listed = list(several)
+        relations = list(several)
         return cls(
-            hidden=all(one.hidden for one in listed),
-            part=any(one.part for one in listed),
-            declared=any(one.declared for one in listed),
-            apart=any(one.apart for one in listed),
+            hidden=all(relation.hidden for relation in relations),
+            part=any(relation.part for relation in relations),
+            declared=any(relation.declared for relation in relations),
+            apart=any(relation.apart for relation in relations),
         )
 
     def to_document(self) -> dict[str, bool]:
-        """The relation as release.json states it; ``apart`` only if it holds, as version 0.2.0 did not know it.
+        """Return the relation as stated in release.json; ``apart`` only if true, because version 0.2.0 did not have it.
 
         >>> Neighbours(part=True).to_document()
         {'hidden': False, 'part': True, 'declared': False}
@@ -65,7 +64,7 @@ class Neighbours:
         return {key: value for key, value in asdict(self).items() if value or key != "apart"}
 
     def words(self, unit: str) -> str:
-        """The relation in words, for the promise."""
+        """Return the relation in words, for the promise."""
         whose = " of the whole conference" if self.part else ""
         kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
         kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""

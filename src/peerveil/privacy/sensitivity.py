@@ -1,4 +1,4 @@
-"""How far one protected thing can move the sorted vector of means, and counts of means in bins.
+"""Sensitivity of the sorted vector of means, and of counts of means in bins.
 
 Proofs are in docs/mathematics.md, "Sensitivities". All inputs are public.
 """
@@ -19,13 +19,9 @@ from peerveil.record.public_record import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """Upper bounds on the distance of the sorted vectors of neighbouring assignments, in three norms.
+    """Upper bounds on the distances between the sorted vectors of neighbouring assignments, in three norms.
 
-    Attributes:
-        l1: the sum of the moves of all entries.
-        l2: the Euclidean distance.
-        linf: the largest move of an entry.
-        counts: the sum of the moves of all counts, if means are counted in bins; ``None`` where it is not stated.
+    ``counts`` bounds the l1 distance of counts of means in bins; ``None`` if it is not stated.
     """
 
     l1: float
@@ -34,28 +30,27 @@ class Sensitivity:
     counts: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether anything can move at all."""
+        """Return whether anything can move."""
         return self.l1 > 0
 
 
-#: Every assignment gives the same vector, to the last bit.
+#: The sensitivity if every assignment gives an identical vector.
 NONE = Sensitivity(l1=0.0, l2=0.0, linf=0.0, counts=0)
 
 
 def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
-    """How far neighbouring assignments' vectors can be apart.
+    """Return the sensitivity for a protected unit.
 
-    With ``R`` the range of the weights and loads from ``a`` to ``b``: an exchange of one review moves two means by at
-    most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, the others together by at
-    most ``R b/a``. With public scores moves in opposite directions cancel: all together are at most
-    ``R (1 + (b-2)/a)``, or ``5/4 R`` for loads of 1 and 2, and with one load ``l`` for all, the three norms are at most
-    ``2R (1 - 1/l)``, ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
+    With ``R`` the range of the weights and loads from ``a`` to ``b``, an exchange of one review moves two means by at
+    most ``R/a`` each. A reviewer whose reviews are all exchanged moves by at most ``R``, and all others in total by at
+    most ``R b/a``. With public scores, moves in opposite directions cancel: the total is at most ``R (1 + (b-2)/a)``,
+    or ``5/4 R`` for loads of 1 and 2. If all loads are ``l``, the three norms are at most ``2R (1 - 1/l)``,
+    ``R sqrt(1 - 1/l)`` and ``R (1 - 1/l)``.
 
-    Where scores are hidden, they may change along with the exchange, or one of them alone, anywhere on the declared
-    scale. Where the record is a part of a conference, neighbours are those of the whole conference.
+    Hidden scores may change with the exchange, or one of them alone, anywhere on the declared scale. If the record is a
+    part of a conference, neighbouring assignments are those of the whole conference.
 
-    The bounds hold for the means as computed: they are widened by their round-off. Each mean that moves changes at most
-    two counts by one, whatever the bins.
+    The bounds include the round-off of computed means. Each mean that moves changes at most two counts by one.
 
     >>> bound = sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=2), "reviewer")
     >>> round(bound.l1, 9), round(bound.l2, 9), round(bound.linf, 9)
@@ -71,18 +66,18 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
 
 
 def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
-    """How far neighbours' vectors can be apart if the record is a part of a conference, seen in the part alone.
+    """Return the sensitivity of a part of a conference.
+
+    Neighbouring assignments keep every reviewer's load, but not the load in the part: a kept review may have been
+    exchanged for one that was left out. For the unit ``"review"``, or if all loads in the part are declared to be
+    equal, that moves no more than an exchange within the part. Otherwise at most ``1 + min(2b, L)`` means move. If the
+    number of reviewers with a kept review is not public, there is no vector to compare: the norms are infinite, and
+    counts include that of the reviewers without a kept review.
 
     Args:
-        weights: the public weights of the part, with its loads: from ``a`` to ``b``.
-        unit: what is protected.
-        largest_load: the largest load ``L`` in the whole conference; infinite where it is not known.
-
-    Neighbours keep everybody's load, but not in the part: a kept review may have been exchanged for one that was left
-    out. That moves no more than an exchange within the part for the unit ``"review"``, or where all loads in the part
-    are declared to be equal. Otherwise at most ``1 + min(2b, L)`` means move. Where the number of reviewers with a kept
-    review is not public there is no vector to compare: its norms are infinite, and counts include one of the reviewers
-    without a kept review.
+        weights: the public weights of the part, with loads from ``a`` to ``b``.
+        unit: the protected unit.
+        largest_load: the largest load ``L`` in the whole conference; infinite if it is not known.
 
     >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
     >>> bound = part_sensitivity(weights, "reviewer", 4)
@@ -91,10 +86,10 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     """
     loads, part = weights.loads, weights.part
     people, most = loads.reviewers, loads.largest
-    if is_open(part):  # loads are a guess then, which proves nothing
+    if is_open(part):  # loads are only a guess
         people, most = part.whole.reviewers, min(part.whole.largest, weights.sizes().size)
     moved = 2 if unit == "review" else 1 + min(2 * most, largest_load)
-    if weights.hidden_span and weights.reach.co_reviews:
+    if weights.co_reviews_move:
         moved = _moved_by_hidden(int(weights.sizes().max()), most, unit, largest_load)
     counts = 2 * int(min(people, moved))
     if is_open(part):
@@ -107,8 +102,8 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     width = math.nextafter(high - low, math.inf)
     l1 = width * (1 + _exchanged_share(loads.smallest, loads.largest, largest_load))
     touched = 1 + 2 * loads.largest
-    if weights.hidden_span and weights.reach.co_reviews:
-        # Hidden scores that change move other weights of their papers, as within one record.
+    if weights.co_reviews_move:
+        # Changed hidden scores move other weights of their papers, as within one record.
         l1 += 2 * loads.largest * weights.hidden_span / loads.smallest
         touched = 4 * int(weights.sizes().max()) * loads.reviewers
     l1 = min(l1, loads.reviewers * width)  # no entry moves further than the weights do
@@ -117,9 +112,9 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
 
 
 def _exchanged_share(smallest: int, largest: int, most: float) -> float:
-    """How far others' means move in all, in units of the range: the best mix of two kinds of exchanges.
+    """Return the largest total move of other reviewers' means, in units of the range, over two kinds of exchanges.
 
-    In ``p`` of at most ``most`` exchanges a kept review is given for a kept one, which moves a mean by ``1/a`` at
+    In ``p`` of at most ``most`` exchanges a kept review is exchanged for a kept one, which moves a mean by ``1/a`` at
     most; in ``q`` of them for one that was left out, or the other way round, which moves it by ``1/(a+1)``. At most
     ``b`` kept reviews are given and ``b`` received: ``2p + q <= 2b``.
     """
@@ -131,7 +126,7 @@ def _exchanged_share(smallest: int, largest: int, most: float) -> float:
 
 
 def _moved_by_hidden(largest_paper: int, b: int, unit: Unit, largest_load: float) -> float:
-    """How many means can change where hidden scores change the weights of all reviews of their papers."""
+    """Return how many means can change if hidden scores change all weights of their papers."""
     if unit == "review":
         return 2 * largest_paper
     if math.isinf(largest_load):
@@ -140,14 +135,14 @@ def _moved_by_hidden(largest_paper: int, b: int, unit: Unit, largest_load: float
 
 
 def _widened(norms: tuple[float, float, float], weights: PublicWeights, moved: int) -> tuple[float, float, float]:
-    """Norms with room for round-off: a mean is one rounded sum and one division, within 2**-52 of its size."""
+    """Return norms widened by round-off: a mean is one rounded sum and one division, within 2**-52 of its size."""
     round_off = 2 * moved * 2.0**-52 * max(map(abs, weights.span))
     l1, l2, linf = ((norm + round_off) * (1 + 2.0**-50) for norm in norms)
     return l1, l2, linf
 
 
 def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
-    """How far neighbours' vectors can be apart if the record is a whole conference."""
+    """Return the sensitivity of a whole conference."""
     loads = weights.loads
     low, high = weights.span
     hidden = weights.hidden_span
@@ -161,53 +156,40 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
     exchanges = 1 if unit == "review" else loads.largest
     moved = 1 + exchanges
     if unit == "review":
-        bound = _of_an_exchange(width, loads.smallest)
+        l1, l2, linf = (factor * (width / loads.smallest) for factor in (2, math.sqrt(2), 1))
     elif hidden:
-        bound = _of_a_reviewer(width, loads.smallest, loads.largest)
+        share = 1 + loads.largest / loads.smallest
+        l1, l2, linf = width * share, width * math.sqrt(share), width
     else:
-        bound = _of_a_reviewer_in_public(weights, width)
-    l1, l2, linf = bound
-    if hidden and weights.reach.co_reviews:
-        # A hidden score that changes also moves the other weights of its paper, by no more than itself in all.
+        l1, l2, linf = _of_a_reviewer_in_public(weights, width)
+    if weights.co_reviews_move:
+        # A changed hidden score also moves the other weights of its paper, in total by no more than itself.
         l1 += 2 * exchanges * hidden / loads.smallest
         if unit == "review":
             shared = weights.sizes()[weights.sizes() > 1]
             third = 2 * hidden / ((int(shared.min()) - 1) * loads.smallest) if shared.size else 0.0
             linf = min(width, max(linf, third))
         l2 = math.sqrt(l1 * linf)
-        # Here weights are rounded anew, not only means.
+        # Weights are rounded again, not only means.
         moved = 4 * int(weights.sizes().max()) * loads.reviewers
     l1, l2, linf = _widened((l1, l2, linf), weights, moved)
     return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, _means_moved(weights, exchanges)))
 
 
 def _means_moved(weights: PublicWeights, exchanges: int) -> int:
-    """How many means can change, to the last bit: a reviewer's own, and one with each exchange.
+    """Return how many means can change in any bit: the reviewer's own, and one for each exchange.
 
-    Where a hidden score that changes moves the other weights of its paper, it moves the means of all who reviewed that
-    paper: in an exchange, of all reviewers of two papers, of whom the reviewer is one.
+    If a changed hidden score moves the other weights of its paper, an exchange moves the means of all reviewers of two
+    papers, including the reviewer's own.
     """
-    each = 1
-    if weights.hidden_span and weights.reach.co_reviews:
-        each = 2 * int(weights.sizes().max()) - 1
-    return 1 + exchanges * each
-
-
-def _of_an_exchange(width: float, smallest: int) -> tuple[float, float, float]:
-    one = width / smallest
-    return 2 * one, math.sqrt(2) * one, one
-
-
-def _of_a_reviewer(width: float, smallest: int, largest: int) -> tuple[float, float, float]:
-    share = 1 + largest / smallest
-    return width * share, width * math.sqrt(share), width
+    return 1 + exchanges * (2 * int(weights.sizes().max()) - 1 if weights.co_reviews_move else 1)
 
 
 def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[float, float, float]:
-    """With public scores moves cancel where loads are equal, and a reviewer's papers are different ones."""
+    """Return the norms for public scores: moves cancel if loads are equal, and a reviewer's papers are distinct."""
     loads = weights.loads
     sizes = np.array(loads.sizes, dtype=np.int64)
-    turned = _turned_over(weights, loads.largest)[sizes - 1]  # all that exchanges can turn over, for each load
+    turned = _turned_over(weights, loads.largest)[sizes - 1]  # for each load
     own, others = turned / sizes, turned / loads.smallest
     l1 = min(float((own + others).max()), width * _cancelled(loads.smallest, loads.largest))
     l2 = math.sqrt(float((own**2 + width * others).max()))
@@ -219,17 +201,15 @@ def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[floa
 
 
 def _cancelled(smallest: int, largest: int) -> float:
-    """How far all means move together, in units of the range, where moves in opposite directions cancel."""
-    if largest <= 2:  # one and two; one load for all has bounds of its own
-        return 1.25
-    return 1 + (largest - 2) / smallest
+    """Return the total move of all means, in units of the range, if moves in opposite directions cancel."""
+    return 1.25 if largest <= 2 else 1 + (largest - 2) / smallest  # equal loads have other bounds
 
 
 def _turned_over(weights: PublicWeights, most: int) -> Floats:
-    """For 1, 2, … ``most`` exchanges, how much they can turn over: the sum of the differences of what was exchanged.
+    """Return, for 1, 2, … ``most`` exchanges, the largest sum of differences between exchanged weights.
 
-    What a reviewer gives is on different papers, and so is what the reviewer gets: of each paper two reviews at most
-    take part. So no more is turned over than between the greatest of all papers' two greatest weights and the least of
+    A reviewer's given reviews are of distinct papers, and so are the received ones, so at most two reviews of each
+    paper take part. The sum is at most that between the greatest of all papers' two greatest weights and the least of
     all papers' two least.
     """
     sizes = weights.sizes()
@@ -237,7 +217,7 @@ def _turned_over(weights: PublicWeights, most: int) -> Floats:
     first, several = last - sizes + 1, sizes > 1
     greatest = np.sort(np.concatenate([weights.high[last], weights.high[last[several] - 1]]))[::-1]
     least = np.sort(np.concatenate([weights.low[first], weights.low[first[several] + 1]]))
-    # Past the weights that there are, nothing more can be turned over; differences below 0 would be no exchange.
+    # Beyond the number of weights nothing is added; a negative difference would not be exchanged.
     gains = np.zeros(most)
     count = min(most, greatest.size)
     gains[:count] = np.maximum(greatest[:count] - least[:count], 0.0)

@@ -1,6 +1,6 @@
-"""What is stated about a data set when it is released: which facts neighbouring assignments have in common.
+"""Statements about a data set: the facts that neighbouring assignments share.
 
-A release's claim speaks of neighbours that share everything stated here. Claims of several releases add up over the
+The claim of a release is about neighbours that share everything stated. Claims of several releases add up for the
 neighbours that share what *all* of them state; the proof is in docs/privacy.md, "The ledger".
 """
 
@@ -20,16 +20,15 @@ PUBLIC = ("none", "record", "all")
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What was stated about a data set for one release, or declared for all of them.
+    """The facts stated about a data set for one release, or declared for all releases.
 
     Attributes:
-        public: which scores are public: ``"all"``, ``"none"``, or ``"record"``: those that a public record shows.
-        record: a digest of which scores the public record shows; empty unless ``public`` is ``"record"``.
+        public: the public scores: ``"all"``, ``"none"``, or ``"record"`` for those in a public record.
+        record: a digest of the scores in the public record; empty unless ``public`` is ``"record"``.
         scale: lowest and highest possible score; hidden scores may be anywhere on it.
         score: the column of scores; empty for the usual one.
-        left_out: which papers or reviews were left out, in words.
-        invariants: facts declared public beyond scores and whole-conference load counts, in words; neighbouring
-            assignments share them.
+        left_out: the papers or reviews left out, in words.
+        invariants: other facts declared public, in words, besides scores and load counts of the whole conference.
 
     >>> Statement(public="none", scale=(1, 10)).describe()
     'no score is public; scale 1 to 10'
@@ -61,21 +60,16 @@ class Statement:
             _word(name, getattr(self, name), empty=True)
 
     def to_document(self) -> dict[str, Any]:
-        """The statement as JSON has it.
+        """Return a JSON object.
 
         >>> Statement(public="all").to_document()["invariants"]
         []
         """
-        document = asdict(self)
-        return document | {
-            "scale": None if self.scale is None else list(self.scale),
-            "left_out": list(self.left_out),
-            "invariants": list(self.invariants),
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_document(cls, document: object) -> Statement:
-        """The statement in a document.
+        """Return the statement that :meth:`to_document` describes.
 
         >>> Statement.from_document(Statement(public="none", scale=(1, 10)).to_document()).scale
         (1.0, 10.0)
@@ -87,21 +81,14 @@ class Statement:
             raise InputError("public, record and score of a statement must be texts")
         if not all(isinstance(document[key], list) for key in ("left_out", "invariants")):
             raise InputError("left_out and invariants of a statement must be lists")
-        scale = document["scale"]
-        if scale is not None and not isinstance(scale, list):
+        if not isinstance(document["scale"], list | None):
             raise InputError("scale of a statement must be two numbers or null")
-        return cls(
-            public=document["public"],
-            record=document["record"],
-            scale=None if scale is None else tuple(scale),
-            score=document["score"],
-            left_out=tuple(document["left_out"]),
-            invariants=tuple(document["invariants"]),
-        )
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in document.items()}
+        return cls(**values)
 
     def describe(self) -> str:
-        """The statement in one line."""
-        parts = [_PUBLIC_WORDS[self.public] + (f" {self.record}" if self.record else "")]
+        """Return the statement in one line."""
+        parts = [_public_scores(self)]
         if self.scale is not None:
             parts.append(f"scale {_range(self.scale)}")
         if self.score:
@@ -113,19 +100,12 @@ class Statement:
         return "; ".join(parts)
 
 
-_PUBLIC_WORDS = {
-    "none": "no score is public",
-    "record": "public are the scores of the record",
-    "all": "all scores are public",
-}
-
-
 def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
-    """What a statement fixes beyond what was stated before, each fact in words; empty if nothing.
+    """Return the facts that a statement adds to those stated before, in words.
 
-    What is stated of one score column is taken as stated of the reviews as a whole: a column may be a criterion of
-    another release, or the same one under another name. Only scales are compared column by column, the usual column (an
-    empty name) with every other one. Where nothing was stated, nothing is additional.
+    A fact about one score column counts for the reviews as a whole, because the column may be a criterion in another
+    release, or have another name. Only scales are compared by column, and the usual column (an empty name) with all
+    columns. If nothing was stated before, nothing is added.
 
     >>> hidden = Statement(public="none", scale=(1, 10))
     >>> additional(Statement(public="all"), [hidden])
@@ -142,26 +122,26 @@ def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def _additional_scores(new: Statement, stated: Sequence[Statement]) -> list[str]:
-    """What a statement fixes about scores."""
-    if any(before.public == "all" for before in stated):
+    """Return the added facts about scores."""
+    if any(old.public == "all" for old in stated):
         return []  # every score is fixed already, whatever the scale
-    before = " and ".join(dict.fromkeys(_scores(one) for one in stated))
-    if new.public == "all" or (new.public == "record" and new.record not in {one.record for one in stated}):
-        return [f"{_scores(new)} (before: {before})"]
-    same = [one for one in stated if _plain(new.score) in ("", _plain(one.score)) or not one.score]
-    if same and new.scale not in {one.scale for one in same}:
-        scales = " and ".join(dict.fromkeys(_range(one.scale) for one in same))
+    if new.public == "all" or (new.public == "record" and new.record not in {old.record for old in stated}):
+        return [f"{_public_scores(new)} (before: {' and '.join(dict.fromkeys(map(_public_scores, stated)))})"]
+    same = [old for old in stated if _plain(new.score) in ("", _plain(old.score)) or not old.score]
+    if same and new.scale not in {old.scale for old in same}:
+        scales = " and ".join(dict.fromkeys(_range(old.scale) for old in same))
         return [f"hidden scores lie on the scale {_range(new.scale)} (before: {scales})"]
     return []
 
 
+def _public_scores(statement: Statement) -> str:
+    words = {"none": "no score is public", "all": "all scores are public"}
+    return words.get(statement.public, f"public are the scores of the record {statement.record}")
+
+
 def _plain(column: str) -> str:
-    """The name of a column as readers compare it: without regard to case and punctuation."""
+    """Return the name of a column without case and punctuation, as readers compare it."""
     return "".join(filter(str.isalnum, column.casefold()))
-
-
-def _scores(statement: Statement) -> str:
-    return _PUBLIC_WORDS[statement.public] + (f" {statement.record}" if statement.record else "")
 
 
 def _range(scale: tuple[float, float] | None) -> str:

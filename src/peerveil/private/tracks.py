@@ -12,8 +12,8 @@ import numpy as np
 from peerveil.errors import Argument, GroupWarning, InputError, LedgerWarning, RecordError
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms import Asked, Mechanism
-from peerveil.privacy.groups import SMALL, Group, GroupClaim, group_claim, joint_claim, papers_by_group, part_of
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_claim
 from peerveil.privacy.statement import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
@@ -24,6 +24,7 @@ from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
+from peerveil.record.tracks import SMALL, papers_by_group, part_of
 from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.releases.refinement import Perturbed

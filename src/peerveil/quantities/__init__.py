@@ -1,4 +1,4 @@
-"""Quantities: what each review weighs. Users register their own with `register`."""
+"""Quantities: definitions of review weights. Add your own with `register`."""
 
 from peerveil.quantities.base import HiddenReach, Judged, Lone, Quantity, Words, register, unregister
 from peerveil.quantities.criteria_maps import Normalized, Subjectivity

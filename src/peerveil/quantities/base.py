@@ -1,8 +1,8 @@
-"""What a quantity is, and the registry of quantities by name.
+"""The interface of quantities, and their registry by name.
 
-A quantity says what each review weighs. Whatever depends on it elsewhere (sensitivities, priors, reports, the command
-line, the page) reads the attributes of its object. NumPy is loaded on first use: the command line's help lists
-quantities and must start quickly.
+A quantity defines the weight of each review. Everything that depends on it elsewhere (sensitivities, priors, reports,
+the command line, the page) reads the attributes of its object. NumPy is loaded on first use, because the command line's
+help lists quantities and must start quickly.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from peerveil.errors import Argument, InputError
 if TYPE_CHECKING:
     from peerveil.record.public_record import Floats, Ints, PublicRecord
 
-#: What to do with a paper's single review, where its weight is not defined.
+#: Treatment of a paper with a single review, if the quantity does not define its weight.
 Lone = Literal["refuse", "zero"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """How reports, charts and both front ends describe a quantity.
+    """The words with which reports, charts and both front ends describe a quantity.
 
     Attributes:
         label: its name on the page.
         title: the title of its report.
-        meaning: what its mean is, as part of a sentence: "For each reviewer there is one number: the mean of …".
-        mean: the mean, as an axis title without its unit.
-        short_mean: the same where there is little room.
-        unit: what follows a number, with a leading space: ``" points"``, or ``""`` if not known.
-        sides: for a difference, what it means to lie below and above zero.
+        meaning: its mean, as part of a sentence: "For each reviewer there is one number: the mean of …".
+        mean: the axis title, without a unit.
+        short_mean: a shorter axis title.
+        unit: the suffix of a number, with a leading space: ``" points"``; empty if not known.
+        sides: for a difference, the meanings of values below and above zero.
         needs: what a record must have besides scores, such as ``"criteria"``.
     """
 
@@ -51,33 +51,32 @@ class Words:
 
     @property
     def axis(self) -> str:
-        """The axis title, with its unit.
+        """The axis title with its unit.
 
         >>> neutral_words("extremity").axis
         "a reviewer's mean extremity"
         """
-        return self.mean + self._unit_of_axis
+        return self._with_unit(self.mean)
 
     @property
     def short_axis(self) -> str:
-        """The axis title where there is little room."""
-        return self.short_mean + self._unit_of_axis
+        """The shorter axis title with its unit."""
+        return self._with_unit(self.short_mean)
 
-    @property
-    def _unit_of_axis(self) -> str:
-        return f" ({self.unit.strip()})" if self.unit else ""
+    def _with_unit(self, mean: str) -> str:
+        return f"{mean} ({self.unit.strip()})" if self.unit else mean
 
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenReach:
-    """What a change of one hidden score can move. The bounds of :mod:`peerveil.privacy.sensitivity` rest on it.
+    """The weights that a change of one hidden score can move. :mod:`peerveil.privacy.sensitivity` relies on it.
 
-    Its own weight may move anywhere within the public bounds. Weights of other papers do not move, to the last bit.
+    Its own weight may move anywhere within the public bounds. Weights of other papers do not change in any bit.
 
     Attributes:
         co_reviews: whether the other ``k - 1`` weights of its paper move as well: each by at most ``1 / (k - 1)`` of
-            the change, and a round-off of at most ``2**-51`` of the greatest weight. If not, they do not move, to the
-            last bit.
+            the change, and a round-off of at most ``2**-51`` of the greatest weight. If not, they do not change in any
+            bit.
         centred: whether the weights of each paper add up to zero, so that hidden weights cannot all be high or low.
     """
 
@@ -85,12 +84,12 @@ class HiddenReach:
     centred: bool = False
 
 
-#: The reach of a quantity of which nothing is known: the widest.
+#: The reach of an unknown quantity: the widest.
 UNKNOWN_REACH = HiddenReach(co_reviews=True)
 
 
 class Judged(Protocol):
-    """Reviews as both sides hold them, in the order of :func:`peerveil.record.criteria.canonical_order`."""
+    """Public or private reviews, in the order of :func:`peerveil.record.criteria.canonical_order`."""
 
     @property
     def paper(self) -> Ints:
@@ -106,7 +105,7 @@ class Judged(Protocol):
 
 
 class Quantity(Protocol):
-    """What each review weighs. The public and the private side call it with the same arrays in the same order."""
+    """A definition of review weights. The public and the private side call it with the same arrays."""
 
     @property
     def name(self) -> str:
@@ -114,46 +113,42 @@ class Quantity(Protocol):
 
     @property
     def words(self) -> Words:
-        """How it is described."""
+        """Its description."""
 
     @property
     def reach(self) -> HiddenReach:
-        """What a change of one hidden score can move."""
+        """The weights that a change of one hidden score can move."""
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The weight of each review.
+        """Return the weight of each review.
 
         Args:
             held: the reviews: those of the public record, or the private ones that it was checked against.
-            record: what is public of them. What is learnt is learnt from its visible reviews only, so that no weight
-                depends on the hidden reviews of other papers.
-            lone: what to do with a paper's single review, where its weight is not defined.
+            record: the public record. Whatever is fitted uses its visible reviews only, so that no weight depends on
+                the hidden reviews of other papers.
+            lone: treatment of a paper with a single review, if its weight is not defined.
         """
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """The least and the greatest weight of each review where scores are hidden; or raise an InputError."""
+        """Return the least and the greatest weight of each review if scores are hidden, or raise an InputError."""
 
 
 _REGISTERED: dict[str, Quantity] = {}
 
 
 def register(quantity: Quantity) -> None:
-    """Make a quantity known by its name, everywhere.
-
-    Raises:
-        InputError: if the name is taken, or cannot be published.
-    """
+    """Make a quantity available by its name, which must be new and printable."""
     check_name(quantity.name)
     _REGISTERED[quantity.name] = quantity
 
 
 def unregister(name: str) -> None:
-    """Forget a quantity."""
+    """Remove a quantity from the registry."""
     del _REGISTERED[named(name).name]
 
 
 def registered() -> tuple[Quantity, ...]:
-    """All registered quantities, those of this package first.
+    """Return all registered quantities, those of this package first.
 
     >>> [quantity.name for quantity in registered()]
     ['ratings', 'miscalibration', 'normalized', 'subjectivity']
@@ -162,26 +157,26 @@ def registered() -> tuple[Quantity, ...]:
 
 
 def register_missing(quantities: Iterable[Quantity]) -> None:
-    """Register those quantities whose names are not known yet, as in a worker process."""
+    """Register the quantities whose names are not registered yet, for example in a worker process."""
     for quantity in quantities:
         if quantity.name not in _REGISTERED:
             register(quantity)
 
 
 def names() -> tuple[str, ...]:
-    """The names of all registered quantities."""
+    """Return the names of all registered quantities."""
     return tuple(_REGISTERED)
 
 
 def named(name: str) -> Quantity:
-    """The registered quantity of a name."""
+    """Return the registered quantity with this name."""
     if name not in _REGISTERED:
         raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
     return _REGISTERED[name]
 
 
 def check_name(name: object) -> None:
-    """Refuse a name that cannot be published, or that a registered quantity has."""
+    """Refuse a name that is taken or cannot be published."""
     if not (isinstance(name, str) and name.isprintable() and name.strip("<>") == name.strip() != ""):
         raise InputError("a quantity needs a name that can be published (", Argument("name", ...), ")")
     if name in _REGISTERED:
@@ -189,7 +184,7 @@ def check_name(name: object) -> None:
 
 
 def words_of(name: str) -> Words:
-    """The words of a quantity; neutral ones if it is not registered, as weights given directly or another's function.
+    """Return the words of a registered quantity, or neutral words.
 
     >>> words_of("ratings").short_axis, words_of("extremity").short_axis
     ('mean rating (points)', 'mean extremity')
@@ -197,13 +192,8 @@ def words_of(name: str) -> Words:
     return _REGISTERED[name].words if name in _REGISTERED else neutral_words(name)
 
 
-def reach_of(name: str) -> HiddenReach:
-    """What a hidden score of a quantity can move; the widest reach if it is not registered."""
-    return _REGISTERED[name].reach if name in _REGISTERED else UNKNOWN_REACH
-
-
 def neutral_words(name: str) -> Words:
-    """Words for a quantity of which nothing is known but its name."""
+    """Return words for a quantity known by its name only."""
     return Words(
         label=name,
         title=f"Reviewers: {name}",
@@ -211,3 +201,8 @@ def neutral_words(name: str) -> Words:
         mean=f"a reviewer's mean {name}",
         short_mean=f"mean {name}",
     )
+
+
+def reach_of(name: str) -> HiddenReach:
+    """Return the reach of a registered quantity, or the widest."""
+    return _REGISTERED[name].reach if name in _REGISTERED else UNKNOWN_REACH

@@ -1,4 +1,4 @@
-"""Quantities of a map from criteria to scores, learnt from all public reviews: normalized and subjectivity."""
+"""Normalized and subjectivity: quantities based on a monotone map from criteria to scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Normalized:
-    """The score that the criteria of each review deserve by the judgement of all reviewers."""
+    """The score that the monotone map assigns to the criteria of each review."""
 
     name = "normalized"
     words = Words(
@@ -32,11 +32,11 @@ class Normalized:
     reach = HiddenReach()
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The values of the map, which is learnt from the visible reviews."""
+        """Return the values of the map."""
         return learnt_map(record)(_criteria(held, self.name))
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """The values of the map; its least and greatest value where criteria are hidden."""
+        """Return the values of the map; its least and greatest value where criteria are hidden."""
         import numpy as np
 
         learnt = learnt_map(record)
@@ -47,7 +47,7 @@ class Normalized:
 
 
 class Subjectivity:
-    """The difference of each score from what the review's criteria deserve."""
+    """The score of each review minus the value of the monotone map at its criteria."""
 
     name = "subjectivity"
     words = Words(
@@ -64,11 +64,11 @@ class Subjectivity:
     reach = HiddenReach()
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The differences from the map, which is learnt from the visible reviews."""
+        """Return the differences from the map."""
         return held.score - learnt_map(record)(_criteria(held, self.name))
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """The bounds of scores minus those of what they deserve."""
+        """Return the bounds of the scores minus the opposite bounds of the map."""
         low, high = record.score_bounds()
         least, greatest = Normalized().hidden_bounds(record, lone=lone)
         return low - greatest, high - least
@@ -76,7 +76,7 @@ class Subjectivity:
 
 @lru_cache(maxsize=1)
 def learnt_map(record: PublicRecord) -> MonotoneMap:
-    """The monotone map from criteria to overall scores, learnt from the visible reviews of a record.
+    """Return the monotone map from criteria to overall scores, fitted to the visible reviews of a record.
 
     >>> from peerveil.record.public_record import PublicRecord
     >>> record = PublicRecord.from_rows([[6, 8], [3, 5]], load=2, criteria={"clarity": [[2, 3], [1, 3]]})

@@ -1,4 +1,4 @@
-"""Quantities that a user gives as a function of the public record."""
+"""Quantities given as functions of the public record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - NumPy is loaded on first use
 
-#: A function that gives each review of a public record its weight.
+#: A function that returns the weight of each review of a public record.
 Weigher = Callable[["PublicRecord"], Iterable[float]]
 
 #: A quantity by its name, or as a function of the public record.
@@ -23,7 +23,7 @@ QuantityLike = str | Weigher
 
 
 def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
-    """The quantity of a name, or of a function, which is called by its own name or by the one given.
+    """Return the quantity with a name, or a function as a quantity, named after itself or as given.
 
     >>> quantity_of("ratings").name
     'ratings'
@@ -33,11 +33,9 @@ def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
     if isinstance(quantity, str):
         known = named(quantity)
         if name is not None:
+            given = Argument("name", name)
             raise InputError(
-                Argument("name"),
-                " is for a quantity given as a function, got ",
-                Argument("name", name),
-                f" for {quantity!r}",
+                Argument("name"), " is for a quantity given as a function, got ", given, f" for {quantity!r}"
             )
         return known
     if not (callable(quantity) and isinstance(quantity, Hashable)):
@@ -47,12 +45,7 @@ def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A quantity given as a function.
-
-    Attributes:
-        function: gives each review of a public record its weight.
-        name: what to call it in a release.
-    """
+    """A quantity given as a function, and its name in a release."""
 
     function: Weigher
     name: str
@@ -67,11 +60,11 @@ class UserFunction:
         return neutral_words(self.name)
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The weights that the function gives: both sides hold the same reviews in the same order."""
+        """Return the weights that the function gives to the record, whose reviews are in the order of ``held``."""
         return function_weights(self.function, record)
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """Refuse: nothing is known of how hidden scores move the weights."""
+        """Refuse hidden scores, because their effect on the weights is not known."""
         raise InputError(
             Argument("quantity"),
             f" is a function, which gives every review its weight, but {record.hidden} scores are hidden; it "
@@ -81,9 +74,9 @@ class UserFunction:
 
 @lru_cache(maxsize=1)
 def function_weights(function: Weigher, record: PublicRecord) -> Floats:
-    """The weights that a user's function gives the reviews of a record, checked as far as they can be.
+    """Return the checked weights that a function gives to the reviews of a record.
 
-    They are kept, so that public and private side use the very same numbers.
+    They are cached, so that the public and the private side use the same numbers.
 
     >>> from peerveil.record.public_record import PublicRecord
     >>> record = PublicRecord.from_rows([[6, 8], [3, 5]], load=2)
@@ -97,7 +90,7 @@ def function_weights(function: Weigher, record: PublicRecord) -> Floats:
         raise InputError(
             Argument("quantity"), " gave other weights when asked again; its function must always give the same"
         )
-    # Who holds which of two reviews that look alike is private, so their weights must not differ.
+    # Who wrote which of two identical reviews is private, so their weights must not differ.
     columns = [record.paper, record.score, *(() if record.criteria is None else record.criteria.T)]
     alike = np.logical_and.reduce([np.diff(column) == 0 for column in columns])
     unequal = int(np.count_nonzero(alike & (np.diff(weight) != 0)))

@@ -1,4 +1,4 @@
-"""Miscalibration: a review weighs its score minus the mean of the other scores of its paper."""
+"""Miscalibration: the weight of a review is its score minus the mean of the other scores of its paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Miscalibration:
-    """The difference of each score from the mean of the other scores of its paper."""
+    """The score of each review minus the mean of the other scores of its paper."""
 
     name = "miscalibration"
     words = Words(
@@ -30,31 +30,31 @@ class Miscalibration:
     reach = HiddenReach(co_reviews=True, centred=True)
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The differences, rounded as little as possible."""
+        """Return the differences, with as few roundings as possible."""
         import numpy as np
 
         size = _sizes(held.paper, lone)
-        # (k s - total) / (k - 1) rounds less often than s - (total - s) / (k - 1), and least if scores are measured
-        # from the paper's smallest; a single review gets 0 / 1.
+        # (k s - total) / (k - 1) has fewer roundings than s - (total - s) / (k - 1), and fewest if scores are measured
+        # from the paper's lowest score. A single review gets 0 / 1.
         above = held.score - held.score[(np.cumsum(size) - size)[held.paper]]
         total = np.bincount(held.paper, weights=above)
         difference = size[held.paper] * above - total[held.paper]
         return np.asarray(difference / np.maximum(size[held.paper] - 1, 1), dtype=np.float64)
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """The bounds: a score at one end of what is possible, the others of its paper at the other end."""
+        """Return the bounds: the score at one end of its range, the others of its paper at the other end."""
         import numpy as np
 
         low, high = record.score_bounds()
         size = _sizes(record.paper, lone)[record.paper]
         others, alone = np.maximum(size - 1, 1), size == 1
-        low, high = low - low.min(), high - low.min()  # differences alone count: a large offset would swallow them
+        low, high = low - low.min(), high - low.min()  # a large offset would lose digits
         lows, highs = (np.bincount(record.paper, weights=end)[record.paper] - end for end in (low, high))
         return np.where(alone, 0.0, low - highs / others), np.where(alone, 0.0, high - lows / others)
 
 
 def _sizes(paper: Ints, lone: Lone) -> Ints:
-    """Number of reviews of each paper, if single reviews are not to be refused."""
+    """Return the number of reviews of each paper; refuse single reviews if asked to."""
     import numpy as np
 
     size = np.bincount(paper)

@@ -1,7 +1,7 @@
-"""Monotone regression: what overall score the reviewers together think that criteria deserve.
+"""Isotonic regression of overall scores on several criteria.
 
-Among all maps that are non-decreasing in every criterion, the one with the least sum of absolute differences from the
-scores and, among these, of least norm. The proofs are in docs/mathematics.md, "Monotone regression".
+Of all maps that are non-decreasing in every criterion, it finds those with the least sum of absolute residuals and, of
+these, the one of least norm. Proofs are in docs/mathematics.md, "Monotone regression".
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from peerveil.record.public_record import Floats, Ints, frozen
 if TYPE_CHECKING:
     from scipy import sparse
 
-# SciPy is loaded when a map is fitted: weights, and with them the command line's help, need not wait for it.
-# ruff: noqa: PLC0415
+# ruff: noqa: PLC0415 - SciPy is loaded when a map is fitted
 
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MonotoneMap:
-    """A map from criteria to scores that is non-decreasing in every criterion. Make one with :func:`fit_monotone`.
+    """A map from criteria to scores that is non-decreasing in every criterion, made by :func:`fit_monotone`.
 
     Attributes:
-        vectors: the different criteria vectors it was learnt from, a row each.
-        values: what it maps each of them to.
+        vectors: the distinct criteria vectors it was fitted to, one row each.
+        values: its value at each of them.
 
     >>> learnt = fit_monotone([[1, 1], [2, 1], [2, 2]], [3, 5, 4])
     >>> learnt.values.tolist()
@@ -48,22 +47,20 @@ class MonotoneMap:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The least and the greatest value it takes anywhere."""
+        """The least and the greatest value."""
         return float(self.values.min()), float(self.values.max())
 
     def __call__(self, criteria: Floats) -> Floats:
-        """The value at each row of criteria.
+        """Return the value at each row of criteria.
 
-        A vector that was never seen gets the number nearest to zero that keeps the map non-decreasing and in its range.
+        A new vector gets the number nearest to zero that keeps the map non-decreasing and within its span.
         """
-        asked, place = np.unique(_matrix(criteria), axis=0, return_inverse=True)
-        known = dict(zip(map(bytes, self.vectors), self.values.tolist(), strict=True))
-        found = [known.get(bytes(vector), np.nan) for vector in asked]
-        for i in np.flatnonzero(np.isnan(found)).tolist():
-            found[i] = self._never_seen(asked[i])
-        return np.array(found)[place.ravel()]
+        vectors, index = np.unique(_matrix(criteria), axis=0, return_inverse=True)
+        fitted = dict(zip(map(bytes, self.vectors), self.values.tolist(), strict=True))
+        values = [fitted[bytes(v)] if bytes(v) in fitted else self._extend(v) for v in vectors]
+        return np.array(values)[index.ravel()]
 
-    def _never_seen(self, vector: Floats) -> float:
+    def _extend(self, vector: Floats) -> float:
         low, high = self.span
         below = self.values[(self.vectors <= vector).all(axis=1)].max(initial=low)
         above = self.values[(self.vectors >= vector).all(axis=1)].min(initial=high)
@@ -71,13 +68,9 @@ class MonotoneMap:
 
 
 def fit_monotone(criteria: Floats, score: Floats) -> MonotoneMap:
-    """The monotone map nearest to the scores, summed over reviews without squares; of least norm where several are.
+    """Return the monotone map with the least sum of absolute residuals; if several have it, that of least norm.
 
-    The result depends on the reviews only, not on their order, and its values are scores, or zero: no round-off.
-
-    Args:
-        criteria: a row a review.
-        score: one a review.
+    The result does not depend on the order of reviews, and its values are scores or zero, without round-off.
 
     >>> fit_monotone([[1], [1], [1], [2]], [4, 6, 8, 5]).values.tolist()
     [5.0, 5.0]
@@ -87,33 +80,33 @@ def fit_monotone(criteria: Floats, score: Floats) -> MonotoneMap:
         raise RecordError(f"criteria have {len(matrix)} rows for {scores.size} scores; at least one review is needed")
     if not (np.isfinite(matrix).all() and np.isfinite(scores).all()):
         raise RecordError("criteria and scores must be finite numbers")
-    vectors, place = np.unique(matrix, axis=0, return_inverse=True)
+    vectors, index = np.unique(matrix, axis=0, return_inverse=True)
     levels = np.unique(scores)
     if levels[0] < 0 < levels[-1]:
         levels = np.union1d(levels, [0.0])
     rank = np.searchsorted(levels, scores)
-    return MonotoneMap(vectors=vectors, values=levels[_level(vectors, place.ravel(), rank, levels)])
+    return MonotoneMap(vectors=vectors, values=levels[_level(vectors, index.ravel(), rank, levels)])
 
 
-def _level(vectors: Floats, place: Ints, rank: Ints, levels: Floats) -> Ints:
-    """For each vector the level of its value, by bisection: one minimum cut decides on a half for all vectors at once.
+def _level(vectors: Floats, index: Ints, rank: Ints, levels: Floats) -> Ints:
+    """Return the level of each vector's value, by bisection: one minimum cut halves the intervals of all vectors.
 
     Args:
-        vectors: the different criteria vectors, in ascending lexicographic order.
-        place: for each review its vector.
-        rank: for each review the level of its score.
-        levels: the values that are possible, ascending.
+        vectors: the distinct criteria vectors, in ascending lexicographic order.
+        index: for each review, its vector.
+        rank: for each review, the level of its score.
+        levels: the possible values, ascending.
     """
     lower, upper = covers(vectors)
     low = np.zeros(len(vectors), dtype=np.int64)
     high = np.full(len(vectors), levels.size - 1, dtype=np.int64)
     while (low < high).any():
         middle = (low + high) // 2
-        # What a vector loses if its value is above the middle level instead of at or below it.
-        loss = np.bincount(place, weights=np.where(rank <= middle[place], 1, -1)).astype(np.int64)
+        # The loss of a vector if its value is above the middle level instead of at or below it.
+        loss = np.bincount(index, weights=np.where(rank <= middle[index], 1, -1)).astype(np.int64)
         loss[low == high] = 0
-        together = (low[lower] == low[upper]) & (high[lower] == high[upper]) & (low[lower] < high[lower])
-        least, greatest = _best_upper_sets(loss, lower[together], upper[together])
+        linked = (low[lower] == low[upper]) & (high[lower] == high[upper]) & (low[lower] < high[lower])
+        least, greatest = _best_upper_sets(loss, lower[linked], upper[linked])
         above = np.where(levels[middle] >= 0, least, greatest) & (low < high)
         low = np.where(above, middle + 1, low)
         high = np.where(above, high, middle)
@@ -121,9 +114,9 @@ def _level(vectors: Floats, place: Ints, rank: Ints, levels: Floats) -> Ints:
 
 
 def _best_upper_sets(loss: Ints, lower: Ints, upper: Ints) -> tuple[Flags, Flags]:
-    """The smallest and the largest of the upper sets with the least total loss, by one maximum flow (Picard).
+    """Return the smallest and the largest upper set of least total loss, by one maximum flow (Picard).
 
-    Whoever is in an upper set has everyone above in it, too.
+    An upper set contains, with each vector, all vectors above it.
     """
     from scipy import sparse
     from scipy.sparse.csgraph import maximum_flow
@@ -150,10 +143,10 @@ def _reached(network: sparse.csr_array, start: int) -> Flags:
 
 
 def covers(vectors: Floats) -> tuple[Ints, Ints]:
-    """The pairs of vectors, as indices, with the second above the first and none in between.
+    """Return the pairs of vectors, as indices, in which the second covers the first: above it, with none in between.
 
-    Vectors must be different and in ascending lexicographic order, so that what is below comes before. The set of all
-    that are below a vector is the bits of one integer.
+    Vectors must be distinct and in ascending lexicographic order, so that each comes after all below it. The set of
+    vectors below another is represented by the bits of one integer.
 
     >>> [pairs.tolist() for pairs in covers(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))]
     [[0, 0, 2, 1], [1, 2, 3, 3]]
@@ -162,31 +155,29 @@ def covers(vectors: Floats) -> tuple[Ints, Ints]:
     lower, upper = [], []
     for i, rest in enumerate(below):
         while rest:
-            j = rest.bit_length() - 1  # the last one left: only what comes after it could be in between
+            j = rest.bit_length() - 1  # the last one left: only later vectors could be in between
             lower.append(j)
             upper.append(i)
-            rest &= ~(below[j] | (1 << j))  # noqa: PLW2901 - what is left of it
+            rest &= ~(below[j] | (1 << j))  # noqa: PLW2901
     return np.array(lower, dtype=np.int64), np.array(upper, dtype=np.int64)
 
 
 def _below(vectors: Floats) -> list[int]:
-    """For each vector the set of earlier ones that are at most as large in every criterion."""
+    """Return, for each vector, the set of earlier ones that are at most as large in every criterion."""
     below = [(1 << i) - 1 for i in range(len(vectors))]
     for column in vectors.T:
         order = np.argsort(column, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(column[order])) + 1)
         at_most = 0
-        for group in groups:
-            members = group.tolist()
-            for i in members:
+        for equal in np.split(order, np.flatnonzero(np.diff(column[order])) + 1):
+            for i in equal.tolist():
                 at_most |= 1 << i
-            for i in members:
+            for i in equal.tolist():
                 below[i] &= at_most
     return below
 
 
 def _matrix(criteria: Floats) -> Floats:
-    matrix = np.asarray(criteria, dtype=np.float64) + 0.0  # minus zero is zero
+    matrix = np.asarray(criteria, dtype=np.float64) + 0.0  # turns minus zero into zero
     if matrix.ndim != 2 or not matrix.shape[1]:
-        raise RecordError(f"criteria must have a row a review and at least one column, got the shape {matrix.shape}")
+        raise RecordError(f"criteria must have one row per review and at least one column, got shape {matrix.shape}")
     return matrix

@@ -1,4 +1,4 @@
-"""Ratings: a review weighs its score."""
+"""Ratings: the weight of a review is its score."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Ratings:
     reach = HiddenReach()
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
-        """The scores."""
+        """Return the scores."""
         return held.score
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        """The scores, and the ends of the scale where they are hidden."""
+        """Return the scores; the ends of the scale where they are hidden."""
         return record.score_bounds()

@@ -1,4 +1,4 @@
-"""Reviewer statistics: the number that stands for the weights of one reviewer. Today that is their mean."""
+"""Reviewer statistics: a number computed from the weights of one reviewer, today their mean."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Statistic(Protocol):
     """A number computed from the weights of one reviewer and nothing else.
 
-    A neighbouring assignment changes the weights of at most ``1 + b`` reviewers, ``b`` the largest load: this bounds
-    the change of counts for any statistic. Bounds on the sorted vector itself are proven for the mean only.
+    A neighbouring assignment changes the weights of at most ``1 + b`` reviewers, with ``b`` the largest load. This
+    bounds the change of counts for any statistic. Bounds on the sorted vector are proven for the mean only.
     """
 
     @property
@@ -23,16 +23,16 @@ class Statistic(Protocol):
         """Its name."""
 
     def of(self, weights: Floats) -> float:
-        """Its value for one reviewer. It must not depend on the order of the weights, to the last bit."""
+        """Return its value for one reviewer. No bit of it may depend on the order of the weights."""
 
 
 class Mean:
-    """The mean: one exactly rounded sum and one division, so that the order of the weights does not matter."""
+    """The mean: one exactly rounded sum and one division, so that it does not depend on the order of the weights."""
 
     name = "mean"
 
     def of(self, weights: Floats) -> float:
-        """The mean; of equal weights exactly that weight, whatever the load.
+        """Return the mean; of equal weights, exactly that weight.
 
         >>> import numpy as np
         >>> Mean().of(np.array([3.0, 4.0]))
@@ -45,19 +45,19 @@ _REGISTERED: dict[str, Statistic] = {}
 
 
 def register(statistic: Statistic) -> None:
-    """Make a statistic known by its name."""
+    """Make a statistic available by its name."""
     if statistic.name in _REGISTERED:
         raise InputError(f"{statistic.name!r} is a statistic already; call yours something else")
     _REGISTERED[statistic.name] = statistic
 
 
 def unregister(name: str) -> None:
-    """Forget a statistic."""
+    """Remove a statistic from the registry."""
     del _REGISTERED[named(name).name]
 
 
 def named(name: str) -> Statistic:
-    """The registered statistic of a name."""
+    """Return the registered statistic with this name."""
     if name not in _REGISTERED:
         raise InputError(f"statistic must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
     return _REGISTERED[name]

@@ -1,4 +1,4 @@
-"""Weights: what each review contributes to its reviewer's mean. Computed from public data alone."""
+"""Public weights: the contribution of each review to its reviewer's mean."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicWeights:
-    """The public weights of a record: for each review an interval that holds its weight.
+    """The public weights of a record: for each review, an interval that contains its weight.
 
-    The interval is a point where the weight is public. Reviews are sorted by paper, then by weight.
+    The interval is a point if the weight is public. Reviews are sorted by paper, then by weight.
 
     Attributes:
-        quantity: what the weights mean, e.g. ``"ratings"``.
-        paper: for each review the index of its paper, ascending.
-        low: for each review the least weight the public record allows.
-        high: for each review the greatest weight the public record allows.
-        loads: what is public about the reviewers' loads.
-        hidden_span: how far a hidden score can move; 0 where all scores are public.
-        part: the whole conference, where the record holds a part of its reviews. Where the number of reviewers with a
-            kept review is not public, ``loads`` are a guess until noisy counts are there (:meth:`counted`).
-        reach: what a change of one hidden score can move; by default what the quantity of that name says.
+        quantity: the name of the quantity, for example ``"ratings"``.
+        paper: for each review, the index of its paper, ascending.
+        low: for each review, the least weight that the public record allows.
+        high: for each review, the greatest weight that the public record allows.
+        loads: the public knowledge of the reviewers' loads.
+        hidden_span: how far a hidden score can move; 0 if all scores are public.
+        part: the whole conference, if the record holds a part of its reviews. If the number of reviewers with a kept
+            review is not public, ``loads`` is a guess until noisy counts are available (:meth:`counted`).
+        reach: the weights that a change of one hidden score can move; by default that of the registered quantity.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -80,7 +80,7 @@ class PublicWeights:
         quantity: str = "weights",
         part: Part | None = None,
     ) -> PublicWeights:
-        """Weights given directly, one row a paper; loads as in :func:`peerveil.record.loads.declare_loads`."""
+        """Return weights given directly, one row per paper; loads as in :func:`peerveil.record.loads.declare_loads`."""
         listed = [sorted(float(x) for x in row) for row in rows]
         if not listed or not all(listed):
             raise RecordError("every paper needs at least one weight, and the record at least one paper")
@@ -104,8 +104,13 @@ class PublicWeights:
         """The least and the greatest weight that any review may have."""
         return float(self.low.min()), float(self.high.max())
 
+    @property
+    def co_reviews_move(self) -> bool:
+        """Whether a change of a hidden score can move the weights of other reviews of its paper."""
+        return bool(self.hidden_span) and self.reach.co_reviews
+
     def sizes(self) -> Ints:
-        """Number of reviews of each paper."""
+        """Return the number of reviews of each paper."""
         return self._sizes
 
     @cached_property
@@ -113,15 +118,15 @@ class PublicWeights:
         return np.bincount(self.paper)
 
     def rows_low(self) -> list[list[float]]:
-        """The lower ends, one list a paper."""
+        """Return the lower ends, one list per paper."""
         return split_rows(self.low, self.sizes())
 
     def rows_high(self) -> list[list[float]]:
-        """The upper ends, one list a paper."""
+        """Return the upper ends, one list per paper."""
         return split_rows(self.high, self.sizes())
 
     def digest(self) -> str:
-        """A fingerprint of everything a refinement uses, for checking a release against its public record.
+        """Return a digest of everything a refinement uses, for checking a release against its public record.
 
         >>> PublicWeights.from_rows([[0.2, 0.9]], load=1).digest()[:15]
         'sha256:e99f7265'
@@ -129,12 +134,12 @@ class PublicWeights:
         loads = self.loads
         stated: list[Any] = [self.quantity, loads.reviewers, loads.sizes, loads.counts]
         if self.part is not None:
-            # The loads of an open part are no statement: they are guessed first and estimated later.
+            # The loads of an open part are not stated: they are guessed first and estimated later.
             stated = [self.quantity, self.part.to_document(), *([] if is_open(self.part) else stated[1:])]
         body = hashlib.sha256(json.dumps(stated).encode())
         body.update(self.sizes().astype("<i8").tobytes())
         for ends in (self.low, self.high):
-            body.update((ends + 0.0).astype("<f8").tobytes())  # + 0.0: minus zero is zero
+            body.update((ends + 0.0).astype("<f8").tobytes())  # + 0.0 turns minus zero into zero
         return f"sha256:{body.hexdigest()}"
 
     @property
@@ -143,14 +148,13 @@ class PublicWeights:
         return is_open(self.part)
 
     def counted(self, reviewers: int) -> PublicWeights:
-        """The same weights, with an estimate of the number of reviewers with a kept review, which is not public."""
-        assert is_open(self.part)  # noqa: S101 - asked before
-        loads = self.part.counted(reviewers, self.sizes().size, int(self.sizes().max()))
-        return replace(self, loads=loads)
+        """Return these weights with an estimate of the number of reviewers with a kept review, which is not public."""
+        assert is_open(self.part)  # noqa: S101 - callers check
+        return replace(self, loads=self.part.counted(reviewers, self.sizes().size, int(self.sizes().max())))
 
     def expected(self) -> PublicWeights:
-        """The same weights, with a guess at the number of reviewers that uses nothing but the public record."""
-        assert is_open(self.part)  # noqa: S101 - asked before
+        """Return these weights with a guess at the number of reviewers from the public record alone."""
+        assert is_open(self.part)  # noqa: S101 - callers check
         return replace(self, loads=self.part.expected(self.sizes().size, int(self.sizes().max())))
 
     def __repr__(self) -> str:
@@ -163,21 +167,19 @@ class PublicWeights:
 def weigh(
     record: PublicRecord, quantity: QuantityLike = "ratings", *, lone: Lone = "refuse", name: str | None = None
 ) -> PublicWeights:
-    """The public weights of a record.
+    """Return the public weights of a record. If a score is hidden, its declared scale gives an interval.
 
     Args:
         record: the public record.
         quantity: ``"ratings"`` (the score itself), ``"miscalibration"`` (the score minus the mean of the other scores
-            of that paper), ``"normalized"`` (the score that the reviewers together think the review's criteria
-            deserve), ``"subjectivity"`` (the score minus that), or your own function: it gets the record and returns
-            one weight a review, in the record's order. It must use nothing but the record, always return the same, and
-            give reviews of a paper that look alike the same weight.
-        lone: what to do with the miscalibration of a paper's only review, which is not defined: ``"refuse"``, or give
-            it the weight ``"zero"``. It is never dropped: what is left of a reviewer's load would then depend on the
-            private assignment.
-        name: what to call a quantity given as a function; the function's name by default.
-
-    Where a score is hidden, a weight is only known to lie in an interval, from the declared scale.
+            of that paper), ``"normalized"`` (the value of a monotone map fitted to all public reviews, at the review's
+            criteria), ``"subjectivity"`` (the score minus that value), or a function of the record that returns one
+            weight per review, in the record's order. The function must use nothing but the record, be deterministic,
+            and give identical reviews of a paper the same weight.
+        lone: treatment of a paper with a single review, whose miscalibration is not defined: ``"refuse"``, or
+            ``"zero"`` as its weight. It is never dropped, because the rest of a reviewer's load would then depend on
+            the private assignment.
+        name: the name of a quantity given as a function; the function's name by default.
 
     >>> record = PublicRecord.from_rows([[8, 6, 1], [3, 5, 4]], load=2)
     >>> weigh(record, "miscalibration").low.tolist()
@@ -207,15 +209,8 @@ def weigh(
 
 
 def review_weights(held: Judged, quantity: QuantityLike, *, record: PublicRecord, lone: Lone = "refuse") -> Floats:
-    """The weight of each review.
-
-    Args:
-        held: the reviews: the public record's own, if none is hidden, or the private ones it was checked against.
-        quantity: what to compute.
-        record: what is public of them.
-        lone: what to do with the miscalibration of a paper's only review.
-    """
-    weighed = quantity_of(quantity, None if isinstance(quantity, str) else "function")  # its name is not used here
+    """Return the weight of each review; arguments as in :meth:`peerveil.quantities.Quantity.weights`."""
+    weighed = quantity_of(quantity, None if isinstance(quantity, str) else "function")  # the name is not used
     return weighed.weights(held, record=record, lone=_checked(lone))
 
 
@@ -226,5 +221,5 @@ def _checked(lone: Lone) -> Lone:
 
 
 def _by_weight(paper: Ints, weight: Floats) -> Floats:
-    """Weights in ascending order within each paper."""
+    """Return the weights in ascending order within each paper."""
     return weight[np.lexsort((weight, paper))]

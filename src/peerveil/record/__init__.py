@@ -1,1 +1,1 @@
-"""The public record of a conference: loads, scores, criteria, and how they are read from files."""
+"""The public record of a conference: loads, criteria, parts, tracks, and reading public files."""

@@ -1,4 +1,4 @@
-"""Criteria of reviews, such as soundness and clarity: how they are kept, and the one order of reviews they give."""
+"""Criteria of reviews, such as soundness and clarity, and the canonical order of reviews."""
 
 from __future__ import annotations
 
@@ -12,51 +12,38 @@ from peerveil.errors import Argument, InputError, RecordError
 
 Floats = npt.NDArray[np.float64]
 
-#: What to do with papers some of whose reviews lack a criterion.
+Papers = npt.NDArray[np.integer[Any]]
+
+#: Treatment of papers with a review that lacks a criterion.
 MissingCriteria = Literal["refuse", "leave-out"]
 
-#: Criteria as callers give them: for each name one number a review.
+#: Criteria as callers give them: for each name, one number per review.
 Criteria = Mapping[str, Iterable[float]]
 
 
 def canonical_order(
-    paper: npt.NDArray[np.integer[Any]],
-    score: Floats,
-    criteria: Floats | None = None,
-    last: npt.NDArray[np.integer[Any]] | None = None,
+    paper: Papers, score: Floats, criteria: Floats | None = None, last: Papers | None = None
 ) -> npt.NDArray[np.intp]:
-    """The order in which both sides hold reviews: by paper, score and criteria; hidden ones end their paper.
-
-    Args:
-        paper: for each review its paper.
-        score: for each review its score, NaN where hidden.
-        criteria: for each review its criteria, a row each.
-        last: what decides between reviews that are alike in all of these.
+    """Return the order of reviews on both sides: by paper, score, criteria and ``last``; hidden reviews (NaN) last.
 
     >>> canonical_order(np.array([0, 0, 0]), np.array([5.0, 3.0, 3.0]), np.array([[1.0], [2.0], [1.0]])).tolist()
     [2, 1, 0]
     """
-    alike = () if last is None else (last,)
-    columns = () if criteria is None else tuple(criteria.T[::-1])
-    return np.lexsort((*alike, *columns, score, paper))
+    return np.lexsort(_keys(paper, score, criteria, last)[::-1])
 
 
 def in_canonical_order(
-    paper: npt.NDArray[np.integer[Any]],
-    score: Floats,
-    criteria: Floats | None = None,
-    last: npt.NDArray[np.integer[Any]] | None = None,
+    paper: Papers, score: Floats, criteria: Floats | None = None, last: Papers | None = None
 ) -> bool:
-    """Whether reviews stand in their canonical order, without sorting them.
+    """Return whether reviews are in their canonical order, without sorting them.
 
     >>> in_canonical_order(np.array([0, 0, 1]), np.array([3.0, np.nan, 2.0]))
     True
     >>> in_canonical_order(np.array([0, 0, 1]), np.array([np.nan, 3.0, 2.0]))
     False
     """
-    keys = [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
     tied = np.ones(max(0, paper.size - 1), dtype=bool)
-    for key in keys:
+    for key in _keys(paper, score, criteria, last):
         before, after = key[:-1], key[1:]
         hidden, later = np.isnan(before), np.isnan(after)
         if (tied & ((after < before) | (hidden & ~later))).any():
@@ -65,8 +52,12 @@ def in_canonical_order(
     return True
 
 
+def _keys(paper: Papers, score: Floats, criteria: Floats | None, last: Papers | None) -> list[npt.NDArray[Any]]:
+    return [paper, score, *(() if criteria is None else criteria.T), *(() if last is None else (last,))]
+
+
 def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str, ...], Floats | None]:
-    """Names of criteria, sorted, and their matrix with a row a review; nothing where there are none.
+    """Return the sorted names of criteria and their matrix with one row per review; ``None`` if there are none.
 
     >>> arrange_criteria({"soundness": [1, 2], "clarity": [3, 4]}, 2)
     (('clarity', 'soundness'), array([[3., 1.],
@@ -92,12 +83,12 @@ def _number(value: object) -> float:
     try:
         return np.nan if value is None else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        pass  # the error would hold the value
+        pass  # the error would contain the value
     raise RecordError("a criterion is not a number")
 
 
 def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Floats) -> None:
-    """Refuse criteria that do not belong to these reviews, or are not known exactly where scores are."""
+    """Refuse criteria that do not match the reviews, or that are not hidden exactly where scores are."""
     if criteria is None:
         if names:
             raise RecordError(f"{len(names)} names of criteria, but no criteria")
@@ -108,39 +99,36 @@ def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Float
         raise RecordError("criteria must be sorted by name, each once")
     if np.isinf(criteria).any():
         raise RecordError("criteria must be finite numbers")
-    unknown = np.isnan(criteria)
-    if (unknown != np.isnan(score)[:, None]).any():
+    if (np.isnan(criteria) != np.isnan(score)[:, None]).any():
         raise RecordError(
             "a review is public as a whole or not at all: its criteria must be hidden exactly where its score is"
         )
 
 
-def papers_left_out(
-    paper: npt.NDArray[np.integer[Any]], lacking: npt.NDArray[np.bool_], missing: MissingCriteria
-) -> npt.NDArray[np.integer[Any]]:
-    """The papers to leave out for a missing criterion, if that is what was asked for; otherwise they are refused.
+def papers_left_out(paper: Papers, lacking: npt.NDArray[np.bool_], missing: MissingCriteria) -> Papers:
+    """Return the papers to leave out because a review lacks a criterion, or refuse them.
 
-    Reviews must not be left out one by one: what remained of a reviewer's load would tell who wrote them.
+    Single reviews must not be left out: the rest of a reviewer's load would reveal who wrote them.
 
     Args:
-        paper: for each review its paper.
-        lacking: for each review whether it lacks a criterion.
-        missing: ``"refuse"`` or ``"leave-out"``.
+        paper: for each review, its paper.
+        lacking: for each review, whether it lacks a criterion.
+        missing: whether to refuse such papers.
 
     >>> papers_left_out(np.array([0, 0, 1]), np.array([False, True, False]), "leave-out")
     array([0])
     """
     if missing not in get_args(MissingCriteria):
         raise InputError(Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {missing!r}")
-    concerned = np.unique(paper[lacking])
-    papers = np.unique(paper).size if concerned.size else 0
-    if concerned.size and missing == "refuse":
+    affected = np.unique(paper[lacking])
+    papers = np.unique(paper).size if affected.size else 0
+    if affected.size and missing == "refuse":
         raise RecordError(
-            f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {concerned.size} of "
+            f"{np.count_nonzero(lacking)} of {lacking.size} reviews lack a criterion, in {affected.size} of "
             f"{papers} papers; fill them in, or leave these papers out whole (",
             Argument("missing_criteria", "leave-out"),
             ")",
         )
-    if concerned.size and concerned.size == papers:
+    if affected.size and affected.size == papers:
         raise RecordError("every paper has a review that lacks a criterion; nothing would be left")
-    return concerned
+    return affected

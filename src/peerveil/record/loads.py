@@ -1,4 +1,4 @@
-"""How many reviews the reviewers hold, as far as that is public."""
+"""Public knowledge of the reviewers' loads: how many reviews each has written."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import numpy.typing as npt
 
 from peerveil.errors import Argument, Part, RecordError
 
-#: How a caller may state loads: counts per load, a range ``(low, high)``, or the set of loads.
+#: A caller's statement of loads: counts per load, a range ``(low, high)``, or the set of loads.
 LoadsStatement = Mapping[int, int] | tuple[int, int] | Set[int]
 
-# Statements that messages ask for, with examples of counts, a range and a set.
+# Arguments in messages, with examples of counts, a range and a set.
 _LOAD, _LOADS, _REVIEWERS = (Argument(name, ...) for name in ("load", "loads", "reviewers"))
 _COUNTS, _RANGE, _SET = (Argument("loads", example) for example in ({3: 800, 4: 900}, (1, 6), {3, 4}))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loads:
-    """The public knowledge of reviewers' loads. Make one with :func:`declare_loads`.
+    """The public knowledge of reviewers' loads, made by :func:`declare_loads`.
 
     Attributes:
         reviewers: number of reviewers, ``n``.
         reviews: number of reviews, ``N``.
         sizes: the loads that may occur, ascending.
-        counts: how many reviewers have each of ``sizes``, or ``None`` where only the set is public.
+        counts: number of reviewers with each of ``sizes``; ``None`` if only the set is public.
 
     >>> declare_loads(12, load=3)
     Loads(reviewers=4, reviews=12, sizes=(3,), counts=(4,))
@@ -48,26 +48,15 @@ class Loads:
     def __post_init__(self) -> None:
         if not self.sizes or any(b <= a for a, b in pairwise((0, *self.sizes))):
             raise RecordError(f"loads must be distinct whole numbers of at least 1, got {self.sizes}")
-        if not self.smallest * self.reviewers <= self.reviews <= self.largest * self.reviewers:
-            raise RecordError(
-                Argument("reviewers", self.reviewers),
-                f" with loads from {self.smallest} to {self.largest} hold between "
-                f"{self.smallest * self.reviewers} and {self.largest * self.reviewers} reviews, but the record has "
-                f"{self.reviews}",
-            )
+        _check_range(self.reviews, self.smallest, self.largest, self.reviewers)
         if self.counts is not None:
             if len(self.counts) != len(self.sizes) or min(self.counts) < 1:
                 raise RecordError(f"each load needs a count of at least 1, got {self.counts}")
-            held = sum(s * c for s, c in zip(self.sizes, self.counts, strict=True))
-            if sum(self.counts) != self.reviewers or held != self.reviews:
-                raise RecordError(
-                    f"loads do not add up: {self._counts_text()} make {sum(self.counts)} reviewers and {held} "
-                    f"reviews, but the record has {self.reviewers} reviewers and {self.reviews} reviews"
-                )
+            _check_sum(self.sizes, self.counts, self._counts_text(), reviews=self.reviews, reviewers=self.reviewers)
 
     @property
     def uniform(self) -> bool:
-        """Whether every reviewer is known to have the same load."""
+        """Whether all reviewers have the same load."""
         return len(self.sizes) == 1
 
     @property
@@ -81,7 +70,7 @@ class Loads:
         return self.sizes[-1]
 
     def per_reviewer(self, most: int | None = None) -> npt.NDArray[np.int64]:
-        """The multiset of loads, descending, or so many of the largest; only where the counts are public.
+        """Return all loads, descending, or the ``most`` largest. The counts must be public.
 
         >>> declare_loads(11, loads={2: 1, 3: 3}).per_reviewer(2).tolist()
         [3, 3]
@@ -93,17 +82,16 @@ class Loads:
         return np.repeat(np.array(self.sizes, dtype=np.int64)[::-1], counts[::-1])[:most]
 
     def stated(self) -> dict[str, Any]:
-        """As :func:`declare_loads` takes it.
+        """Return the arguments with which :func:`declare_loads` makes these loads.
 
         >>> declare_loads(11, loads=(1, 6), reviewers=4).stated()
         {'loads': {1, 2, 3, 4, 5, 6}, 'reviewers': 4}
         """
-        if self.counts is not None:
-            return {"loads": dict(zip(self.sizes, self.counts, strict=True)), "reviewers": self.reviewers}
-        return {"loads": set(self.sizes), "reviewers": self.reviewers}
+        loads = set(self.sizes) if self.counts is None else dict(zip(self.sizes, self.counts, strict=True))
+        return {"loads": loads, "reviewers": self.reviewers}
 
     def describe(self) -> str:
-        """The loads in words.
+        """Return the loads in words.
 
         >>> declare_loads(11, loads={2: 1, 3: 3}).describe()
         '1 reviewer with 2 reviews, 3 reviewers with 3 reviews'
@@ -131,15 +119,15 @@ def declare_loads(
     reviewers: int | None = None,
     papers: int | None = None,
 ) -> Loads:
-    """Turn what a user states about loads into :class:`Loads`, or say which numbers disagree.
+    """Return the loads that a user states, or refuse numbers that do not agree.
 
     Args:
         reviews: number of reviews in the record.
-        load: every reviewer's load.
+        load: the load of every reviewer.
         loads: counts per load (``{3: 800, 4: 900}``), a range of loads (the tuple ``(1, 6)``), or the set of
             loads that occur (``{3, 4}``). A range or a set needs ``reviewers``.
-        reviewers: number of reviewers. Alone, it leaves the loads open: nothing is assumed about them.
-        papers: number of papers; nobody's load exceeds it.
+        reviewers: number of reviewers. Alone, it assumes nothing about the loads.
+        papers: number of papers, which no load exceeds.
 
     >>> declare_loads(10, load=3)
     Traceback (most recent call last):
@@ -159,7 +147,7 @@ def declare_loads(
             *("what is public about loads must be stated: ", _LOAD, " (every reviewer has it), ", _COUNTS, ", "),
             *(_RANGE, " or ", _SET, " with ", _REVIEWERS, ", or ", _REVIEWERS, " alone"),
         )
-    most = reviews if papers is None else papers  # nobody reviews a paper twice
+    most = reviews if papers is None else papers  # no one reviews a paper twice
     if loads is None:
         return _among(reviews, range(1, most + 1), reviewers)
     if isinstance(loads, tuple) and len(loads) == 2:
@@ -178,6 +166,24 @@ def _whole(name: Part, value: object, least: int = 1) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
         return int(value)
     raise RecordError(name, f" must be a whole number of at least {least}, got {value!r}")
+
+
+def _check_range(reviews: int, low: int, high: int, reviewers: int) -> None:
+    if not low * reviewers <= reviews <= high * reviewers:
+        raise RecordError(
+            Argument("reviewers", reviewers),
+            f" with loads from {low} to {high} hold between {low * reviewers} and "
+            f"{high * reviewers} reviews, but the record has {reviews}",
+        )
+
+
+def _check_sum(sizes: Sequence[int], counts: Sequence[int], text: str, *, reviews: int, reviewers: int) -> None:
+    total = sum(size * count for size, count in zip(sizes, counts, strict=True))
+    if sum(counts) != reviewers or total != reviews:
+        raise RecordError(
+            f"loads do not add up: {text} make {sum(counts)} reviewers and {total} reviews, but the record has "
+            f"{reviewers} reviewers and {reviews} reviews"
+        )
 
 
 def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
@@ -205,25 +211,16 @@ def _counted(reviews: int, loads: Mapping[int, int], reviewers: int | None) -> L
     }
     sizes = tuple(sorted(size for size, count in stated.items() if count))
     counts = tuple(stated[size] for size in sizes)
-    held = sum(size * count for size, count in zip(sizes, counts, strict=True))
-    if held != reviews or reviewers not in (None, sum(counts)):
-        raise RecordError(
-            f"loads do not add up: {dict(loads)} make {sum(counts)} reviewers and {held} reviews, but the record has "
-            f"{sum(counts) if reviewers is None else reviewers} reviewers and {reviews} reviews"
-        )
-    return Loads(reviewers=sum(counts), reviews=reviews, sizes=sizes, counts=counts)
+    number = sum(counts) if reviewers is None else reviewers
+    _check_sum(sizes, counts, str(dict(loads)), reviews=reviews, reviewers=number)
+    return Loads(reviewers=number, reviews=reviews, sizes=sizes, counts=counts)
 
 
 def _among(reviews: int, stated: Sequence[int], reviewers: int) -> Loads:
-    """Loads known only as a set, narrowed to what arithmetic on public numbers leaves possible."""
+    """Return loads known as a set, without those that the public numbers rule out."""
     low, high = stated[0], stated[-1]
-    if not low * reviewers <= reviews <= high * reviewers:
-        raise RecordError(
-            Argument("reviewers", reviewers),
-            f" with loads from {low} to {high} hold between {low * reviewers} and "
-            f"{high * reviewers} reviews, but the record has {reviews}",
-        )
-    # One reviewer's load is what the other n - 1 leave: no more than if they all had the least, and so on.
+    _check_range(reviews, low, high, reviewers)
+    # A load is at most what remains if all others have the least, and at least what remains if they have the greatest.
     most, least = reviews - (reviewers - 1) * low, reviews - (reviewers - 1) * high
     possible = tuple(size for size in stated if least <= size <= most)
     if possible and len(possible) < len(stated):
@@ -242,15 +239,15 @@ def _among(reviews: int, stated: Sequence[int], reviewers: int) -> Loads:
 
 
 def _reachable(amount: int, steps: Sequence[int], most: int) -> bool:
-    """Whether at most ``most`` of these steps, any number of each, make the amount exactly.
+    """Return whether at most ``most`` steps, each used any number of times, add up to the amount.
 
-    Fewest steps are mostly the largest one: of the others fewer than the largest one's size are needed, as among that
-    many some make a multiple of it.
+    A shortest sum uses fewer of the smaller steps than the size of the largest: among that many, some add up to a
+    multiple of the largest.
     """
     if not steps:
         return amount == 0
     if steps[0] == 1 and len(steps) == steps[-1]:
-        return True  # a whole range: the bounds on the amount were checked
+        return True  # a complete range: the bounds on the amount were checked
     if amount % reduce(gcd, steps):
         return False
     largest = steps[-1]

@@ -1,30 +1,29 @@
-"""Records that hold a part of a conference's reviews: what is public of the whole, and what follows for the part.
+"""Records that hold a part of a conference's reviews, and the public facts about the whole conference.
 
-Neighbouring assignments are those of the whole conference. A review that is kept may have been exchanged for one that
-was left out, so who has a kept review at all, and how many, depends on the private assignment. Proofs are in
+Neighbouring assignments are those of the whole conference. A kept review may have been exchanged for one that was left
+out, so the set of reviewers with a kept review, and its size, depend on the private assignment. Proofs are in
 docs/mathematics.md, "Parts of a conference".
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeGuard, get_args
 
 from peerveil.errors import RecordError
 from peerveil.record.loads import Loads, declare_loads
 
-#: How the number of reviewers with a kept review is known. ``"follows"``: from the public record of the whole
-#: conference. ``"declared"``: it is declared public, with the loads among the kept reviews; neighbouring assignments
-#: keep both. ``"open"``: it is not public; a histogram counts the reviewers without a kept review as well.
+#: The source of the number of reviewers with a kept review. ``"follows"``: it follows from the public record of the
+#: whole conference. ``"declared"``: it is declared public, with the loads among the kept reviews; neighbouring
+#: assignments keep both. ``"open"``: it is not public; a histogram also counts the reviewers without a kept review.
 KeptNumber = Literal["follows", "declared", "open"]
 
-
-#: What to do with reviews without a score. ``"absent"``: everyone can see that they have none; they stay reviews, but
-#: enter no mean. ``"leave-out"``: their whole papers are left out.
+#: Treatment of reviews without a score. ``"absent"``: it is public that they have none; they stay reviews, but enter no
+#: mean. ``"leave-out"``: their papers are left out.
 MissingScore = Literal["refuse", "absent", "leave-out"]
 
-#: Why reviews were left out, as releases say it.
+#: Reasons for leaving reviews out, as stated in releases.
 NO_CRITERION = "with their papers, for a missing criterion"
 NO_SCORE = "with their papers, for a missing score"
 ABSENT = "of all means, having no score, as everyone can see"
@@ -33,12 +32,7 @@ OTHER_PAPERS = "with the papers that are not part of this release"
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """Reviews that were left out for one reason. Which ones they are is public.
-
-    Attributes:
-        papers: how many papers they are of.
-        reviews: how many they are.
-        why: the reason, as it is published.
+    """The numbers of papers and reviews left out for one reason. It is public which reviews these are.
 
     >>> LeftOut(papers=1, reviews=3, why=NO_CRITERION).words
     '3 reviews of 1 paper were left out with their papers, for a missing criterion'
@@ -65,12 +59,12 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The whole conference of whose reviews a record holds a part, as far as it is public.
+    """The public facts about the whole conference, if a record holds a part of its reviews.
 
     Attributes:
         whole: the loads of the whole conference.
         left_out: what the record leaves out, and why.
-        number: how the number of reviewers with a kept review is known.
+        number: the source of the number of reviewers with a kept review.
 
     >>> gone = LeftOut(papers=1, reviews=3, why=NO_CRITERION)
     >>> part = Part(whole=declare_loads(12, load=3), left_out=(gone,), number="follows")
@@ -94,7 +88,7 @@ class Part:
     @property
     def gone(self) -> int:
         """Number of reviews that were left out."""
-        return sum(one.reviews for one in self.left_out)
+        return sum(entry.reviews for entry in self.left_out)
 
     @property
     def kept(self) -> int:
@@ -102,89 +96,77 @@ class Part:
         return self.whole.reviews - self.gone
 
     def following(self, papers: int) -> Loads | None:
-        """The loads among the kept reviews, where they follow from the whole conference's; else ``None``.
+        """Return the loads among the kept reviews of ``papers`` papers if they follow from the whole conference's.
 
-        Args:
-            papers: number of papers with a kept review.
-
-        Nobody has two reviews of a paper, so a reviewer loses at most one review for each paper concerned.
+        No one has two reviews of a paper, so a reviewer loses at most one review for each paper affected.
         """
-        whole, concerned = self.whole, sum(one.papers for one in self.left_out)
+        whole, affected = self.whole, sum(entry.papers for entry in self.left_out)
         if min(whole.largest, papers) == 1:
             return declare_loads(self.kept, load=1)
-        if whole.uniform and concerned == 1:
+        if whole.uniform and affected == 1:
             counts = {whole.largest: whole.reviewers - self.gone, whole.largest - 1: self.gone}
             return declare_loads(self.kept, loads=counts)
-        least = whole.smallest - concerned
+        least = whole.smallest - affected
         if least < 1:
             return None
         return declare_loads(self.kept, loads=(least, whole.largest), reviewers=whole.reviewers, papers=papers)
 
     def expected(self, papers: int, largest_paper: int) -> Loads:
-        """A guess at the loads among the kept reviews, as random dealing would make them: for choosing bins only."""
-        loads, whole = self.whole, self.whole.reviews
-        counts = (
-            dict(zip(loads.sizes, loads.counts, strict=True))
-            if loads.counts is not None
-            else {max(1, round(whole / loads.reviewers)): loads.reviewers}
-        )
-        with_some = sum(count * (1 - _none_kept(size, self.gone, whole)) for size, count in counts.items())
-        return self.counted(round(with_some), papers, largest_paper)
+        """Return a guess at the loads among the kept reviews, from a random assignment; for choosing bins only."""
+        loads = self.whole
+        counts = loads.counts or (loads.reviewers,)
+        sizes = loads.sizes if loads.counts else (max(1, round(loads.reviews / loads.reviewers)),)
+        number = sum(count * (1 - self._none_kept(size)) for size, count in zip(sizes, counts, strict=True))
+        return self.counted(round(number), papers, largest_paper)
+
+    def _none_kept(self, load: int) -> float:
+        """Return the probability, in a random assignment, that none of a reviewer's reviews is kept."""
+        return math.prod(max(0, self.gone - i) / (self.whole.reviews - i) for i in range(load))
 
     def counted(self, reviewers: int, papers: int, largest_paper: int) -> Loads:
-        """Loads of a number of reviewers with a kept review, or of the nearest number that the record allows.
+        """Return the loads of a number of reviewers with a kept review, or of the nearest possible number.
 
         Args:
             reviewers: the number, perhaps estimated from noisy counts.
             papers: number of papers with a kept review.
-            largest_paper: the most kept reviews that a paper has.
+            largest_paper: the largest number of kept reviews of a paper.
         """
         most = min(self.whole.largest, papers)
         least_number = max(largest_paper, math.ceil(self.kept / most))
         number = max(least_number, min(reviewers, self.whole.reviewers, self.kept))
-        # What arithmetic on an estimate leaves possible is not known, so the range is not narrowed.
+        # The number is an estimate, so it does not rule out any load.
         return Loads(reviewers=number, reviews=self.kept, sizes=tuple(range(1, most + 1)), counts=None)
 
     def to_document(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        whole = self.whole
+        """Return a JSON object."""
+        whole = asdict(self.whole)
         return {
-            "whole": {
-                "reviewers": whole.reviewers,
-                "reviews": whole.reviews,
-                "sizes": list(whole.sizes),
-                "counts": None if whole.counts is None else list(whole.counts),
-            },
-            "left_out": [{"papers": one.papers, "reviews": one.reviews, "why": one.why} for one in self.left_out],
+            "whole": {name: list(value) if isinstance(value, tuple) else value for name, value in whole.items()},
+            "left_out": [asdict(entry) for entry in self.left_out],
             "number": self.number,
         }
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Part:
-        """From what :meth:`to_document` made."""
-        whole = document["whole"]
-        return cls(
-            whole=Loads(
-                reviewers=whole["reviewers"],
-                reviews=whole["reviews"],
-                sizes=tuple(whole["sizes"]),
-                counts=None if whole["counts"] is None else tuple(whole["counts"]),
-            ),
-            left_out=tuple(LeftOut(**one) for one in document["left_out"]),
-            number=document["number"],
-        )
+        """Return the part that :meth:`to_document` describes."""
+        stated: dict[str, Any] = document["whole"]
+        whole: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stated.items()
+        }
+        left_out = tuple(LeftOut(**entry) for entry in document["left_out"])
+        return cls(whole=Loads(**whole), left_out=left_out, number=document["number"])
 
 
 def public_part(whole: Loads, left_out: tuple[LeftOut, ...], *, papers: int, largest_paper: int) -> tuple[Loads, Part]:
-    """What is public of a part if nothing is declared: its loads, where they follow, and of what it is a part.
+    """Return the loads of a part and the part itself, if nothing about the part is declared.
 
-    Where the loads do not follow, those that are returned are a guess, and the part is open.
+    If the loads do not follow from those of the whole conference, they are a guess, and the part is open.
 
     Args:
         whole: the loads of the whole conference.
         left_out: what was left out.
         papers: number of papers with a kept review.
-        largest_paper: the most kept reviews that a paper has.
+        largest_paper: the largest number of kept reviews of a paper.
     """
     part = Part(whole=whole, left_out=left_out, number="follows")
     following = part.following(papers)
@@ -194,10 +176,5 @@ def public_part(whole: Loads, left_out: tuple[LeftOut, ...], *, papers: int, lar
 
 
 def is_open(part: Part | None) -> TypeGuard[Part]:
-    """Whether a record is a part whose number of reviewers is not public."""
+    """Return whether a record is a part whose number of reviewers is not public."""
     return part is not None and part.number == "open"
-
-
-def _none_kept(load: int, gone: int, reviews: int) -> float:
-    """The probability that none of a reviewer's reviews is kept, if these are dealt at random."""
-    return math.prod(max(0, gone - i) / (reviews - i) for i in range(load))

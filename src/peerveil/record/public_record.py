@@ -1,4 +1,4 @@
-"""The public record of a conference: which scores each paper got, not who gave them."""
+"""The public record of a conference: the scores of each paper, without their reviewers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicRecord:
-    """What everyone may see of a conference's reviews, in an order that carries no information.
+    """The public part of a conference's reviews, in an order that carries no information.
 
-    Papers are sorted by name and the reviews of each paper by score, then criteria, so two assignments with the same
-    public part give the same object, bit for bit. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
+    Papers are sorted by name and the reviews of each paper by score, then criteria, so that two assignments with the
+    same public part give identical objects. Make one with :meth:`from_rows` or :func:`peerveil.read_public`.
 
     Attributes:
         papers: names of the papers, sorted.
-        paper: for each review the index of its paper, ascending.
-        score: for each review its score; NaN where it is hidden, and then at the end of its paper.
-        loads: what is public about the reviewers' loads.
-        scale: the declared lowest and highest possible score; needed where scores are hidden.
-        notes: what was left out on the way here, and why.
-        criteria: for each review a row of criteria, such as soundness and clarity, or ``None`` where there are none;
-            more is better. NaN where the review is hidden: it is public as a whole or not at all.
-        criteria_names: what the columns of ``criteria`` are called, sorted.
-        part: the whole conference, where the record holds a part of its reviews; ``None`` where it holds all of them.
+        paper: for each review, the index of its paper, ascending.
+        score: for each review, its score; NaN if it is hidden. Hidden scores come last in their paper.
+        loads: the public knowledge of the reviewers' loads.
+        scale: the declared lowest and highest possible score; required if scores are hidden.
+        notes: what was left out, and why.
+        criteria: for each review, a row of criteria such as soundness and clarity, more being better, or ``None`` if
+            there are none. NaN if the review is hidden: score and criteria are public together or not at all.
+        criteria_names: names of the columns of ``criteria``, sorted.
+        part: the whole conference, if the record holds a part of its reviews.
 
     >>> record = PublicRecord.from_rows([[8, 6], [3, 5]], load=2)
     >>> record.rows()
@@ -97,10 +97,10 @@ class PublicRecord:
         criteria: Mapping[str, Iterable[Iterable[float | None]]] | None = None,
         part: Part | None = None,
     ) -> PublicRecord:
-        """A record from one row of scores a paper; loads as in :func:`peerveil.record.loads.declare_loads`.
+        """Return a record from one row of scores per paper; loads as in :func:`peerveil.record.loads.declare_loads`.
 
-        A score of ``None`` is hidden: everyone knows that the review exists, nobody its score. Criteria have one row
-        a paper, too, in the same order as the scores.
+        A score of ``None`` is hidden: the review is public, its score is not. Criteria also have one row per paper, in
+        the order of the scores.
 
         >>> record = PublicRecord.from_rows([[8, 6]], load=1, criteria={"clarity": [[3, 4]]})
         >>> record.criteria.tolist()
@@ -134,7 +134,7 @@ class PublicRecord:
         criteria: Criteria | None = None,
         part: Part | None = None,
     ) -> PublicRecord:
-        """A record from parallel arrays in any order; they are put in the canonical one."""
+        """Return a record from parallel arrays in any order."""
         if any(b <= a for a, b in pairwise(papers)):
             if len(set(papers)) != len(papers):
                 raise RecordError("a paper's name occurs twice")
@@ -160,30 +160,25 @@ class PublicRecord:
         return int(np.count_nonzero(np.isnan(self.score)))
 
     def sizes(self) -> Ints:
-        """Number of reviews of each paper."""
+        """Return the number of reviews of each paper."""
         return np.bincount(self.paper, minlength=len(self.papers))
 
     def score_bounds(self) -> tuple[Floats, Floats]:
-        """The least and the greatest possible score of each review: the ends of the scale where it is hidden."""
+        """Return the least and the greatest possible score of each review: the ends of the scale if it is hidden."""
         hidden = np.isnan(self.score)
         low, high = (np.nan, np.nan) if self.scale is None else self.scale
         return np.where(hidden, low, self.score), np.where(hidden, high, self.score)
 
     def rows(self) -> list[list[float]]:
-        """The scores of each paper, ascending."""
+        """Return the scores of each paper, ascending."""
         return split_rows(self.score, self.sizes())
 
     def __repr__(self) -> str:
         hidden = f" ({self.hidden} hidden)" if self.hidden else ""
+        reviewers = f"{self.loads.reviewers} reviewers: {self.loads.describe()}"
         if is_open(self.part):
-            return (
-                f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, an unknown number of "
-                f"{self.part.whole.reviewers} reviewers)"
-            )
-        return (
-            f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, "
-            f"{self.loads.reviewers} reviewers: {self.loads.describe()})"
-        )
+            reviewers = f"an unknown number of {self.part.whole.reviewers} reviewers"
+        return f"PublicRecord({len(self.papers)} papers, {self.score.size} reviews{hidden}, {reviewers})"
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [
@@ -200,12 +195,12 @@ class PublicRecord:
 
 
 def _flatten(criteria: Mapping[str, Iterable[Iterable[float | None]]], sizes: list[int]) -> Criteria:
-    """Criteria given a row a paper, as one list each; their rows must be as long as those of the scores."""
+    """Return criteria given as one row per paper as one list each, with rows as long as those of the scores."""
     flat: dict[str, list[float]] = {}
     for name, rows in criteria.items():
         listed = [[np.nan if x is None else x for x in row] for row in rows]
         if [len(row) for row in listed] != sizes:
-            raise RecordError(f"criterion {name!r} must have one row a paper, each as long as that paper's scores")
+            raise RecordError(f"criterion {name!r} must have one row per paper, each as long as that paper's scores")
         flat[name] = [x for row in listed for x in row]
     return flat
 
@@ -223,7 +218,7 @@ def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
 
 
 def check_assignable(sizes: Ints, loads: Loads) -> None:
-    """Refuse a record that no assignment can have (Gale and Ryser), with the numbers that disagree.
+    """Refuse a record without a possible assignment (theorem of Gale and Ryser).
 
     >>> check_assignable(np.array([3, 1]), declare_loads(4, load=2))
     Traceback (most recent call last):
@@ -257,7 +252,7 @@ def check_assignable(sizes: Ints, loads: Loads) -> None:
 
 
 def check_part(part: Part | None, sizes: Ints, loads: Loads) -> None:
-    """Refuse loads of a part that do not go with what is public of the whole conference."""
+    """Refuse loads of a part that contradict the public facts about the whole conference."""
     if part is None:
         return
     if part.kept != loads.reviews:
@@ -272,36 +267,35 @@ def check_part(part: Part | None, sizes: Ints, loads: Loads) -> None:
 
 
 def number_papers(count: int) -> list[str]:
-    """Names for papers that have none, in an order that sorting keeps."""
+    """Return names for papers without names, in sorted order."""
     width = len(str(count))
     return [f"paper {i:0{width}d}" for i in range(1, count + 1)]
 
 
 def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
-    """Cut a flat array into one list a paper."""
+    """Return a flat array as one list per paper."""
     return [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])]
 
 
-Kind = TypeVar("Kind", Floats, Ints)
+Numbers = TypeVar("Numbers", Floats, Ints)
 
 
-def frozen(array: Kind) -> Kind:
-    """A copy that cannot be changed, without minus zeros: which of equal zeros comes first would tell an order.
+def frozen(array: Numbers) -> Numbers:
+    """Return a read-only copy without minus zeros, because the order of equal zeros would carry information.
 
-    An array that :func:`owned` gave needs no second copy.
+    An array from :func:`owned` is not copied again.
     """
     if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not _minus_zero(array):
         return array
     return owned(array + 0)
 
 
-def owned(array: Kind) -> Kind:
-    """An array that nobody else has, from now on unchangeable and without minus zeros."""
+def owned(array: Numbers) -> Numbers:
+    """Make an array that has no other owner read-only and remove minus zeros."""
     array += 0
     array.flags.writeable = False
     return array
 
 
-def _minus_zero(array: Kind) -> bool:
-    """Whether a zero has a sign."""
+def _minus_zero(array: Numbers) -> bool:
     return array.dtype.kind == "f" and bool((np.signbit(array) & (array == 0)).any())

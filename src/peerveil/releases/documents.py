@@ -17,8 +17,8 @@ from peerveil.errors import FileError, InputError
 from peerveil.inference.expected_error import Outlook
 from peerveil.mechanisms import kind_of, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
-from peerveil.privacy.groups import Group, GroupClaim
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.joint_claims import Group, GroupClaim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part

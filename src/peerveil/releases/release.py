@@ -20,8 +20,8 @@ from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, Out
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
-from peerveil.privacy.groups import Group
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.joint_claims import Group
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part

@@ -22,8 +22,8 @@ from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, Outlook
 from peerveil.inference.noise_test import LEVEL, NoiseCheck, count_noise, vector_noise
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
-from peerveil.privacy.groups import Group, group_claim, group_sensitivity, joint_claim
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.joint_claims import Group, group_claim, group_sensitivity, joint_claim
 from peerveil.privacy.law import Law
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity

@@ -1,4 +1,4 @@
-"""Synthetic conferences, for the demo, tests and benchmarks. Nobody in them exists."""
+"""Synthetic conferences for the demo, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -20,15 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conference:
-    """A synthetic conference: who reviewed what, with which score.
-
-    Attributes:
-        paper: for each review its paper.
-        reviewer: for each review its reviewer.
-        score: for each review its score.
-        scale: lowest and highest score.
-        criteria: for each criterion one grade a review.
-    """
+    """A synthetic conference: the paper, reviewer, score and criteria of each review, and the score's scale."""
 
     paper: Ints
     reviewer: Ints
@@ -37,7 +29,7 @@ class Conference:
     criteria: Mapping[str, Floats] = field(default_factory=dict)
 
     def columns(self) -> dict[str, list[str] | list[float]]:
-        """The reviews as columns, with invented names."""
+        """Return the reviews as columns, with invented names."""
         return {
             "paper": [f"paper-{p + 1:04d}" for p in self.paper.tolist()],
             "reviewer": [f"reviewer-{a + 1:04d}@example.org" for a in self.reviewer.tolist()],
@@ -46,13 +38,13 @@ class Conference:
         }
 
     def frame(self) -> pl.DataFrame:
-        """The reviews as a frame, a row a review."""
+        """Return the reviews as a frame, one row per review."""
         import polars as pl  # noqa: PLC0415 - only frames need it
 
         return pl.DataFrame(self.columns())
 
     def write_csv(self, path: Path) -> None:
-        """Write the reviews as a platform would export them."""
+        """Write the reviews as a CSV file."""
         columns = self.columns()
         with path.open("w", encoding="utf-8", newline="") as handle:
             writer = csv.writer(handle, lineterminator="\n")
@@ -60,7 +52,7 @@ class Conference:
             writer.writerows(zip(*columns.values(), strict=True))
 
     def means(self) -> Floats:
-        """The sorted mean scores of the reviewers. Synthetic, so no secret."""
+        """Return the sorted mean scores of the reviewers, which are synthetic and therefore not secret."""
         totals = np.bincount(self.reviewer, weights=self.score)
         return np.sort(totals / np.bincount(self.reviewer))
 
@@ -75,17 +67,17 @@ def synthetic_conference(
     criteria: Sequence[str] = (),
     rng: np.random.Generator,
 ) -> Conference:
-    """A conference whose papers differ in quality and whose reviewers differ in leniency.
+    """Return a conference whose papers differ in quality and whose reviewers differ in leniency.
 
     Args:
         reviewers: number of reviewers.
-        load: reviews a reviewer writes.
-        reviews_per_paper: reviews a paper gets; must divide ``reviewers * load``.
+        load: number of reviews per reviewer.
+        reviews_per_paper: number of reviews per paper; must divide ``reviewers * load``.
         leniency: how strongly reviewers differ, as a multiple of the noise of a single score.
         scale: lowest and highest score, whole numbers.
         criteria: names of criteria, such as ``["soundness", "clarity"]``. Papers get grades from 1 to 5 in each, and
-            reviewers weigh them differently for their scores.
-        rng: where the randomness comes from.
+            each reviewer's scores weigh them differently.
+        rng: the random generator.
 
     >>> conference = synthetic_conference(reviewers=10, rng=np.random.default_rng(0))
     >>> conference.score.size
@@ -96,7 +88,7 @@ def synthetic_conference(
         raise InputError(Argument("reviews_per_paper", reviews_per_paper), f" does not divide the {reviews} reviews")
     papers = reviews // reviews_per_paper
     if load > papers or reviews_per_paper > reviewers:
-        raise InputError(f"{reviewers} reviewers with load {load} and {reviews_per_paper} reviews a paper do not fit")
+        raise InputError(f"{reviewers} reviewers with load {load} and {reviews_per_paper} reviews per paper do not fit")
     paper = np.repeat(np.arange(papers, dtype=np.int64), reviews_per_paper)
     holder = deal(paper, np.full(reviewers, load, dtype=np.int64), rng)
     low, high = scale

@@ -1,1 +1,1 @@
-"""What every other package may use: parallel work, atomic files, threads, argument checks, versions."""
+"""Code that any package may use: parallel tasks, atomic files, threads, argument checks, versions."""

@@ -1,4 +1,4 @@
-"""Writing whole or not at all."""
+"""Atomic writes: a file or folder appears complete, or not at all."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from peerveil.support.staging import OLD, new_stage, remove_left_over
 def staged_folder(
     target: str | os.PathLike[str], *, own: Collection[str], overwrite: bool = False, parents: bool = True
 ) -> Iterator[Path]:
-    """A hidden folder beside ``target`` to write into; it becomes ``target`` when the block ends without an error.
+    """Yield a hidden folder beside ``target``, which becomes ``target`` when the block ends without an error.
 
-    Entering fails at once if the target cannot be written, so that nothing is computed, and no privacy budget spent,
-    for a result that could not be kept. If the block fails, nothing is left behind.
+    Entering fails if the target cannot be written, so that nothing is computed, and no privacy budget spent, for a
+    result that could not be saved. If the block fails, nothing is left behind.
 
     Args:
-        target: the folder to make.
+        target: the folder to create.
         own: the files that such a folder holds. A folder with any other file is never replaced.
-        overwrite: replace a folder that holds such files already.
-        parents: make the folders above the target where they are missing.
+        overwrite: replace a folder that already holds such files.
+        parents: create missing folders above the target.
     """
     named = os.fspath(target)
-    made: list[Path] = []
+    created: list[Path] = []
     try:
-        final = _place(named)
+        final = _resolve(named)
         _check_free(final, named, own, overwrite=overwrite)
-        made = _make_parents(final) if parents else []
+        created = _make_parents(final) if parents else []
         remove_left_over(final.parent)
-        hidden = new_stage(final.parent)
+        stage = new_stage(final.parent)
     except OSError as error:
-        _remove_empty(made)
+        _remove_empty(created)
         raise write_failure(_cannot_write(named, error), error) from error
-    stage, stands = hidden.folder, False
+    finished = False
     try:
-        yield stage
-        _check_free(final, named, own, overwrite=overwrite)  # somebody may have put files there meanwhile
-        _swap(stage, final)
-        stands = True
+        yield stage.folder
+        _check_free(final, named, own, overwrite=overwrite)  # files may have been put there meanwhile
+        _swap(stage.folder, final)
+        finished = True
     except OSError as error:
         raise WriteError(_cannot_write(named, error)) from error
     finally:
-        if not stands:
-            shutil.rmtree(stage, ignore_errors=True)
-            _remove_empty(made)
-        hidden.release()
+        if not finished:
+            shutil.rmtree(stage.folder, ignore_errors=True)
+            _remove_empty(created)
+        stage.release()
 
 
 def write_new(target: str | os.PathLike[str], text: str) -> None:
-    """Write a file that is not there yet, whole or not at all; one that is there is kept.
+    """Write a new file atomically; an existing file is never replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,10 +70,10 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
             stage = folder / "new"
             stage.write_text(text, encoding="utf-8", newline="")
             try:
-                os.link(stage, named)  # unlike a renaming, it fails where a file is
+                os.link(stage, named)  # unlike rename, it fails if the file exists
             except FileExistsError:
-                failure = OutputError(f"{named} is there already; choose another name")
-            except OSError:  # a file system without links
+                failure = OutputError(f"{named} already exists; choose another name")
+            except OSError:  # a file system without hard links
                 with Path(named).open("x", encoding="utf-8", newline="") as handle:
                     handle.write(text)
     except OSError as error:
@@ -85,15 +85,15 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
 
 
 class Room:
-    """Space on the disk of a folder, held until it is needed.
+    """Disk space reserved in a folder until it is needed.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     room = Room(folder)
     ...     room.take(1000)
-    ...     held = os.listdir(folder)
+    ...     reserved = os.listdir(folder)
     ...     room.free()
-    ...     held, os.listdir(folder)
+    ...     reserved, os.listdir(folder)
     (['.reserved'], [])
     """
 
@@ -101,8 +101,8 @@ class Room:
         self._file = Path(folder) / ".reserved"
 
     def take(self, size: int) -> None:
-        """Take so many bytes; fails with an ``OSError`` if there is not so much space."""
-        block = os.urandom(min(size, 2**20))  # random, as zeros may take no space
+        """Reserve ``size`` bytes; raise an ``OSError`` if there is not enough space."""
+        block = os.urandom(min(size, 2**20))  # random, because zeros may be stored sparsely
         try:
             with self._file.open("wb") as handle:
                 for done in range(0, size, len(block)):
@@ -114,12 +114,12 @@ class Room:
             raise
 
     def free(self) -> None:
-        """Give the space back."""
+        """Release the space."""
         self._file.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk, where the system can."""
+    """Flush a folder's entries to disk, on systems that support it."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -131,7 +131,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _hidden_folder(parent: Path) -> Iterator[Path]:
-    """A hidden folder that is gone when the block ends."""
+    """Yield a hidden folder that is removed when the block ends."""
     remove_left_over(parent)
     stage = new_stage(parent)
     try:
@@ -145,12 +145,12 @@ def _cannot_write(named: str, error: OSError) -> str:
     return f"output folder {named} cannot be written: {error.strerror or type(error).__name__}"
 
 
-def _place(named: str) -> Path:
-    """Where the folder is to stand, with links followed; refuses names that no folder can be moved to."""
+def _resolve(named: str) -> Path:
+    """Return the target's path with links followed; refuse names that no folder can be moved to."""
     if not named or "\0" in named:
-        raise OutputError(f"output folder {named!r} is no name of a folder")
+        raise OutputError(f"output folder {named!r} is not a valid folder name")
     if Path(named).is_symlink() and not Path(named).exists():
-        raise OutputError(f"output folder {named} is a link that leads nowhere; choose another name")
+        raise OutputError(f"output folder {named} is a broken link; choose another name")
     final = Path(os.path.realpath(named))
     if final.exists() and not final.is_dir():
         raise OutputError(f"output folder {named} is a file; choose another name")
@@ -158,34 +158,31 @@ def _place(named: str) -> Path:
 
 
 def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: bool) -> None:
-    """Refuse a folder whose replacement would lose files of others, or pull the ground from under somebody."""
+    """Refuse to replace a folder that holds other files, or that is in use."""
     if not final.is_dir():
         return
     if any(final.iterdir()) and not overwrite:
-        raise OutputError(
-            f"output folder {named} holds files already; choose another name, or replace it (",
-            Argument("overwrite", True),
-            ")",
-        )
+        remedy = ("; choose another name, or replace it (", Argument("overwrite", True), ")")
+        raise OutputError(f"output folder {named} already holds files", *remedy)
     others = _count_others(final, own)
     if others:
         raise OutputError(
-            f"output folder {named} is not replaced: it holds other files than Peerveil writes there, "
-            f"{others} of them; choose another name"
+            f"output folder {named} is not replaced: it holds files that Peerveil does not write there ({others}); "
+            "choose another name"
         )
     if final == Path.cwd() or final.is_mount():
         raise OutputError(f"output folder {named} cannot be replaced while it is in use; name a folder inside it")
 
 
 def _count_others(folder: Path, own: Collection[str]) -> int:
-    """How many files, links and folders are not among the own files and the folders these are in."""
+    """Return the number of files, links and folders that are neither own files nor folders of own files."""
     files = {PurePath(name) for name in own}
     folders = {parent for name in files for parent in name.parents}
     others = 0
-    for place, inner, names in os.walk(folder, onerror=_raise):
-        here = Path(place).relative_to(folder)
-        others += sum(here / name not in files or (folder / here / name).is_symlink() for name in names)
-        others += sum(here / name not in folders or (folder / here / name).is_symlink() for name in inner)
+    for path, subfolders, names in os.walk(folder, onerror=_raise):
+        for entries, expected in ((names, files), (subfolders, folders)):
+            paths = [Path(path, name) for name in entries]
+            others += sum(entry.relative_to(folder) not in expected or entry.is_symlink() for entry in paths)
     return others
 
 
@@ -194,7 +191,7 @@ def _raise(error: OSError) -> None:
 
 
 def _make_parents(final: Path) -> list[Path]:
-    """Make the folders above the target; returns those that were not there, the innermost first."""
+    """Create the folders above the target; return those that did not exist, the innermost first."""
     missing = [parent for parent in final.parents if not parent.exists()]
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -206,24 +203,26 @@ def _make_parents(final: Path) -> list[Path]:
 
 def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
-        with suppress(OSError):  # never made, or not ours any more as somebody wrote there
+        with suppress(OSError):  # never created, or no longer empty
             folder.rmdir()
 
 
 def _swap(stage: Path, final: Path) -> None:
-    """Put the stage in the target's place; the old folder is removed only once the new one stands."""
+    """Move the stage to the target; an old folder is removed only once the new one is in place."""
     for file in filter(Path.is_file, stage.rglob("*")):
         with file.open("rb+") as handle:
             os.fsync(handle.fileno())
     for folder in (stage, *filter(Path.is_dir, stage.rglob("*"))):
         sync_folder(folder)
-    stage.chmod(0o777 & ~_umask())  # mkdtemp makes it private; a release is meant to be read
+    mask = os.umask(0)
+    os.umask(mask)
+    stage.chmod(0o777 & ~mask)  # mkdtemp makes it private; a release is meant to be read
     if not final.exists():
         stage.rename(final)
         _sync_parent(final)
         return
     aside = new_stage(final.parent)
-    old = aside.folder / OLD / final.name  # whoever finds it there knows where it belongs
+    old = aside.folder / OLD / final.name  # the name tells a later run where to restore it
     try:
         old.parent.mkdir()
         final.rename(old)
@@ -240,21 +239,15 @@ def _swap(stage: Path, final: Path) -> None:
 
 
 def _sync_parent(final: Path) -> None:
-    with suppress(OSError):  # the folder stands, so this is no reason to say that it does not
+    with suppress(OSError):  # the folder is in place, so this is not a failure
         sync_folder(final.parent)
 
 
 def _put_back(old: Path, final: Path) -> None:
-    """Undo half a swap. Where that fails too, the old folder stays where it is, and the error says where."""
+    """Undo half a swap. If that fails too, the error names the path of the old folder."""
     if old.exists():
         try:
             old.rename(final)
         except OSError as error:
             raise WriteError(f"{_cannot_write(str(final), error)}; what was in it is now in {old}") from error
     _remove_empty([old.parent, old.parent.parent])
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,4 +1,4 @@
-"""Modules of users that register mechanisms, quantities or readers of their own."""
+"""User modules that register additional mechanisms, quantities or readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VARIABLE = "PEERVEIL_EXTENSIONS"
 
 
 def load_extensions() -> None:
-    """Import the modules that the environment names; the command line and the page's processes do so at the start."""
+    """Import the modules named in the environment; the command line and the page call this at their start."""
     for name in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
         try:
             import_module(name)

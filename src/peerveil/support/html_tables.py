@@ -1,4 +1,4 @@
-"""Short tables for notebooks: what ``_repr_html_`` shows."""
+"""HTML tables for notebooks (``_repr_html_``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def table(title: str, rows: Iterable[Sequence[object]], *, header: Sequence[str] = (), below: str = "") -> str:
-    """A table as HTML; every word is escaped. ``below`` is HTML already, and stands under it.
+    """Return an HTML table with escaped cells, followed by the HTML ``below``.
 
     >>> table("A <record>", [("papers", 3)])
     '<table><caption>A &lt;record&gt;</caption><tbody><tr><th>papers</th><td>3</td></tr></tbody></table>'

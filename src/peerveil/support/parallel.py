@@ -1,7 +1,7 @@
-"""Many independent tasks: on this machine's cores, in processes of their own, or on a cluster.
+"""Parallel execution of independent tasks: in local processes or on a cluster.
 
-Each task gets a seed sequence of its own, made from the seed and the task's place alone. So results do not depend on
-which worker ran what, or on how many there are. Finished tasks can be kept on disk, and are then not run again.
+Each task gets a seed sequence derived from the seed and the task's index alone, so results do not depend on the number
+of workers or on which worker ran which task. Results can be kept on disk, so that an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -29,18 +29,34 @@ from peerveil.support.threads import on_one_thread
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Called with the number of finished tasks and of all.
+#: A function of a task and its seed sequence.
+Function = Callable[[Task, np.random.SeedSequence], Result]
+
+#: A task with its index and its seed sequence.
+Call = tuple[int, Task, np.random.SeedSequence]
+
+#: Called with the number of finished tasks and of all tasks.
 Progress = Callable[[int, int], None]
 
-#: How many tasks are handed out at a time: enough for many workers, few enough that memory stays flat.
+
+class Options(TypedDict, total=False):
+    """The arguments of :func:`run` that choose where and how tasks run."""
+
+    workers: int | None
+    executor: Executor | None
+    progress: Progress | None
+    keep: Path | None
+
+
+#: Number of tasks submitted ahead of results: enough for many workers, few enough to keep memory flat.
 _AHEAD = 64
 
-#: How often a pool whose worker died is set up anew before giving up.
+#: How often a pool with a dead worker is replaced before giving up.
 _RESTARTS = 3
 
 
 def run(
-    function: Callable[[Task, np.random.SeedSequence], Result],
+    function: Function[Task, Result],
     tasks: Sequence[Task],
     *,
     seed: int = 0,
@@ -51,90 +67,87 @@ def run(
 ) -> list[Result]:
     """Run a function on every task and return the results in the order of the tasks.
 
-    Args:
-        function: what to do with a task and its seed sequence; a plain function of a module, so that it can be sent.
-        tasks: what to do it with.
-        seed: where the tasks' seed sequences come from.
-        workers: how many processes; all cores by default; 1 stays in this process.
-        executor: run on this instead of processes of our own, e.g. a cluster's (:func:`cluster`).
-        progress: called after each task.
-        keep: a folder for the results of finished tasks, which must then be JSON: run again with the same tasks, only
-            the others are run.
+    The first task that fails ends the run. Tasks that have not started are not started; finished results are kept.
 
-    The first task that fails ends the run; what has not begun is not begun, what was finished is kept.
+    Args:
+        function: called with a task and its seed sequence; a module-level function, so that it can be pickled.
+        tasks: the tasks.
+        seed: the source of the tasks' seed sequences.
+        workers: number of processes; all cores by default; 1 runs in this process.
+        executor: runs the tasks instead of local processes, for example a cluster's (:func:`cluster`).
+        progress: called after each task.
+        keep: a folder for the results of finished tasks, which must be JSON. Another run of the same tasks with this
+            folder computes only the missing results.
 
     >>> def draw(size, seeds):
     ...     return np.random.default_rng(seeds).integers(100, size=size).tolist()
     >>> run(draw, [2, 3], seed=7, workers=1)
     [[30, 79], [68, 48, 39]]
     """
-    tell = progress or (lambda _done, _total: None)
+    report = progress or (lambda _done, _total: None)
     cores = cores_for(workers)
     store = None if keep is None else _Store(keep, function, seed)
-    results: dict[int, Result] = {}
-    if store is not None:
-        results = store.load(tasks)
-    todo = [place for place in range(len(tasks)) if place not in results]
+    results: dict[int, Result] = {} if store is None else store.load(tasks)
+    missing = [index for index in range(len(tasks)) if index not in results]
     if results:
-        tell(len(results), len(tasks))
-    waiting = ((place, tasks[place]) for place in todo)
-    finished = _finished(function, waiting, seed=seed, workers=min(cores, len(todo)), executor=executor)
-    for place, result in finished:
+        report(len(results), len(tasks))
+    pending = ((index, tasks[index]) for index in missing)
+    for index, result in _results(function, pending, seed=seed, workers=min(cores, len(missing)), executor=executor):
         if store is not None:
-            store.save(place, tasks[place], result)
-        results[place] = result
-        tell(len(results), len(tasks))
-    return [results[place] for place in range(len(tasks))]
+            store.save(index, tasks[index], result)
+        results[index] = result
+        report(len(results), len(tasks))
+    return [results[index] for index in range(len(tasks))]
 
 
 def stream(
-    function: Callable[[Task, np.random.SeedSequence], Result],
+    function: Function[Task, Result],
     tasks: Iterable[Task],
     *,
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[Task, Result]]:
-    """Run a function on tasks that are made one by one, and yield each with its result, as they finish.
+    """Yield each task of an iterable with its result, in the order in which they finish.
 
-    Tasks are taken only as fast as they are worked on, some ahead. Arguments as in :func:`run`.
+    Tasks are taken from the iterable only as fast as they are run. Arguments as in :func:`run`.
 
     >>> def double(number, seeds):
     ...     return 2 * number
     >>> sorted(stream(double, range(3), workers=1))
     [(0, 0), (1, 2), (2, 4)]
     """
-    given: dict[int, Task] = {}
+    running: dict[int, Task] = {}
 
-    def waiting() -> Iterator[tuple[int, Task]]:
-        for place, task in enumerate(tasks):
-            given[place] = task
-            yield place, task
+    def pending() -> Iterator[tuple[int, Task]]:
+        for index, task in enumerate(tasks):
+            running[index] = task
+            yield index, task
 
-    for place, result in _finished(function, waiting(), seed=seed, workers=cores_for(workers), executor=executor):
-        yield given.pop(place), result
+    for index, result in _results(function, pending(), seed=seed, workers=cores_for(workers), executor=executor):
+        yield running.pop(index), result
 
 
-def _finished(
-    function: Callable[[Task, np.random.SeedSequence], Result],
-    waiting: Iterator[tuple[int, Task]],
+def _results(
+    function: Function[Task, Result],
+    pending: Iterator[tuple[int, Task]],
     *,
     seed: int,
     workers: int,
     executor: Executor | None,
 ) -> Iterator[tuple[int, Result]]:
-    """The results of tasks with their places, as they finish."""
-    calls = ((place, task, np.random.SeedSequence(seed, spawn_key=(place,))) for place, task in waiting)
+    """Return the results with their tasks' indices, as they finish."""
+    calls = ((index, task, np.random.SeedSequence(seed, spawn_key=(index,))) for index, task in pending)
     call = partial(_on_one_thread, function)
     if executor is not None:
         return _on_executor(call, calls, executor)
     if workers <= 1:
-        return ((place, call(task, seeds)) for place, task, seeds in calls)
+        return ((index, call(task, seeds)) for index, task, seeds in calls)
     return _in_processes(call, calls, workers)
 
 
 def cores_for(workers: int | None) -> int:
-    """The number of processes to use.
+    """Return the number of processes to use: all available cores by default.
 
     >>> cores_for(0)
     Traceback (most recent call last):
@@ -149,9 +162,9 @@ def cores_for(workers: int | None) -> int:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Executor | None]:
-    """The executor of a Dask cluster, by its scheduler's address (``tcp://host:8786``); none without an address.
+    """Yield the executor of a Dask cluster, given its scheduler's address (``tcp://host:8786``), or ``None``.
 
-    The cluster's workers need the same version of Peerveil. They see nothing but what the tasks hold.
+    The cluster's workers need the same version of Peerveil. They receive only what the tasks contain.
     """
     if address is None:
         yield None
@@ -175,39 +188,32 @@ def _client(address: str) -> Any:
     raise InputError(problem)
 
 
-def _on_one_thread(
-    function: Callable[[Task, np.random.SeedSequence], Result], task: Task, seeds: np.random.SeedSequence
-) -> Result:
-    """Run a task with linear algebra on one thread: the cores have other tasks."""
+def _on_one_thread(function: Function[Task, Result], task: Task, seeds: np.random.SeedSequence) -> Result:
+    """Run a task with single-threaded linear algebra, because the other cores run other tasks."""
     with on_one_thread():
         return function(task, seeds)
 
 
-#: A task with its place and its seeds.
-Call = tuple[int, Task, np.random.SeedSequence]
-Calls = Iterator[Call[Task]]
-
-
-def _handed_out(
-    function: Callable[[Task, np.random.SeedSequence], Result],
-    calls: Calls[Task],
+def _submit_all(
+    function: Function[Task, Result],
+    calls: Iterator[Call[Task]],
     pool: Executor,
     running: dict[Future[Result], Call[Task]],
 ) -> Iterator[tuple[int, Result]]:
-    """Hand tasks to an executor, some ahead of the results, and yield these as they come.
+    """Submit calls, some ahead of the results, and yield results as they finish.
 
-    What runs when it fails is left in ``running``.
+    After an exception, ``running`` holds the unfinished calls.
     """
     while True:
         while len(running) < _AHEAD and (call := next(calls, None)) is not None:
-            running[_submitted(function, call, pool)] = call
+            running[_submit(function, call, pool)] = call
         if not running:
             return
         done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=_failed):  # what was finished is not lost for what failed meanwhile
+        for future in sorted(done, key=_failed):  # successes first, so that a failure does not lose them
             result = future.result()
-            place, _, _ = running.pop(future)
-            yield place, result
+            index, _, _ = running.pop(future)
+            yield index, result
 
 
 def _failed(future: Future[Any]) -> bool:
@@ -215,24 +221,22 @@ def _failed(future: Future[Any]) -> bool:
 
 
 def _on_executor(
-    function: Callable[[Task, np.random.SeedSequence], Result], calls: Calls[Task], pool: Executor
+    function: Function[Task, Result], calls: Iterator[Call[Task]], pool: Executor
 ) -> Iterator[tuple[int, Result]]:
-    """Run tasks on an executor that is not ours; what has not begun when one fails is not begun."""
+    """Run calls on a given executor; after a failure, those that have not started are cancelled."""
     running: dict[Future[Result], Call[Task]] = {}
     try:
-        yield from _handed_out(function, calls, pool, running)
+        yield from _submit_all(function, calls, pool, running)
     finally:
         for future in running:
             future.cancel()
 
 
-def _submitted(
-    function: Callable[[Task, np.random.SeedSequence], Result], call: Call[Task], pool: Executor
-) -> Future[Result]:
-    """A call's future; a pool that is broken fails here or later, and the call is not lost either way."""
+def _submit(function: Function[Task, Result], call: Call[Task], pool: Executor) -> Future[Result]:
+    """Submit a call. A broken pool gives a failed future, so that the call is not lost."""
     _, task, seeds = call
     try:
-        with starting_processes():  # a pool starts them as tasks come
+        with starting_processes():  # a pool starts them as tasks arrive
             return pool.submit(function, task, seeds)
     except BrokenProcessPool as error:
         failed: Future[Result] = Future()
@@ -241,29 +245,27 @@ def _submitted(
 
 
 def _in_processes(
-    function: Callable[[Task, np.random.SeedSequence], Result], calls: Calls[Task], workers: int
+    function: Function[Task, Result], calls: Iterator[Call[Task]], workers: int
 ) -> Iterator[tuple[int, Result]]:
-    """Run tasks in processes of our own; a pool whose worker was killed is set up anew, and loses nothing."""
+    """Run calls in local processes; after a worker dies, a new pool runs the unfinished calls."""
     for _ in range(1 + _RESTARTS):
-        # Spawned, not forked: libraries that run threads (polars, BLAS) do not survive a fork.
+        # Spawned, not forked: libraries with threads (polars, BLAS) do not survive a fork.
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
         running: dict[Future[Result], Call[Task]] = {}
-        broken = False
         try:
-            yield from _handed_out(function, calls, pool, running)
+            yield from _submit_all(function, calls, pool, running)
         except BrokenProcessPool:
-            broken = True
+            calls = chain(list(running.values()), calls)
         except Exception:
             raise
-        except BaseException:  # an interrupt, or an end: nobody waits for what runs
+        except BaseException:  # an interrupt or exit: do not wait for running tasks
             _end_workers(pool)
             raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)  # futures cancelled by us would break a pool that is ended
-        if not broken:
+        else:
             return
-        calls = chain(list(running.values()), calls)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)  # cancelling futures directly would break an ended pool
     raise PeerveilError(
         f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer ",
         Argument("workers", ...),
@@ -273,68 +275,66 @@ def _in_processes(
 
 @contextmanager
 def starting_processes() -> Iterator[None]:
-    """Start processes that no Ctrl-C reaches: it goes to all processes of a terminal, and this one ends the others.
+    """Protect processes started in the block from Ctrl-C, which a terminal sends to all of its processes.
 
-    They are born with the interrupt blocked, as they could do nothing about it before they have loaded their modules.
-    This process must not be interrupted either before it has told them what to load. An interrupt that comes meanwhile
-    takes effect when the block ends.
+    They start with the interrupt blocked, because they cannot handle it before their modules are loaded; this process
+    ends them instead. An interrupt of this process takes effect at the end of the block, after the processes have
+    received the names of their modules.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    came: list[int] = []
+    received: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread() and handler is not None
-    if ours:  # other threads may receive the signal, but this one acts on it
-        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    deferred = threading.current_thread() is threading.main_thread() and handler is not None
+    if deferred:  # other threads may receive the signal, but the main thread handles it
+        signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if ours:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if deferred:
             signal.signal(signal.SIGINT, handler)
-        if came:
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
 def _ignore_interrupts() -> None:
-    """Where signals cannot be blocked before a process starts, ignore them as soon as it has."""
+    """Ignore interrupts in a worker, for systems where they cannot be blocked before it starts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end_workers(pool: ProcessPoolExecutor) -> None:
-    """End the processes of a pool, whatever they do."""
+    """Terminate the processes of a pool."""
     for process in list((getattr(pool, "_processes", None) or {}).values()):  # public only from Python 3.14 on
         process.terminate()
 
 
 class _Store:
-    """Results of finished tasks in a folder, a file each: written whole or not at all, found by what they are of."""
+    """Results of finished tasks, one atomically written file each, found by function, seed, index and task."""
 
     def __init__(self, folder: Path, function: Callable[..., Any], seed: int) -> None:
         self._folder = folder
-        self._what = f"{function.__module__}.{function.__qualname__} {seed}"
+        self._key = f"{function.__module__}.{function.__qualname__} {seed}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise write_failure(f"{folder} cannot be made to keep results in ({error.strerror})", error) from None
 
-    def _file(self, place: int, task: object) -> Path:
-        name = hashlib.sha256(f"{self._what} {place} {task!r}".encode()).hexdigest()[:32]
+    def _file(self, index: int, task: object) -> Path:
+        name = hashlib.sha256(f"{self._key} {index} {task!r}".encode()).hexdigest()[:32]
         return self._folder / f"{name}.json"
 
     def load(self, tasks: Sequence[Any]) -> dict[int, Any]:
-        found = {}
-        for place, task in enumerate(tasks):
-            try:
-                found[place] = json.loads(self._file(place, task).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                continue  # not there, or not whole: run it
-        return found
+        results = {}
+        for index, task in enumerate(tasks):
+            with suppress(OSError, ValueError):  # missing or damaged: run the task
+                results[index] = json.loads(self._file(index, task).read_text(encoding="utf-8"))
+        return results
 
-    def save(self, place: int, task: object, result: object) -> None:
-        file = self._file(place, task)
+    def save(self, index: int, task: object, result: object) -> None:
+        file = self._file(index, task)
         part = file.with_suffix(f".{os.getpid()}.part")
         part.write_text(json.dumps(result), encoding="utf-8")
         part.replace(file)

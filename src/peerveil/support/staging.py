@@ -1,8 +1,8 @@
-"""Hidden folders to write into, and the removal of those whose process was killed.
+"""Hidden staging folders, and the removal of those left behind by killed processes.
 
-Each folder is locked by the process that made it, and the system drops the lock when that process ends, however it
-ends. So a later run that writes to the same place can tell left-over folders from those in use. The name says on which
-machine the folder was made: elsewhere, locks may not be seen, and the folder is left alone.
+Each folder is locked by the process that created it, and the system drops the lock when that process ends. A later run
+that writes to the same place can therefore tell left-over folders from those in use. The folder's name identifies the
+machine: locks may not be visible from other machines, so their folders are left alone.
 """
 
 from __future__ import annotations
@@ -22,58 +22,52 @@ from types import ModuleType
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # a system without these locks: left-over folders stay there
+except ImportError:  # without these locks, left-over folders are not removed
     fcntl = None
 
-#: In a hidden folder, holds a folder that is being replaced, under its own name.
+#: The subfolder that holds a folder being replaced, under its own name.
 OLD = "old"
 
 _PREFIX = ".peerveil-"
 _NAME = re.compile(r"\.peerveil-(?P<boot>[0-9a-f]{8})-(?P<host>[0-9a-f]{8})-(?P<process>[0-9]+)-\w+")
 
-#: Folders that this process uses.
+#: Staging folders in use by this process.
 _OWN: set[Path] = set()
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A hidden folder of this process.
-
-    Attributes:
-        folder: its path, as long as it is not renamed.
-        lock: the descriptor that holds its lock, if it has one.
-    """
+    """A hidden folder of this process, and the file descriptor that holds its lock, if it has one."""
 
     folder: Path
     lock: int | None
 
     def release(self) -> None:
-        """Give up the lock. The folder stays: whoever made it removes or renames it."""
+        """Release the lock. The caller removes or renames the folder."""
         _OWN.discard(self.folder)
         if self.lock is not None:
             os.close(self.lock)
 
 
 def new_stage(parent: Path) -> Stage:
-    """Make a hidden folder that only its owner can read."""
+    """Create a hidden folder that only its owner can read."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{_boot()}-{_host()}-{os.getpid()}-", dir=parent))
         _OWN.add(folder)
-        lock = _lock(folder)
-        if lock is not None and not _is_at(lock, folder):  # another run took it for left over before it was locked
-            Stage(folder, lock).release()
-            continue
-        if lock is not None:
-            return Stage(folder, lock)
-        Stage(folder, None).release()
-        folder.rmdir()
-        return Stage(Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)), None)  # without a mark, nobody removes it
+        stage = Stage(folder, _lock(folder))
+        if stage.lock is not None and _is_at(stage.lock, folder):
+            return stage
+        stage.release()
+        if stage.lock is None:  # without locks: a name that no other run takes for left over
+            folder.rmdir()
+            return Stage(Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)), None)
+        # Otherwise another run removed the folder as left over before it was locked: try again.
 
 
 def remove_left_over(parent: Path) -> None:
-    """Remove the hidden folders of killed processes; what such a process was about to replace is put back.
+    """Remove the hidden folders of killed processes, and restore folders that they were replacing.
 
-    A folder is left alone if it is in use, of another user or another machine, or if any of this is in doubt.
+    Folders that are, or may be, in use or of another user or machine are left alone.
     """
     with suppress(OSError):
         for folder in [parent / name for name in os.listdir(parent) if name.startswith(_PREFIX)]:  # noqa: PTH208 - names
@@ -98,7 +92,7 @@ def _remove_if_left_over(folder: Path) -> None:
 
 
 def _made_here(mark: re.Match[str]) -> bool:
-    """Whether a folder was made on this machine: by its present system, or by one before it was started anew."""
+    """Return whether a folder was created on this machine, since or before it was last booted."""
     return mark["boot"] == _boot() or mark["host"] == _host()
 
 
@@ -107,7 +101,7 @@ def _is_own_folder(folder: Path) -> bool:
 
 
 def _put_back(stage: Path) -> bool:
-    """Move a folder that was being replaced back to its place; returns whether none is left in the hidden folder."""
+    """Move a folder that was being replaced back to its place; return whether none is left in the hidden folder."""
     if not (stage / OLD).exists():
         return True
     for old in (stage / OLD).iterdir():
@@ -118,7 +112,7 @@ def _put_back(stage: Path) -> bool:
 
 
 def _lock(folder: Path, *, wait: bool = True) -> int | None:
-    """A descriptor that holds a folder's lock; ``None`` where there are no locks, or where somebody holds it."""
+    """Return a descriptor that holds a folder's lock; ``None`` without lock support or if another process holds it."""
     if fcntl is None:
         return None
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -138,7 +132,7 @@ def _is_at(descriptor: int, folder: Path) -> bool:
 
 
 def lives(process: int) -> bool:
-    """Whether a process of this machine runs."""
+    """Return whether a process of this machine is running."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -150,13 +144,13 @@ def lives(process: int) -> bool:
 
 @cache
 def _boot() -> str:
-    """A name of the running system: the same in all of its containers, another one when it is started anew."""
+    """Return an identifier of the running system, the same in all of its containers and new after each boot."""
     return _short("boot", _text("/proc/sys/kernel/random/boot_id") or _host())
 
 
 @cache
 def _host() -> str:
-    """A name of the machine that outlasts a new start."""
+    """Return an identifier of the machine that survives a reboot."""
     return _short("host", socket.gethostname(), _text("/etc/machine-id"))
 
 

@@ -1,7 +1,7 @@
-"""Linear algebra on one thread.
+"""Single-threaded linear algebra.
 
-Matrices here are many and small: threads cost more time than they save, wait for each other where cores are busy, and
-change the last digits of results with the number of cores.
+The matrices here are many and small. Threads cost more time than they save, wait for each other on busy machines, and
+make the last digits of results depend on the number of cores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Within it, linear algebra uses one thread.
+    """Run the block with linear algebra on one thread.
 
     >>> import numpy as np
     >>> with on_one_thread():
@@ -28,7 +28,7 @@ def on_one_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries(_modules: int) -> Any:
-    """The libraries with threads of their own; looked for again where modules were imported since."""
+    """Return a controller of all thread pools; the argument renews it after further imports."""
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - not needed to start
 
     return ThreadpoolController()

@@ -1,18 +1,19 @@
-"""Which program made a release: the version of Peerveil, and of the packages that draw and compute."""
+"""Versions of Peerveil and of the packages that its releases depend on."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
-#: The version of Peerveil; the package's metadata is made from it.
+#: The version of Peerveil, from which the package's metadata is built.
 __version__ = "0.3.0"
 
-#: Packages on which the numbers, the report and the pictures of a release depend.
+#: Packages on which the numbers, the report and the figures of a release depend.
 RENDERING = ("altair", "vl-convert-python", "jinja2", "numpy", "scipy")
 
 
 def software() -> str:
-    """Name and version.
+    """Return the name and version of this program.
 
     >>> software().split()[0]
     'peerveil'
@@ -21,7 +22,7 @@ def software() -> str:
 
 
 def rendered_with() -> dict[str, str]:
-    """The versions of Peerveil and of the packages that write a release here, by name.
+    """Return the installed versions of Peerveil and of the packages in :data:`RENDERING`, by name.
 
     >>> sorted(rendered_with())
     ['altair', 'jinja2', 'numpy', 'peerveil', 'scipy', 'vl-convert-python']
@@ -33,10 +34,8 @@ def rendered_with() -> dict[str, str]:
 def _packages() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `peerveil --help` needs none of it
 
-    found = {}
+    versions = {}
     for name in RENDERING:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # packed in another way, without metadata
-            continue
-    return found
+        with suppress(PackageNotFoundError):  # some distributions strip the metadata
+            versions[name] = version(name)
+    return versions

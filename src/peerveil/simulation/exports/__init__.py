@@ -1,4 +1,4 @@
-"""Synthetic exports: what the platforms' files look like, written from invented conferences. Nobody in them exists."""
+"""Synthetic exports: files in the formats of review platforms, from invented conferences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from peerveil.errors import Argument, InputError
 from peerveil.simulation.conferences import Conference
 from peerveil.simulation.exports import cmt, easychair, hotcrp, openreview, public
-from peerveil.simulation.exports.style import Cast, Style, grades_of, reviews_of
+from peerveil.simulation.exports.style import Cast, Style, reviews_of
 
 __all__ = ["KINDS", "PRIVATE", "Cast", "Style", "export"]
 
@@ -17,18 +17,18 @@ def export(
     kind: str,
     *,
     cast: Cast | None = None,
-    style: Style = Style(),  # noqa: B008 - it cannot change
+    style: Style = Style(),  # noqa: B008 - it is immutable
 ) -> tuple[str, bytes]:
-    """A conference as a platform would export it: the usual name of such a file, and its bytes.
+    """Return the usual name and the bytes of a platform's export of a conference.
 
-    Papers are numbered from 1, and criteria stand where the platform has them. Besides the conference's reviews the
-    file has what real ones have: metareviews, drafts and reviews without a score, where the platform exports such.
+    Papers are numbered from 1. Like real exports, the file also has metareviews, drafts and reviews without a score, if
+    the platform exports them.
 
     Args:
         conference: the reviews.
         kind: one of :data:`KINDS`.
-        cast: who is who; invented by default.
-        style: how the text is written.
+        cast: the people; invented by default.
+        style: the text format.
 
     >>> import numpy as np
     >>> from peerveil.simulation.conferences import synthetic_conference
@@ -45,14 +45,11 @@ def export(
 
 
 def _table(conference: Conference, cast: Cast, style: Style) -> bytes:
-    rows = [
-        (p + 1, cast.emails[a], style.score(x), *style.scores(grades))
-        for (p, a, x), grades in zip(reviews_of(conference), grades_of(conference), strict=True)
-    ]
+    rows = [(p + 1, cast.emails[a], *style.scores((x, *grades))) for p, a, x, grades in reviews_of(conference)]
     return style.csv([("paper", "reviewer", "score", *conference.criteria), *rows])
 
 
-#: The exports there are: the usual name of each file, and what writes it.
+#: For each kind of export, the usual name of its file and the function that writes it.
 KINDS: dict[str, tuple[str, Callable[[Conference, Cast, Style], bytes]]] = {
     "table": ("reviews.csv", _table),
     "openreview": ("openreview-notes.json", openreview.notes_2),
@@ -73,7 +70,5 @@ KINDS: dict[str, tuple[str, Callable[[Conference, Cast, Style], bytes]]] = {
     "peerread": ("peerread.json", public.peerread),
 }
 
-#: Those of them that hold private reviews; the others hold public scores.
-PRIVATE = tuple(
-    kind for kind in KINDS if kind not in ("public", "public-tsv", "public-lists", "paperlists", "peerread")
-)
+#: The kinds that hold private reviews; the others hold public scores.
+PRIVATE = tuple(KINDS)[: list(KINDS).index("public")]

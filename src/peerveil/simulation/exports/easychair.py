@@ -1,4 +1,4 @@
-"""EasyChair's exports."""
+"""Exports of EasyChair."""
 
 from __future__ import annotations
 
@@ -8,58 +8,51 @@ from dataclasses import replace
 from typing import Any
 
 from peerveil.simulation.conferences import Conference
-from peerveil.simulation.exports.style import TEXT, Cast, Style, grades_of, reviews_of
+from peerveil.simulation.exports.style import TEXT, Cast, Style, reviews_of
+
+_COLUMNS = (
+    *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
+    *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"),
+    *("date", "time", "attachment?"),
+)
 
 
 def _rows(conference: Conference, cast: Cast, style: Style) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
-    names = tuple(conference.criteria)
-    graded = grades_of(conference)
-    for i, (p, a, x) in enumerate(reviews_of(conference)):
+    for i, (p, a, x, grades) in enumerate(reviews_of(conference)):
         member = cast.members[a]
-        first, _, last = cast.names[a].partition(" ") if member != a else ("", "", "")
+        first, _, last = cast.names[a].partition(" ")
         writer = (first, last, cast.emails[a], 5000 + a) if member != a else ("", "", "", "")
-        for version in range(1, 2 + (i == 0)):  # the first review was changed once
-            score = x if version == 1 + (i == 0) else x + 1
-            scores = f"Overall evaluation: {style.score(score)}\nReviewer's confidence: 4"
-            scores += "".join(f"\n{name}: {grade}" for name, grade in zip(names, style.scores(graded[i]), strict=True))
-            when = (f"2026-03-{1 + i % 28:02d}", f"{i % 24:02d}:30", "no")
+        when = (f"2026-03-{1 + i % 28:02d}", f"{i % 24:02d}:30", "no")
+        given = "".join(
+            f"\n{name}: {style.score(grade)}" for name, grade in zip(conference.criteria, grades, strict=True)
+        )
+        versions = [x + 1, x] if i == 0 else [x]  # the first review was changed once
+        for version, score in enumerate(map(style.score, versions), 1):
+            scores = f"Overall evaluation: {score}\nReviewer's confidence: 4{given}"
             review = (len(rows) + 1, p + 1, member + 1, cast.names[member], i + 1, version, TEXT, scores)
-            rows.append((*review, style.score(score), *writer, *when))
+            rows.append((*review, score, *writer, *when))
     return rows
 
 
-_EASYCHAIR = (
-    *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
-    *(
-        "reviewer first name",
-        "reviewer last name",
-        "reviewer email",
-        "reviewer person #",
-        "date",
-        "time",
-        "attachment?",
-    ),
-)
-
-
 def review_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """review.csv with its header."""
-    return style.csv([_EASYCHAIR, *_rows(conference, cast, style)])
+    """Return review.csv with its header."""
+    return style.csv([_COLUMNS, *_rows(conference, cast, style)])
 
 
 def bare_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """review.csv without a header, and without the total score."""
+    """Return review.csv without a header, and without the total score."""
     return style.csv([(*row[:8], *row[9:]) for row in _rows(conference, cast, style)])
 
 
 def review_zip(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """The zip that review.csv comes in."""
+    """Return the zip archive that contains review.csv."""
+    files = {
+        "submission.csv": b"#,title\n1,A paper\n",
+        "review.csv": review_csv(conference, cast, replace(style, packed=False)),
+    }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in (
-            ("submission.csv", b"#,title\n1,A paper\n"),
-            ("review.csv", review_csv(conference, cast, replace(style, packed=False))),
-        ):
+        for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, (2026, 3, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()

@@ -1,99 +1,91 @@
-"""Public scores, in the forms they come in."""
+"""Public scores in common formats."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from peerveil.simulation.conferences import Conference
-from peerveil.simulation.exports.style import TEXT, Cast, Style, as_json, grades_of, reviews_of, title
+from peerveil.simulation.exports.style import TEXT, Cast, Style, reviews_of, title
 
 
-def _by_paper(conference: Conference) -> dict[int, list[float]]:
-    papers: dict[int, list[float]] = {}
-    for p, _, x in reviews_of(conference):
-        papers.setdefault(p, []).append(x)
-    return papers
+@dataclass(frozen=True)
+class _Paper:
+    """The scores of a paper, and for each criterion its grades in the same order."""
+
+    index: int
+    scores: list[float]
+    grades: dict[str, list[float]]
+
+    def joined(self, style: Style) -> dict[str, str]:
+        """Return the grades of each criterion as one cell."""
+        return {name: ";".join(style.scores(column)) for name, column in self.grades.items()}
 
 
-def _grades(conference: Conference) -> dict[int, dict[str, list[float]]]:
-    """For each paper its reviews' criteria, in the order of their scores."""
-    papers: dict[int, dict[str, list[float]]] = {}
-    for (p, _, _), grades in zip(reviews_of(conference), grades_of(conference), strict=True):
-        paper = papers.setdefault(p, {name: [] for name in conference.criteria})
-        for name, grade in zip(conference.criteria, grades, strict=True):
-            paper[name].append(grade)
-    return papers
-
-
-def _joined(conference: Conference, style: Style) -> dict[int, dict[str, str]]:
-    """For each paper its criteria, as they are written in a cell."""
-    return {
-        p: {name: ";".join(style.scores(column)) for name, column in paper.items()}
-        for p, paper in _grades(conference).items()
-    }
+def _papers(conference: Conference) -> list[_Paper]:
+    papers: dict[int, _Paper] = {}
+    for p, _, x, grades in reviews_of(conference):
+        paper = papers.setdefault(p, _Paper(p, [], {name: [] for name in conference.criteria}))
+        paper.scores.append(x)
+        for column, grade in zip(paper.grades.values(), grades, strict=True):
+            column.append(grade)
+    return list(papers.values())
 
 
 def rows(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """A row a paper, scores parted by semicolons."""
-    grades = _joined(conference, style)
-    rows = [(p + 1, ";".join(style.scores(scores)), *grades[p].values()) for p, scores in _by_paper(conference).items()]
+    """Return one row per paper, with scores separated by semicolons."""
+    rows = [(p.index + 1, ";".join(style.scores(p.scores)), *p.joined(style).values()) for p in _papers(conference)]
     return style.csv([("paper", "ratings", *conference.criteria), *rows])
 
 
 def numbered_tsv(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """A row a paper, a column a review."""
-    papers, grades = _by_paper(conference), _joined(conference, style)
-    most = max(map(len, papers.values()))
-    rows = [
-        (
-            p + 1,
-            *map(style.score, scores),
-            *[""] * (most - len(scores)),
-            "Accept" if p % 3 else "Reject",
-            *grades[p].values(),
-        )
-        for p, scores in papers.items()
-    ]
+    """Return one row per paper, with one column per review."""
+    papers = _papers(conference)
+    most = max(len(p.scores) for p in papers)
+    rows = []
+    for p in papers:
+        scores = [*style.scores(p.scores), *[""] * (most - len(p.scores))]
+        rows.append((p.index + 1, *scores, "Accept" if p.index % 3 else "Reject", *p.joined(style).values()))
     return replace(style, separator="\t").csv([("paper_id", *range(most), "decision", *conference.criteria), *rows])
 
 
 def lists(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """A row a paper, scores in a list."""
-    grades = _grades(conference)
+    """Return one row per paper, with scores in a list."""
     rows = [
-        (p + 1, title(p), str(scores), "Poster", *map(str, grades[p].values()))
-        for p, scores in _by_paper(conference).items()
+        (p.index + 1, title(p.index), str(p.scores), "Poster", *map(str, p.grades.values()))
+        for p in _papers(conference)
     ]
     return style.csv([("id", "title", "ratings", "decision", *conference.criteria), *rows])
 
 
 def paperlists(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """Paperlists' JSON."""
-    grades = _joined(conference, style)
+    """Return the JSON of Paperlists."""
     papers: list[dict[str, Any]] = [
-        {"id": str(p + 1), "title": title(p), "status": "Poster", "rating": ";".join(map(style.score, scores)),
-         "confidence": ";".join("4" for _ in scores), "rating_avg": [float(np.mean(scores)), 0.5],
-         **grades[p]}
-        for p, scores in _by_paper(conference).items()
-    ]  # fmt: skip
-    return style.text(
-        as_json([*papers, {"id": "1000000", "title": "Desk rejected", "status": "Withdraw", "rating": ""}])
-    )
+        {
+            "id": str(p.index + 1),
+            "title": title(p.index),
+            "status": "Poster",
+            "rating": ";".join(style.scores(p.scores)),
+            "confidence": ";".join("4" for _ in p.scores),
+            "rating_avg": [float(np.mean(p.scores)), 0.5],
+            **p.joined(style),
+        }
+        for p in _papers(conference)
+    ]
+    return style.json([*papers, {"id": "1000000", "title": "Desk rejected", "status": "Withdraw", "rating": ""}])
 
 
 def peerread(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """PeerRead's JSON."""
+    """Return the JSON of PeerRead."""
     papers = []
-    graded = _grades(conference)
-    for p, scores in _by_paper(conference).items():
+    for p in _papers(conference):
         reviews: list[dict[str, Any]] = [
             {"RECOMMENDATION": style.score(x), "CLARITY": "3", "comments": TEXT}
-            | {name.upper(): style.score(column[i]) for name, column in graded[p].items()}
-            for i, x in enumerate(scores)
+            | {name.upper(): style.score(column[i]) for name, column in p.grades.items()}
+            for i, x in enumerate(p.scores)
         ]
         reviews += [{"RECOMMENDATION": "5", "is_meta_review": True, "comments": ""}, {"comments": "Without a score"}]
-        papers.append({"id": str(p + 1), "title": title(p), "reviews": reviews})
-    return style.text(as_json(papers))
+        papers.append({"id": str(p.index + 1), "title": title(p.index), "reviews": reviews})
+    return style.json(papers)

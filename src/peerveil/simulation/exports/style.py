@@ -1,4 +1,4 @@
-"""How exports are written, and who is who in them."""
+"""Text formats, invented people and the rows shared by all exports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,13 @@ WORDS = ("Reject", "Weak reject", "Borderline, leaning nowhere", "Weak accept", 
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How the text of an export is written.
+    """The text format of an export.
 
     Attributes:
-        separator: between the cells of a CSV.
-        newline: at the end of a line of a CSV.
+        separator: the cell separator of a CSV.
+        newline: the line ending of a CSV.
         mark: whether the text begins with a byte-order mark.
-        packed: whether the file is packed with gzip.
+        packed: whether the file is compressed with gzip.
         comma: whether scores have a decimal comma.
     """
 
@@ -37,33 +37,37 @@ class Style:
     comma: bool = False
 
     def text(self, text: str) -> bytes:
-        """A text as the bytes of a file."""
+        """Return a text as the bytes of a file."""
         data = text.encode("utf-8-sig" if self.mark else "utf-8")
         return gzip.compress(data, mtime=0) if self.packed else data
 
     def csv(self, rows: Iterable[Sequence[Any]]) -> bytes:
-        """Rows as the bytes of a CSV."""
+        """Return rows as the bytes of a CSV file."""
         buffer = io.StringIO(newline="")
         csv.writer(buffer, delimiter=self.separator, lineterminator=self.newline).writerows(rows)
         return self.text(buffer.getvalue())
 
+    def json(self, value: Any) -> bytes:
+        """Return a value as the bytes of a JSON file."""
+        return self.text(json.dumps(value, ensure_ascii=False, indent=1))
+
     def scores(self, scores: Iterable[float]) -> list[str]:
-        """Several scores or grades, each as it is written."""
+        """Return the text of each score or grade."""
         return [self.score(score) for score in scores]
 
     def score(self, score: float) -> str:
-        """A score as it is written."""
+        """Return the text of a score."""
         return f"{score:g}".replace(".", ",") if self.comma else f"{score:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Who is who in an export: an entry a reviewer of the conference.
+    """The people in an export, one entry per reviewer of the conference.
 
     Attributes:
         names: their names.
-        emails: their addresses, no two alike but for case.
-        members: for each reviewer the one who is responsible for their reviews: themselves, or a PC member.
+        emails: their addresses, distinct even without regard to case.
+        members: for each reviewer, who is responsible for their reviews: themselves, or a PC member.
     """
 
     names: Sequence[str]
@@ -72,7 +76,7 @@ class Cast:
 
     @classmethod
     def invent(cls, conference: Conference) -> Cast:
-        """Invented names; every seventh reviewer writes for the one before, unless both are on one paper."""
+        """Return invented people; every seventh writes for the one before, unless both review the same paper."""
         count = int(conference.reviewer.max()) + 1
         papers = [set(conference.paper[conference.reviewer == j].tolist()) for j in range(count)]
         for_other = [j % 7 == 6 and not papers[j] & papers[j - 1] for j in range(count)]
@@ -83,25 +87,23 @@ class Cast:
         )
 
 
-def reviews_of(conference: Conference) -> list[tuple[int, int, float]]:
-    """Paper, reviewer and score of each review, paper by paper, as platforms list them."""
-    order = np.lexsort((conference.reviewer, conference.paper))
-    columns = (conference.paper[order], conference.reviewer[order], conference.score[order])
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+class Review(NamedTuple):
+    """One review: indices of paper and reviewer, score, and the grades of the criteria."""
+
+    paper: int
+    reviewer: int
+    score: float
+    grades: tuple[float, ...]
 
 
-def grades_of(conference: Conference) -> list[tuple[float, ...]]:
-    """The criteria of each review, in the order of :func:`reviews_of`; nothing each where there are none."""
+def reviews_of(conference: Conference) -> list[Review]:
+    """Return the reviews, paper by paper, as platforms list them."""
     order = np.lexsort((conference.reviewer, conference.paper))
-    columns = [grades[order].tolist() for grades in conference.criteria.values()]
-    return list(zip(*columns, strict=True)) if columns else [()] * order.size
+    columns = [column[order].tolist() for column in (conference.paper, conference.reviewer, conference.score)]
+    grades = [column[order].tolist() for column in conference.criteria.values()]
+    return [Review(p, a, x, tuple(rest)) for p, a, x, *rest in zip(*columns, *grades, strict=True)]
 
 
 def title(paper: int) -> str:
-    """An invented title."""
+    """Return an invented title."""
     return f'On "Subject" {paper + 1}, revisited'
-
-
-def as_json(value: Any) -> str:
-    """A value as the text of a JSON file."""
-    return json.dumps(value, ensure_ascii=False, indent=1)
