@@ -15,14 +15,7 @@ from scipy.special import ndtri
 
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, VariationalFit
 from peerveil.inference.likelihood import EntryLikelihood
-from peerveil.inference.posterior import (
-    DISCREPANCIES,
-    DISCREPANCY_MODES,
-    components,
-    discrepancy_laws,
-    grid_at,
-    steps_along,
-)
+from peerveil.inference.posterior import BRIDGE_MODES, DISCREPANCIES, components, discrepancy_laws, grid_at, steps_along
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.privacy.law import Law
@@ -174,7 +167,7 @@ def _discrepancy(mean: Floats, anywhere: Floats) -> tuple[Floats, Floats]:
     n = float(anywhere.sum())
     share = ((1 - _ANYWHERE) * mean + _ANYWHERE * anywhere) / n
     ends = np.concatenate(([0.0], np.cumsum(share)))
-    j = np.arange(1, min(share.size, DISCREPANCY_MODES) + 1)
+    j = np.arange(1, min(share.size, BRIDGE_MODES) + 1)
     columns = n * math.sqrt(2) / math.pi * np.diff(np.sin(math.pi * np.outer(ends, j)), axis=0) / j
     return columns, np.maximum(n**2 * share * (1 - share) - np.sum(columns**2, axis=1), 0.0)
 

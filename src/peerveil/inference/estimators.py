@@ -173,11 +173,6 @@ def degrees_of_freedom(t: Floats, region: Region) -> int:
 
     Runs of equal entries move as one, unless a bound on entries is active. Each active bound on a sum takes one degree
     of freedom from the runs since the last one.
-
-    >>> import peerveil as pv
-    >>> region = pv.region(pv.PublicWeights.from_rows([[0, 4], [0, 4], [0, 4]], load=2), "baseline")
-    >>> degrees_of_freedom(np.array([1.0, 2.0, 3.0]), region)    # the total is fixed
-    2
     """
     n, slack = t.size, region.slack(1e-9)
     ends = np.flatnonzero(np.append(np.diff(t) > slack, True)) + 1

@@ -29,8 +29,8 @@ TYPICAL, NARROWER = 0.65, 0.05
 #: How far the truth may be from the draws, as a multiple of the deviation of the means, with prior probabilities.
 DISCREPANCIES = {0.0: 0.85, 0.03: 0.08, 0.1: 0.04, 0.3: 0.02, 1.0: 0.01}
 
-#: The maximal number of columns of a covariance, from the draws; and for the discrepancy.
-_MODES, DISCREPANCY_MODES = 24, 16
+#: The maximal number of columns of a covariance: from the draws, and of the Brownian bridge of a discrepancy.
+_MODES, BRIDGE_MODES = 24, 16
 
 #: The maximal number of blocks that long vectors are cut into.
 _BLOCKS = 4_000
@@ -55,11 +55,7 @@ class Posterior(Protocol):
 
 
 def correlation_chances() -> Floats:
-    """Prior probabilities of :data:`CORRELATIONS`.
-
-    >>> round(float(correlation_chances().sum()), 9)
-    1.0
-    """
+    """Prior probabilities of :data:`CORRELATIONS`."""
     wider = CORRELATIONS[CORRELATIONS >= 0]
     cells = np.diff(np.concatenate(([0.0], (wider[1:] + wider[:-1]) / 2, [1.0])))
     density = cells * np.exp(-0.5 * (wider / TYPICAL) ** 2)
@@ -163,7 +159,7 @@ def _discrepancy(mean: Floats) -> tuple[Floats, Floats]:
     u = (np.arange(n) + 0.5) / n
     normal = np.exp(-0.5 * ndtri(u) ** 2) / math.sqrt(2 * math.pi)
     steep = float(mean.std()) * np.minimum(1 / normal, 2 / np.sqrt(u * (1 - u)))
-    j = np.arange(1, min(n, DISCREPANCY_MODES) + 1)
+    j = np.arange(1, min(n, BRIDGE_MODES) + 1)
     columns = math.sqrt(2) / math.pi * np.sin(math.pi * np.outer(u, j)) / j
     left = np.maximum(u * (1 - u) - np.sum(columns**2, axis=1), 0.0)
     return steep[:, None] * columns, steep**2 * left

@@ -87,13 +87,7 @@ class Prior:
     seed: np.random.SeedSequence
 
     def ensemble(self, leniency: float) -> Ensemble:
-        """Return vectors drawn at a leniency.
-
-        >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-        >>> spread = [float(prior(weights).ensemble(s).mean.std()) for s in (-2, 0, 2)]
-        >>> spread == sorted(spread)
-        True
-        """
+        """Return vectors drawn at a leniency."""
         rng = np.random.default_rng(self.seed)
         deviation = self.weight.std(axis=1, keepdims=True)
         standard = (self.weight - self.weight.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
@@ -161,10 +155,11 @@ class Prior:
         """The means where few assignments are valid: first the holders, then scores within papers by leniency."""
         few = min(_FEW, max(1, 20_000 // self.paper.size))  # slow to draw, so assignments are reused
         rng = np.random.default_rng([row, *self.seed.generate_state(4).tolist()])
+        loads = self.loads[row % few]
         if row % few not in self._dealt:
             first = np.random.default_rng([row % few, *self.seed.generate_state(4).tolist()])
-            self._dealt[row % few] = deal(self.paper, self.loads[row % few], first)
-        holder, loads = self._dealt[row % few], self.loads[row % few]
+            self._dealt[row % few] = deal(self.paper, loads, first)
+        holder = self._dealt[row % few]
         key = rng.standard_normal(holder.size) + leniency * rng.standard_normal(loads.size)[holder]
         weight = self.weight[row % len(self.weight)]
         by_key, by_weight = np.lexsort((key, self.paper)), np.lexsort((weight, self.paper))
