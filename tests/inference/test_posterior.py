@@ -16,7 +16,7 @@ from made_up import few_draws
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import CORRELATIONS, EntryPrior, correlation_chances
+from peerveil.inference.posterior import CORRELATIONS, DISCREPANCIES, EntryPrior, correlation_chances
 from peerveil.inference.prior import Ensemble
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.planning.rehearsal import Rehearsal
@@ -110,7 +110,7 @@ def test_laplace_noise_tells_twice_as_much_as_normal_noise_of_its_variance() -> 
 def test_bands_cut_off_as_much_as_they_say() -> None:
     rng = np.random.default_rng(1)
     shares = rng.dirichlet(np.ones(4))
-    mixture = GaussianMixture(shares, rng.normal(size=(4, 3)), rng.random((4, 3)), np.zeros(4), np.zeros(4))
+    mixture = GaussianMixture(shares, rng.normal(size=(4, 3)), rng.random((4, 3)), np.arange(4))
     lower, upper = mixture.band(0.9)
     which = rng.choice(4, p=shares, size=200_000)
     drawn = mixture.means[which] + np.sqrt(mixture.variances[which]) * rng.standard_normal((200_000, 3))
@@ -186,7 +186,7 @@ def test_leniency_is_found_where_the_noise_allows() -> None:
         truth = lean(weights.paper, weights.low, 4, leniency, rng)
         posterior = prior.posterior(EntryLikelihood(truth + rng.laplace(scale=0.05, size=200), LaplaceLaw(scale=0.05)))
         assert posterior is not None
-        assert posterior.probabilities @ posterior.correlations == pytest.approx(
+        assert posterior.probabilities @ CORRELATIONS[posterior.laws // len(DISCREPANCIES)] == pytest.approx(
             leniency / math.sqrt(1 + leniency**2), abs=0.12
         )
 

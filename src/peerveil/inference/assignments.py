@@ -11,12 +11,7 @@ _PASSES = 200
 
 
 def deal(paper: Ints, loads: Ints, rng: np.random.Generator) -> Ints:
-    """Return a random reviewer for each review, such that nobody holds two reviews of one paper.
-
-    Args:
-        paper: the paper of each review.
-        loads: the number of reviews of each reviewer; their sum must be the number of reviews.
-        rng: source of randomness.
+    """Return a random reviewer for each review, given its paper and all reviewers' loads, which sum to the reviews.
 
     >>> rng = np.random.default_rng(1)
     >>> holder = deal(np.array([0, 0, 1, 1, 2, 2]), np.array([2, 2, 2]), rng)

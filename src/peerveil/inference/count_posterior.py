@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, VariationalFit
 from peerveil.inference.likelihood import EntryLikelihood
-from peerveil.inference.posterior import BRIDGE_MODES, DISCREPANCIES, components, discrepancy_laws, grid_at, steps_along
+from peerveil.inference.posterior import BRIDGE_MODES, DISCREPANCIES, components, discrepancy_laws, steps_along
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.privacy.law import Law
@@ -38,12 +38,7 @@ _LEAST_NOISE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class CountLikelihood:
-    """The likelihood for independent noise with a known law on each count.
-
-    Attributes:
-        noisy: the noisy counts, with their bins.
-        law: the law of the noise.
-    """
+    """The likelihood for independent noise with a known law on each count."""
 
     noisy: NoisyCounts
     law: Law
@@ -158,8 +153,8 @@ class CountPrior:
         mean = (1 - share) * below[:, bin_] + share * below[:, bin_ + 1]
         own = share * (1 - share) * (count - of_bins[:, bin_])
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
-        mixture = GaussianMixture(probabilities, mean, variance, *grid_at(keep))
-        return CountPosterior(mixture, self.steps.width, float(self.bins.low[0]), self.entries)
+        below_steps = GaussianMixture(probabilities, mean, variance, keep)
+        return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
 
 
 def _discrepancy(mean: Floats, anywhere: Floats) -> tuple[Floats, Floats]:

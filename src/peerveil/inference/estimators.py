@@ -132,7 +132,9 @@ def _shrunk_mean(
 ) -> Projection:
     """The posterior mean, shrunk towards the projection as far as the noisy vector contradicts it.
 
-    A posterior from counts knows all attainable means, and is not shrunk.
+    The squared error along the segment between both is a parabola. The noisy vector gives an unbiased estimate of its
+    minimum, the more precise the longer the segment; the prior puts it at the mean. A posterior from counts knows all
+    attainable means, and is not shrunk.
     """
     try:
         mean = project(posterior.mean, region)
@@ -140,32 +142,19 @@ def _shrunk_mean(
         return projected
     if isinstance(likelihood, CountLikelihood):
         return mean
-    share = _share_of_mean(mean.values, posterior, projected.values, region, deviation=likelihood.deviation, r=r)
-    if share == 1:
-        return mean
-    values = projected.values + share * (mean.values - projected.values)
-    return Projection(
-        values=values, gap=max(mean.gap, projected.gap), violation=max(mean.violation, projected.violation)
-    )
-
-
-def _share_of_mean(
-    mean: Floats, posterior: Posterior, p: Floats, region: Region, *, deviation: float, r: Floats
-) -> float:
-    """The weight of the posterior mean in its combination with the projection ``p``.
-
-    The squared error along the segment is a parabola. The noisy vector gives an unbiased estimate of its minimum, the
-    more precise the longer the segment; the prior puts it at the mean.
-    """
-    way = mean - p
+    deviation, way = likelihood.deviation, mean.values - projected.values
     length = float(way @ way)
     if length <= (1e-9 * deviation) ** 2:
-        return 1.0
-    along = float((r - p) @ way)
+        return mean
+    along = float((r - projected.values) @ way)
     # Covariance of the noise with the segment (Stein): through the mean, and through the projection.
-    bias = float(np.sum(posterior.variance)) - deviation**2 * degrees_of_freedom(p, region)
+    bias = float(np.sum(posterior.variance)) - deviation**2 * degrees_of_freedom(projected.values, region)
     minimum, variance = (along - bias) / length, deviation**2 / length
-    return float(np.clip((minimum * _DOUBT**2 + variance) / (_DOUBT**2 + variance), 0.0, 1.0))
+    share = float(np.clip((minimum * _DOUBT**2 + variance) / (_DOUBT**2 + variance), 0.0, 1.0))
+    if share == 1:
+        return mean
+    gap, violation = max(mean.gap, projected.gap), max(mean.violation, projected.violation)
+    return Projection(values=projected.values + share * way, gap=gap, violation=violation)
 
 
 def degrees_of_freedom(t: Floats, region: Region) -> int:
@@ -201,20 +190,21 @@ def nearest_safe(guess: Projection, projected: Projection, region: Region, r: Fl
     """
     curves = Curves.of(region)
     if curves.project(r) is None:
-        curves = Curves.of(_ends_only(region))
+        low, high = (np.full(r.size, end) for end in (region.lower[0], region.upper[-1]))
+        curves = Curves.of(Region(name="ends", lower=low, upper=high, total=region.total))
     if _is_safe(guess.values, r, curves, region):
         return guess
     best: Floats | None = None
-    low, high = -20.0, 40.0  # base-2 logarithms of multipliers that fail and that pass
+    fails, passes = -20.0, 40.0  # base-2 logarithms of multipliers
     for _ in range(40):
-        middle = (low + high) / 2
+        middle = (fails + passes) / 2
         m = 2.0**middle
         pulled = curves.project(r + (r - guess.values) / m)
         t = None if pulled is None else (guess.values + m * pulled[0]) / (1 + m)
         if t is not None and _is_safe(t, r, curves, region):
-            best, high = t, middle
+            best, passes = t, middle
         else:
-            low = middle
+            fails = middle
     if best is None:
         return projected
     try:
@@ -232,10 +222,3 @@ def _is_safe(t: Floats, r: Floats, curves: Curves, region: Region) -> bool:
     offset = max(abs(float(region.lower[0])), abs(float(region.upper[-1])))
     round_off = (1e-15 * t.size * region.spread + 1e-15 * offset) * float(np.sum(np.abs(d)))
     return curves.reach(d, t) + round_off <= 0.5 * float(d @ d)
-
-
-def _ends_only(region: Region) -> Region:
-    """The region with bounds on the least entry, the greatest entry and the total only."""
-    n = region.reviewers
-    low, high = np.full(n, region.lower[0]), np.full(n, region.upper[-1])
-    return Region(name="ends", lower=low, upper=high, total=region.total)

@@ -60,3 +60,7 @@ class ExpectedError:
         """The expected error in one line."""
         rmse, percent = f"{self.expected_rmse:.3g}", f"{self.level:.0%}".replace("%", " %")
         return f"about {rmse} (root mean square), with {percent} bands for each mean"
+
+
+#: The name in version 0.1.
+Outlook = ExpectedError

@@ -71,7 +71,8 @@ class LowRankGaussians:
 
         Exact where the noise is normal.
         """
-        fit = VariationalFit.start(self, likelihood)
+        precision = np.full(self.rest.shape, np.float64(likelihood.deviation) ** -2)  # as for normal noise
+        fit = VariationalFit(self, likelihood, precision, precision * (likelihood.centre - self.mean))
         step = np.ones((len(self.scales), 1))
         for _ in range(_STEPS):
             candidate = fit.moved(step)
@@ -92,12 +93,6 @@ class VariationalFit:
     likelihood: Likelihood
     precision: Floats
     pull: Floats
-
-    @classmethod
-    def start(cls, laws: LowRankGaussians, likelihood: Likelihood) -> VariationalFit:
-        """The fit for normal noise."""
-        precision = np.full(laws.rest.shape, np.float64(likelihood.deviation) ** -2)
-        return cls(laws, likelihood, precision, precision * (likelihood.centre - laws.mean))
 
     def moved(self, step: Floats) -> VariationalFit:
         """The fit after a natural-gradient step."""
@@ -179,15 +174,13 @@ class GaussianMixture:
         probabilities: the probability of each component.
         means: means of the entries.
         variances: variances of the entries.
-        correlations: the correlation of keys and weights that each component stands for.
-        discrepancies: how far the truth may be from the draws in each component.
+        laws: the index of the law that each component comes from.
     """
 
     probabilities: Floats
     means: Floats
     variances: Floats
-    correlations: Floats
-    discrepancies: Floats
+    laws: npt.NDArray[np.int64]
 
     @cached_property
     def mean(self) -> Floats:

@@ -1,4 +1,4 @@
-"""What the public record makes likely: draws, priors and posteriors, each computed when first needed and kept."""
+"""The model of a public record: draws, priors and posteriors, each computed when first needed and kept."""
 
 from __future__ import annotations
 

@@ -74,12 +74,8 @@ def discrepancy_laws(
 ) -> LowRankGaussians:
     """The laws of an ensemble, one for each of :data:`DISCREPANCIES`.
 
-    Args:
-        ensemble: draws, with their mean and covariance.
-        along: the direction to the next leniency.
-        columns: low-rank part of the covariance of a discrepancy of size 1.
-        left: the diagonal part of that covariance.
-        floor: what is added to every variance.
+    A discrepancy of size 1 has the covariance ``columns columns' + diag(left)``; ``along`` is the direction to the next
+    leniency, and ``floor`` is added to every variance.
     """
     modes, rest = ensemble.modes(_MODES)
     both = np.column_stack((modes, along, columns))
@@ -130,7 +126,7 @@ class EntryPrior:
         if not finite.any():
             return None
         keep, probabilities = components(bounds, finite)
-        return GaussianMixture(probabilities, means[keep], variances[keep], *grid_at(keep))
+        return GaussianMixture(probabilities, means[keep], variances[keep], keep)
 
 
 def components(bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -141,12 +137,6 @@ def components(bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArr
     odds = np.exp(logs - logs.max())
     keep = np.flatnonzero(odds > 1e-5 * odds.sum())
     return keep, odds[keep] / odds[keep].sum()
-
-
-def grid_at(places: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """The correlation and the discrepancy of the laws with these indices."""
-    sizes = np.array(list(DISCREPANCIES))
-    return CORRELATIONS[places // sizes.size % CORRELATIONS.size], sizes[places % sizes.size]
 
 
 def _discrepancy(mean: Floats) -> tuple[Floats, Floats]:

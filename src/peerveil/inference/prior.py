@@ -123,7 +123,12 @@ class Prior:
         places, most = held.shape[1], int(self.loads.max())
         rows = np.arange(len(held))
         for round_ in range(_ROUNDS):
-            row, place = _clashes(self.paper, held, self.owner, rows)
+            # Places in order of reviewer and paper: clashes are adjacent.
+            code = self.owner[rows] * (int(self.paper[-1]) + 1) + self.paper[held[rows]]
+            order = np.argsort(code, axis=1, kind="stable")
+            ordered = np.take_along_axis(code, order, axis=1)
+            which, after = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+            row, place = rows[which], order[which, after + 1]
             rows = np.unique(row)
             if not rows.size:
                 break
@@ -356,12 +361,3 @@ def _assignable(drawn: Ints, papers: Ints) -> bool:
     busiest = np.cumsum(np.sort(drawn)[::-1])
     at_least = np.cumsum(np.bincount(papers, minlength=drawn.size + 1)[::-1])[::-1]
     return bool((busiest <= np.cumsum(at_least[1 : drawn.size + 1])).all())
-
-
-def _clashes(paper: Ints, held: Ints, owner: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The draws and places whose reviewer holds another review of the same paper."""
-    code = owner[rows] * (int(paper[-1]) + 1) + paper[held[rows]]
-    order = np.argsort(code, axis=1, kind="stable")
-    ordered = np.take_along_axis(code, order, axis=1)
-    row, place = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
-    return rows[row], order[row, place + 1]

@@ -16,11 +16,7 @@ from peerveil.regions.tight import tight
 __all__ = ["REGIONS", "Region", "check_region", "region"]
 
 REGIONS: dict[str, Callable[[PublicWeights], Region]] = {
-    "baseline": baseline,
-    "chain": chain,
-    "envelope": envelope,
-    "tight": tight,
-    "hull": hull,
+    construct.__name__: construct for construct in (baseline, chain, envelope, tight, hull)
 }
 
 

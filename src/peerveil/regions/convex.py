@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
 
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
 
@@ -88,11 +88,16 @@ class Region:
         """An absolute tolerance: a share of the spread plus round-off."""
         return tolerance * self.spread + 1e-13 * float(max(abs(self.lower[0]), abs(self.upper[-1])))
 
+    def checked(self, name: str, values: npt.ArrayLike) -> Floats:
+        """Return a vector of the region's length as an array, or raise an error."""
+        v = np.asarray(values, dtype=np.float64)
+        if v.shape != self.lower.shape or not np.isfinite(v).all():
+            raise InputError(Argument(name), f" must be {self.reviewers} finite numbers, got shape {v.shape}")
+        return v
+
     def violation(self, theta: npt.ArrayLike) -> float:
         """The largest violation of a constraint by a vector, per entry summed; 0 for members."""
-        t = np.asarray(theta, dtype=np.float64)
-        if t.shape != self.lower.shape or not np.isfinite(t).all():
-            raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
+        t = self.checked("theta", theta)
         n = t.size
         worst = [(self.lower - t).max(), (t - self.upper).max(), (t[:-1] - t[1:]).max(initial=0.0)]
         # Sums are relative to those of equal entries: with a large offset, differences of plain sums would cancel.
@@ -122,36 +127,20 @@ class Region:
         >>> region.support([0.0, 1.0])      # the largest mean that anyone can have
         1.0
         """
-        d = np.asarray(direction, dtype=np.float64)
-        if d.shape != self.lower.shape or not np.isfinite(d).all():
-            raise InputError(f"direction must be {self.reviewers} finite numbers, got shape {d.shape}")
-        # Variables: the entries and their running sums, centred so that large offsets do not cancel.
+        d = self.checked("direction", direction)
+        # Variables: the running sums, centred so that large offsets do not cancel.
         n, centre = d.size, float(self.lower[0])
         least, most, top_least, top_most = (side - np.arange(n + 1) * centre for side in self.sums())
         low, high = (side - n * centre for side in self.total)
-        identity = sparse.eye_array(n, format="csr")
-        chain = sparse.hstack([identity, -identity + sparse.eye_array(n, k=-1, format="csr")])
-        zeros = sparse.csr_array((n, n))
-        last = sparse.csr_array((np.ones(n - 1), (np.arange(n - 1), np.full(n - 1, n - 1))), shape=(n - 1, n))
-        order = sparse.hstack([identity[:-1] - identity[1:], zeros[:-1]])
+        least[n], most[n] = max(low, top_least[n], least[n]), min(high, top_most[n], most[n])
+        entries = (sparse.eye_array(n) - sparse.eye_array(n, k=-1)).tocsr()
+        total = sparse.csr_array((np.ones(n - 1), (np.arange(n - 1), np.full(n - 1, n - 1))), shape=(n - 1, n))
         # The sum of the i largest is the total minus the sum of the n - i smallest.
-        tops = sparse.hstack([zeros[:-1], last - identity[:-1]])
-        rows = [order, tops, -tops]
-        right = [np.zeros(n - 1), top_most[n - 1 : 0 : -1], -top_least[n - 1 : 0 : -1]]
-        keep = [np.isfinite(side) for side in right]
-        bounds = np.column_stack(
-            (np.concatenate((self.lower - centre, least[1:])), np.concatenate((self.upper - centre, most[1:])))
-        )
-        bounds[-1] = max(low, top_least[n], least[n]), min(high, top_most[n], most[n])
-        solution = linprog(  # type: ignore[call-overload]
-            np.concatenate((-d, np.zeros(n))),
-            A_ub=sparse.vstack([row.tocsr()[k] for row, k in zip(rows, keep, strict=True)]),
-            b_ub=np.concatenate([side[k] for side, k in zip(right, keep, strict=True)]),
-            A_eq=chain,
-            b_eq=np.zeros(n),
-            bounds=bounds,
-            method="highs",
-        )
+        rows = sparse.vstack([entries, entries[1:] - entries[:-1], total - sparse.eye_array(n - 1, n)])
+        below = np.concatenate((self.lower - centre, np.zeros(n - 1), top_least[n - 1 : 0 : -1]))
+        above = np.concatenate((self.upper - centre, np.full(n - 1, np.inf), top_most[n - 1 : 0 : -1]))
+        constraints = LinearConstraint(rows, below, above)
+        solution = milp(-np.asarray(entries.T @ d), constraints=constraints, bounds=Bounds(least[1:], most[1:]))
         if solution.status != 0 or solution.fun is None:
             raise PeerveilError(f"the linear programme of a support function failed: {solution.message}")
         return float(-solution.fun) + centre * float(np.sum(d))
@@ -186,11 +175,11 @@ class Region:
         """
         n = self.reviewers
         total = f"{self.total[0]:.6g}" + ("" if self.total[0] == self.total[1] else f" to {self.total[1]:.6g}")
-        low, high = np.full(n, self.lower[0]), np.full(n, self.upper[-1])
+        ends = Region(name="", lower=constant(self.lower[0], n), upper=constant(self.upper[-1], n), total=self.total)
         parts = {
-            "least and greatest entry": Region(name="", lower=low, upper=high, total=(-np.inf, np.inf)),
-            "with order and total": Region(name="", lower=low, upper=high, total=self.total),
-            "with bounds on entries": Region(name="", lower=self.lower, upper=self.upper, total=self.total),
+            "least and greatest entry": replace(ends, total=(-np.inf, np.inf)),
+            "with order and total": ends,
+            "with bounds on entries": replace(ends, lower=self.lower, upper=self.upper),
             "with bounds on sums": self,
         }
         lines = [f"{self.name} region of {n} entries, total {total}"]

@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import Argument, InputError, ProjectionError
+from peerveil.errors import InputError, ProjectionError
 from peerveil.quantities.weights import PublicWeights
-from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import total_range
 from peerveil.regions.convex import Region
@@ -59,12 +58,12 @@ class Hull(Region):
 
     def support(self, direction: npt.ArrayLike) -> float:
         """The maximum of ``direction · theta`` over the region, by one call of the oracle."""
-        d = self._vector("direction", direction)
+        d = self.checked("direction", direction)
         return math.fsum(d * self.oracle.furthest(d)[0])
 
     def violation(self, theta: npt.ArrayLike) -> float:
         """The distance of a vector from the region, divided by the square root of its length."""
-        t = self._vector("theta", theta)
+        t = self.checked("theta", theta)
         return float(np.linalg.norm(t - self.project(t)[0])) / math.sqrt(t.size)
 
     def project(self, r: npt.ArrayLike) -> tuple[Floats, float]:
@@ -73,7 +72,7 @@ class Hull(Region):
         The squared distance of ``t`` from the exact projection is at most the gap.
         """
         known = self.vertices
-        corral = Corral(self._vector("r", r), known[:1], np.ones(1))
+        corral = Corral(self.checked("r", r), known[:1], np.ones(1))
         for _ in range(_STEPS):
             grown = corral.grown(known[np.argmax(known @ corral.rest)])
             if grown is None:
@@ -86,12 +85,6 @@ class Hull(Region):
             corral = grown
         raise ProjectionError(f"the projection on the hull took more than {_STEPS} steps; nothing is returned")
 
-    def _vector(self, name: str, values: npt.ArrayLike) -> Floats:
-        v = np.asarray(values, dtype=np.float64)
-        if v.shape != self.lower.shape or not np.isfinite(v).all():
-            raise InputError(Argument(name), f" must be {self.reviewers} finite numbers, got shape {v.shape}")
-        return v
-
 
 def hull(weights: PublicWeights) -> Hull:
     """The convex hull of the vectors of all valid assignments of the weights, for small records.
@@ -100,14 +93,20 @@ def hull(weights: PublicWeights) -> Hull:
         InputError: if the record is too large for exact answers.
         RecordError: if no valid assignment exists.
     """
-    check_small(weights.loads)
-    n = weights.reviewers
+    loads, n = weights.loads, weights.reviewers
+    places = loads.reviews * n * len(loads.sizes)
+    if loads.reviews > MOST_REVIEWS or places > MOST_PLACES:
+        raise InputError(
+            f"region 'hull' is for at most {MOST_REVIEWS} reviews, and at most {MOST_PLACES} for reviews times "
+            f"reviewers times loads that may occur, but the record has {loads.reviews} reviews, {n} "
+            f"reviewers and {len(loads.sizes)} such loads ({places}): its projection is NP-hard. Use region 'tight'"
+        )
     oracle = oracle_for(weights)
     directions = np.vstack((np.eye(n), np.tril(np.ones((n, n)))[1:]))
     vertices = np.unique([oracle.furthest(side)[0] for d in directions for side in (d, -d)], axis=0)
     sums = np.column_stack((np.zeros(len(vertices)), np.cumsum(vertices, axis=1)))
     least, most = sums.min(axis=0), sums.max(axis=0)
-    if weights.loads.uniform:
+    if loads.uniform:
         # Equal where the total is public, unlike running sums of different vertices.
         least[-1], most[-1] = total_range(weights)
     return Hull(
@@ -120,17 +119,6 @@ def hull(weights: PublicWeights) -> Hull:
         oracle=oracle,
         vertices=vertices,
     )
-
-
-def check_small(loads: Loads) -> None:
-    """Raise an error if a record is too large for its hull."""
-    places = loads.reviews * loads.reviewers * len(loads.sizes)
-    if loads.reviews > MOST_REVIEWS or places > MOST_PLACES:
-        raise InputError(
-            f"region 'hull' is for at most {MOST_REVIEWS} reviews, and at most {MOST_PLACES} for reviews times "
-            f"reviewers times loads that may occur, but the record has {loads.reviews} reviews, {loads.reviewers} "
-            f"reviewers and {len(loads.sizes)} such loads ({places}): its projection is NP-hard. Use region 'tight'"
-        )
 
 
 @dataclass(frozen=True, eq=False)

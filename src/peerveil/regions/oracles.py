@@ -107,7 +107,11 @@ class Walk:
         self.place[states] = np.arange(states.size)
         self.state, self.rank = states, rank[states % rank.size]
         self.room = [axis < c for axis, c in zip(np.unravel_index(states, self.shape), most, strict=True)]
-        self.steps: list[_Step] = [(axes, self._offset(axes, most), mean) for axes, mean in _bundles(kinds, loads, K)]
+        strides = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        self.steps: list[_Step] = [
+            (axes, sum(strides[axis] for axis in axes), mean) for axes, mean in _bundles(kinds, loads, K)
+        ]
+        self.updates = len(self.steps) * states.size  # an upper bound on the work of one answer
 
     @staticmethod
     def _most(kinds: Kinds, loads: Loads) -> Ints:
@@ -118,15 +122,6 @@ class Walk:
     def states(cls, kinds: Kinds, loads: Loads) -> int:
         """The number of states before impossible ones are left out."""
         return math.prod((cls._most(kinds, loads) + 1).tolist())
-
-    @staticmethod
-    def _offset(axes: tuple[int, ...], most: Ints) -> int:
-        return sum(math.prod((most[axis + 1 :] + 1).tolist()) for axis in axes)
-
-    @property
-    def updates(self) -> int:
-        """An upper bound on the updates for one answer."""
-        return len(self.steps) * self.state.size
 
     def furthest(self, direction: Floats) -> tuple[Floats, float]:
         """A maximiser, and 0.

@@ -27,8 +27,8 @@ class Rows:
 
     def __init__(self, weight: Floats, size: Ints, reviewers: int, load: int, centre: float = 0.0) -> None:
         self.weight, self.size, self.reviewers, self.load, self.centre = weight, size, reviewers, load, centre
-        self.end = np.cumsum(size)
-        self.start = self.end - size
+        self.end: Ints = np.cumsum(size)
+        self.start: Ints = self.end - size
         self.most = int(size.max())  # the largest number of reviews of a paper
         self.limited = (self.most - 1) * load  # the maximal number of held reviews where limits of papers bind
         self.sparse = 2 * self.most <= reviewers  # both limits of a paper never bind for the same `i`
@@ -139,8 +139,10 @@ def _within_limits(rows: Rows, upto: int) -> Floats:
     must = _by_time(rows.reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
     totals = [0.0]
     for i in range(1, upto + 1):
-        pool.offer(may[i])
-        pool.force(must[i])
+        for e in may[i]:
+            pool.offer(e)
+        for e in must[i]:
+            pool.force(e)
         totals.append(pool.total_of(i * rows.load))
     return np.array(totals)
 
@@ -163,18 +165,17 @@ class _Pool:
         self.count = self.forced = 0
         self.total = 0.0
 
-    def offer(self, reviews: list[int]) -> None:
-        for e in reviews:
-            self._wait(e)
+    def offer(self, e: int) -> None:
+        self.state[e] = "waiting"
+        heapq.heappush(self.waiting, (self.weight[e], e))
 
-    def force(self, reviews: list[int]) -> None:
-        for e in reviews:
-            if self.state[e] != "chosen":
-                self.total += self.weight[e]
-            else:
-                self.count -= 1
-            self.state[e] = "forced"
-            self.forced += 1
+    def force(self, e: int) -> None:
+        if self.state[e] != "chosen":
+            self.total += self.weight[e]
+        else:
+            self.count -= 1
+        self.state[e] = "forced"
+        self.forced += 1
 
     def total_of(self, number: int) -> float:
         """The least total of that many reviews, with the forced ones."""
@@ -183,24 +184,17 @@ class _Pool:
             missing = number - self.forced - self.count
             if missing > 0:
                 assert small is not None  # noqa: S101 - records are checked to have valid assignments
-                self._choose(small)
+                self.state[small] = "chosen"
+                heapq.heappush(self.chosen, (-self.weight[small], small))
+                self.total += self.weight[small]
+                self.count += 1
             elif missing < 0 or (small is not None and large is not None and self.weight[small] < self.weight[large]):
                 assert large is not None  # noqa: S101 - something was chosen
                 self.total -= self.weight[large]
                 self.count -= 1
-                self._wait(large)
+                self.offer(large)
             else:
                 return self.total
-
-    def _wait(self, e: int) -> None:
-        self.state[e] = "waiting"
-        heapq.heappush(self.waiting, (self.weight[e], e))
-
-    def _choose(self, e: int) -> None:
-        self.state[e] = "chosen"
-        heapq.heappush(self.chosen, (-self.weight[e], e))
-        self.total += self.weight[e]
-        self.count += 1
 
     def _top(self, heap: list[tuple[float, int]], state: str) -> int | None:
         while heap and self.state[heap[0][1]] != state:
