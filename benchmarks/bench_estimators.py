@@ -26,8 +26,9 @@ from rich.progress import track  # noqa: E402
 import peerveil as pv  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
 from peerveil.inference.estimators import estimate  # noqa: E402
-from peerveil.inference.likelihood import EntryNoise  # noqa: E402
-from peerveil.inference.posterior import CORRELATIONS, Family, correlation_chances  # noqa: E402
+from peerveil.inference.likelihood import EntryLikelihood  # noqa: E402
+from peerveil.inference.model import RecordModel  # noqa: E402
+from peerveil.inference.posterior import CORRELATIONS, correlation_chances  # noqa: E402
 from peerveil.privacy.noise_laws import LaplaceLaw  # noqa: E402
 from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
@@ -61,7 +62,7 @@ class Record:
     """Public weights and what follows from them."""
 
     def __init__(self, weights: pv.PublicWeights) -> None:
-        self.weights, self.region, self.family = weights, pv.region(weights), Family.of(weights)
+        self.weights, self.region, self.prior = weights, pv.region(weights), RecordModel(weights).entry_prior()
 
 
 class Row:
@@ -81,10 +82,10 @@ class Row:
 
 def refine(row: Row, record: Record, truth: Floats, r: Floats, scale: float) -> None:
     weights, region = record.weights, record.region
-    evidence = EntryNoise(r, LaplaceLaw(scale=scale))
-    model = record.family.given(evidence)
-    safe = estimate(r, weights, region, evidence, model=model)
-    bayes = estimate(r, weights, region, evidence, estimator="bayes", model=model)
+    likelihood = EntryLikelihood(r, LaplaceLaw(scale=scale))
+    posterior = record.prior.posterior(likelihood)
+    safe = estimate(r, weights, region, likelihood, posterior=posterior)
+    bayes = estimate(r, weights, region, likelihood, estimator="bayes", posterior=posterior)
     assert safe.outlook is not None
     held = (safe.outlook.lower <= truth + 1e-9) & (truth - 1e-9 <= safe.outlook.upper)
     noisy = square(r, truth)
@@ -264,11 +265,11 @@ def times(weights: pv.PublicWeights, r: Floats, law: LaplaceLaw) -> None:
     done("region")
     pv.project(r, region)
     done("projection")
-    family = Family.of(weights)
+    prior = RecordModel(weights).entry_prior()
     done("draws and covariances")
-    family.given(EntryNoise(r, law))
+    prior.posterior(EntryLikelihood(r, law))
     done("posterior")
-    estimate(r, weights, region, EntryNoise(r, law))
+    estimate(r, weights, region, EntryLikelihood(r, law))
     done("all of it but the region, once more")
     print("  one refinement, seconds: " + ", ".join(f"{name} {taken:.2f}" for name, taken in stages.items()))
 

@@ -24,8 +24,7 @@ from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import peerveil as pv  # noqa: E402
-from peerveil.inference.posterior import ensembles  # noqa: E402
-from peerveil.inference.prior import Ensemble, prior  # noqa: E402
+from peerveil.inference.prior import prior  # noqa: E402
 from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
@@ -63,11 +62,10 @@ def errors(
     weights: pv.PublicWeights,
     mechanism: OwnMechanism,
     methods: Sequence[str],
-    drawn: tuple[Ensemble, ...],
     worlds: list[list[Floats]],
 ) -> tuple[Floats, float]:
     """Errors by leniency, draw and method; and the seconds that a draw takes."""
-    rehearsal = Rehearsal.of(weights, mechanism, drawn=drawn)
+    rehearsal = Rehearsal.of(weights, mechanism)
     found, start = [], time.process_time()
     for i, world in enumerate(worlds):
         rows = []
@@ -99,11 +97,11 @@ def table(
     worlds: list[list[Floats]] | None = None,
 ) -> None:
     n = weights.reviewers
-    drawn, worlds = ensembles(weights), truths(weights, draws) if worlds is None else worlds
+    worlds = truths(weights, draws) if worlds is None else worlds
     print(f"\n{title}: n = {n}, {len(worlds[0])} draws at each leniency, seed {SEED}")
     for mechanism, methods in mechanisms:
-        found, seconds = errors(weights, mechanism, methods, drawn, worlds)
-        settled = Rehearsal.of(weights, mechanism, drawn=drawn)
+        found, seconds = errors(weights, mechanism, methods, worlds)
+        settled = Rehearsal.of(weights, mechanism)
         bins = f", {settled.bins.number} bins" if settled.bins else ""
         print(f"{mechanism.name}{bins}, noise {settled.mechanism.describe()['scale']:.4g}; {seconds:.2f} s CPU a draw")
         print(f"  {'':12}" + "".join(f"{'leniency ' + str(s):>24}" for s in LENIENCY) + f"{'average':>24}")
@@ -169,13 +167,12 @@ def unknown_worlds(draws: int = 10) -> None:
             x = np.clip(np.rint(x), 1, 10)
             truth = np.sort(np.bincount(holder.ravel(), weights=x.ravel()) / load)
             weights = pv.PublicWeights.from_rows(x, load=load)
-            drawn = ensembles(weights)
             for name, mechanism in (
                 ("laplace", pv.Laplace(epsilon=1.0)),
                 ("histogram", pv.Histogram(epsilon=1.0)),
                 ("histogram, a bin a mean", pv.Histogram(epsilon=1.0, bins=28)),
             ):
-                rehearsal = Rehearsal.of(weights, mechanism, drawn=drawn)
+                rehearsal = Rehearsal.of(weights, mechanism)
                 answers = rehearsal.answers(rehearsal.perturb(truth, rng), ["noisy", *ESTIMATED])
                 found.setdefault(name, []).append([square(values, truth) for values in answers.values()])
         for name, rows in found.items():

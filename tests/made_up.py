@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 import peerveil as pv
-from peerveil.inference.expected_error import Outlook
+from peerveil.inference.expected_error import ExpectedError
+from peerveil.inference.model import RecordModel
 
 
 def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, spread: float = 1.0) -> pv.Release:
@@ -17,7 +18,7 @@ def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, sprea
     if quantity in ("miscalibration", "subjectivity"):
         values = values - 5.5
     noisy = values + 3 * np.sin(7.0 * np.arange(n))
-    outlook = Outlook(expected_rmse=0.2, lower=values - 0.4, upper=values + 0.3) if known else None
+    outlook = ExpectedError(expected_rmse=0.2, lower=values - 0.4, upper=values + 0.3) if known else None
     return pv.Release(
         quantity=quantity,
         values=values,
@@ -38,3 +39,9 @@ def release(n: int = 20, quantity: str = "ratings", *, known: bool = True, sprea
         created=datetime(2026, 1, 31, 12, tzinfo=UTC),
         software="Peerveil test",
     )
+
+
+def few_draws(weights: pv.PublicWeights, draws: int) -> pv.PublicWeights:
+    """The weights, with a model of so few draws that it is computed quickly."""
+    weights._derived[RecordModel] = RecordModel(weights, draws=draws)
+    return weights

@@ -16,8 +16,8 @@ import peerveil as pv
 from peerveil.inference import estimators as estimation
 from peerveil.inference.assignments import deal
 from peerveil.inference.estimators import degrees_of_freedom, estimate, nearest_safe
-from peerveil.inference.likelihood import EntryNoise
-from peerveil.inference.posterior import Family
+from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.model import RecordModel
 from peerveil.privacy.noise_laws import LaplaceLaw, Law, NormalLaw, SinhNormalLaw
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
@@ -58,7 +58,7 @@ def test_safe_is_never_further_from_any_possible_truth(
     law = law_like(name, size * ((high - low) or 1.0))
     region = pv.region(weights, kind)
     r = np.array(case.truth()) + law.draw(np.random.default_rng(seed), case.reviewers)
-    found = estimate(r, weights, region, EntryNoise(r, law))
+    found = estimate(r, weights, region, EntryLikelihood(r, law))
     assert region.contains(found.values, tolerance=1e-7)
     assert (np.diff(found.values) >= 0).all()
     for vector in theta(case.rows, case.loads):
@@ -73,7 +73,7 @@ def test_safe_keeps_its_promise_with_hidden_scores(
     case, hidden = drawn
     weights = pv.weigh(visible(case, hidden))
     r = np.array(case.truth()) + np.random.default_rng(seed).laplace(scale=size, size=case.reviewers)
-    found = estimate(r, weights, pv.region(weights), EntryNoise(r, LaplaceLaw(scale=size)))
+    found = estimate(r, weights, pv.region(weights), EntryLikelihood(r, LaplaceLaw(scale=size)))
     for rows in hidden_variants(case.rows, hidden, [1.0, 3.0]):
         for vector in theta(rows, case.loads):
             assert never_further(found.values, r, np.array([float(x) for x in vector]))
@@ -85,7 +85,7 @@ def test_safe_keeps_its_promise_at_the_extremes_of_the_envelope(size: float, loa
     rng = np.random.default_rng(8)
     rows = rng.integers(1, 11, size=(30, 3)).astype(float)
     weights = pv.PublicWeights.from_rows(rows, loads=loads)
-    region, family = pv.region(weights), Family.of(weights, draws=20)
+    region, model = pv.region(weights), RecordModel(weights, draws=20)
     per_reviewer = weights.loads.per_reviewer()
     extremes = [pv.project(v, region).values for v in np.eye(weights.reviewers)[[0, 9, -1]] * 1e4]
     extremes += [pv.project(-v, region).values for v in np.eye(weights.reviewers)[[0, 9, -1]] * 1e4]
@@ -94,8 +94,8 @@ def test_safe_keeps_its_promise_at_the_extremes_of_the_envelope(size: float, loa
         dealt = np.sort(np.bincount(holder, weights=weights.low) / per_reviewer)
         for centre in (truth, dealt):
             r = centre + rng.laplace(scale=9 * size, size=truth.size)
-            evidence = EntryNoise(r, LaplaceLaw(scale=9 * size))
-            found = estimate(r, weights, region, evidence, model=family.given(evidence))
+            likelihood = EntryLikelihood(r, LaplaceLaw(scale=9 * size))
+            found = estimate(r, weights, region, likelihood, posterior=model.posterior(likelihood))
             assert never_further(found.values, r, truth)
             assert never_further(found.values, r, dealt)
 
@@ -180,7 +180,7 @@ def test_a_guess_that_is_safe_is_kept() -> None:
     rng = np.random.default_rng(1)
     weights = pv.PublicWeights.from_rows(rng.random((10, 2)), load=2)
     region = pv.region(weights)
-    guess = pv.project(Family.of(weights).laws[0].mean[20], region)
+    guess = pv.project(RecordModel(weights).entry_prior().laws[0].mean[20], region)
     r = guess.values + rng.laplace(scale=100.0, size=10)
     assert nearest_safe(guess, pv.project(r, region), region, r) is guess
 
@@ -202,7 +202,7 @@ def test_with_tiny_noise_safe_is_about_as_good_as_the_projection(integers: bool,
         r = truth + rng.laplace(scale=scale, size=40)
         region = pv.region(weights)
         ours += float(
-            np.sum((estimate(r, weights, region, EntryNoise(r, LaplaceLaw(scale=scale))).values - truth) ** 2)
+            np.sum((estimate(r, weights, region, EntryLikelihood(r, LaplaceLaw(scale=scale))).values - truth) ** 2)
         )
         theirs += float(np.sum((pv.project(r, region).values - truth) ** 2))
     assert ours <= 1.1 * theirs
@@ -254,7 +254,7 @@ def test_the_axioms_hold() -> None:
         weights = pv.PublicWeights.from_rows(rows, load=load)
         r = np.array(truth) + np.random.default_rng(1).laplace(scale=2.0, size=len(truth))
         for estimator in ("safe", "bayes"):
-            found = estimate(r, weights, pv.region(weights), EntryNoise(r, law), estimator=estimator)
+            found = estimate(r, weights, pv.region(weights), EntryLikelihood(r, law), estimator=estimator)
             np.testing.assert_allclose(found.values, truth, atol=1e-9)
             assert found.outlook is not None
             assert found.outlook.expected_rmse <= 1e-9
@@ -335,7 +335,7 @@ class TestReleases:
         def fails(*_: object, **__: object) -> None:
             raise pv.RecordError("no valid assignment was found")
 
-        monkeypatch.setattr("peerveil.inference.posterior.prior", fails)
+        monkeypatch.setattr("peerveil.inference.model.prior", fails)
         made = pv.refine([1.0, 0, 5, 2], self.weights(), mechanism=pv.Laplace(scale=1.0))
         assert made.outlook is None
         assert any("No expected error" in note for note in made.notes)
@@ -368,6 +368,6 @@ def test_bands_without_doubt_survive_round_off() -> None:
             return np.nextafter(self.mean, np.inf), self.mean.copy()
 
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    found = estimation._outlook(Certain.mean, Certain(), pv.region(weights))
+    found = estimation._expected_error(Certain.mean, Certain(), pv.region(weights))
     assert (found.lower <= found.upper).all()
     assert np.abs(found.lower - Certain.mean).max() < 1e-12

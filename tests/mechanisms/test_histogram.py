@@ -15,9 +15,9 @@ from scipy import stats
 
 import peerveil as pv
 from cli.test_cli import Run, files, run
-from peerveil.inference.count_posterior import CountFamily, CountNoise
-from peerveil.inference.posterior import ensembles
-from peerveil.mechanisms import bin_choice as binning
+from made_up import few_draws
+from peerveil.inference.count_posterior import CountLikelihood
+from peerveil.inference.model import RecordModel
 from peerveil.mechanisms.bin_choice import bins_of, default_number
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means, fitted_counts
@@ -50,7 +50,7 @@ def protectable(case: Case) -> bool:
 @settings(max_examples=60)
 def test_every_mean_of_every_assignment_has_its_bin(case: Case, number: int) -> None:
     weights = case.weights()
-    bins = bins_of(weights, number, drawn=ensembles(weights, draws=5))
+    bins = bins_of(few_draws(weights, 5), number)
     assert bins.number <= number
     width = float(bins.high[-1] - bins.low[0])
     slack = 1e-9 * width + 1e-12 * float(np.abs(bins.high).max())
@@ -91,22 +91,21 @@ def test_bins_are_fine_where_means_are(whole: bool) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(5.5, 1.3, (200, 3))
     weights = pv.PublicWeights.from_rows(np.clip(np.rint(x), 1, 10) if whole else x, load=3)
-    drawn = ensembles(weights)
-    before = bins_of(weights, 5, drawn=drawn)
+    before, ensemble = bins_of(weights, 5), weights.derived(RecordModel).ensembles[3]
     for number in (8, 14):
-        bins = bins_of(weights, number, drawn=drawn)
+        bins = bins_of(weights, number)
         assert before.number < bins.number <= number
         before = bins
         least, greatest = np.sort(weights.low)[:3].mean(), np.sort(weights.low)[-3:].mean()
         assert bins.low[0] <= least + 1e-9
         assert bins.high[-1] >= greatest - 1e-9
-        width, share = bins.high - bins.low, bins.counts(drawn[3].vectors).mean(axis=0) / 200
+        width, share = bins.high - bins.low, bins.counts(ensemble.vectors).mean(axis=0) / 200
         middle = int(np.argmax(share))
         assert width[middle] < 0.5 * width[0]
         assert width[middle] < 0.5 * width[-1]
         # Where entries are thought to be in a bin is where they are on average.
-        counts = np.rint(bins.counts(drawn[3].vectors).mean(axis=0)).astype(np.int64)
-        off = bins.vector(counts, 200) - drawn[3].mean
+        counts = np.rint(bins.counts(ensemble.vectors).mean(axis=0)).astype(np.int64)
+        off = bins.vector(counts, 200) - ensemble.mean
         assert np.sqrt(np.mean(off**2)) < 0.15
 
 
@@ -208,7 +207,6 @@ def test_hidden_scores_do_not_shape_bins(pair: tuple[Case, list[list[bool]]]) ->
             assert isinstance(made.noisy, NoisyCounts)
             bins = made.noisy.bins
             found.add((public == "none", tuple(bins.low), tuple(bins.high), tuple(bins.inside.ravel())))
-            binning._REMEMBERED.clear()
     assert len(found) == 2
 
 
@@ -494,7 +492,7 @@ def test_never_further_from_the_truth_than_the_histogram_alone(
     weights = case.weights()
     if not sensitivity(weights, "reviewer"):
         return
-    rehearsal = Rehearsal.of(weights, pv.Histogram(scale=scale, bins=number), drawn=ensembles(weights, draws=10))
+    rehearsal = Rehearsal.of(few_draws(weights, 10), pv.Histogram(scale=scale, bins=number))
     truth = np.array(case.truth())
     noisy = rehearsal.perturb(truth, np.random.default_rng(seed))
     answers = rehearsal.answers(noisy, ["noisy", "projection", "safe", "bayes"])
@@ -514,7 +512,7 @@ def test_never_further_from_the_truth_than_the_histogram_alone(
 def test_never_further_with_hidden_scores(pair: tuple[Case, list[list[bool]]], scale: float, seed: int) -> None:
     case, hidden = pair
     weights = pv.weigh(visible(case, hidden))
-    rehearsal = Rehearsal.of(weights, pv.Histogram(scale=scale), drawn=ensembles(weights, draws=10))
+    rehearsal = Rehearsal.of(few_draws(weights, 10), pv.Histogram(scale=scale))
     noisy = rehearsal.perturb(np.array(case.truth()), np.random.default_rng(seed))
     answers = rehearsal.answers(noisy, ["noisy", "projection", "safe"])
     for filled in hidden_variants(case.rows, hidden, [1, 3]):
@@ -580,7 +578,7 @@ def test_worlds_that_the_prior_does_not_know(kind: str, scale: float) -> None:
         x = np.clip(np.rint(5.5 + rng.normal(0, 1, (n, 1)) + lenient[holder] + rng.normal(0, 1, (n, load))), 1, 10)
         truth = np.sort(np.bincount(holder.ravel(), weights=x.ravel()) / load)
         weights = pv.PublicWeights.from_rows(x, load=load)
-        rehearsal = Rehearsal.of(weights, pv.Histogram(scale=scale), drawn=ensembles(weights, draws=30))
+        rehearsal = Rehearsal.of(few_draws(weights, 30), pv.Histogram(scale=scale))
         found = rehearsal.answers(rehearsal.perturb(truth, rng), ["projection", "safe", "bayes"])
         for name, errors in (("safe", safe), ("projection", projection), ("bayes", bayes)):
             errors.append(square(found[name], truth))
@@ -596,16 +594,15 @@ def test_the_posterior_of_counts_against_brute_force() -> None:
     rng = np.random.default_rng(2)
     weights = pv.PublicWeights.from_rows(rng.random((200, 2)), load=2)
     bins = bins_of(weights, 2)
-    drawn = ensembles(weights, draws=60)
-    family = CountFamily.of_ensembles(drawn, bins, weights)
+    prior = RecordModel(weights, draws=60).count_prior(bins)
     law = DiscreteLaplaceLaw(scale=5.0)
     seen = NoisyCounts(bins=bins, counts=np.array([90, 118]))
-    found = family.given(CountNoise(seen, law))
+    found = prior.posterior(CountLikelihood(seen, law))
     assert found is not None
     below = found.below.means[:, -1]
     assert ((below > 199) & (below <= 200)).all()  # the total is known; the last step is in the middle of a cell
     at_cut = found.below.means[:, found.width.size // 2 - 1]
-    mean = float(found.below.shares @ at_cut)
+    mean = float(found.below.probabilities @ at_cut)
     assert 84 < mean < 95
     assert (np.diff(found.mean) >= 0).all()
     lower, upper = found.band(0.9)
@@ -618,9 +615,9 @@ def test_a_flat_prior_leaves_counts_as_they_are_and_entries_follow() -> None:
     weights, truth = world(9, reviewers=120)
     bins = bins_of(weights, 28)
     assert (bins.low == bins.high).all()
-    family = CountFamily.of(weights, bins)
+    prior = RecordModel(weights).count_prior(bins)
     seen = NoisyCounts(bins=bins, counts=bins.counts(truth))
-    found = family.given(CountNoise(seen, DiscreteLaplaceLaw(scale=0.01)))
+    found = prior.posterior(CountLikelihood(seen, DiscreteLaplaceLaw(scale=0.01)))
     assert found is not None
     np.testing.assert_allclose(found.mean, truth, atol=0.02)
     assert found.variance.sum() < 0.1
@@ -629,7 +626,7 @@ def test_a_flat_prior_leaves_counts_as_they_are_and_entries_follow() -> None:
 def test_noise_beyond_all_bounds_gives_the_prior_rather_than_nonsense() -> None:
     weights, truth = world(4, reviewers=60)
     for scale in (1e-5, 1e9, 1e12):
-        rehearsal = Rehearsal.of(weights, pv.Histogram(scale=scale), drawn=ensembles(weights, draws=10))
+        rehearsal = Rehearsal.of(few_draws(weights, 10), pv.Histogram(scale=scale))
         noisy = rehearsal.perturb(truth, np.random.default_rng(1))
         for found in rehearsal.answers(noisy, ["noisy", "safe", "bayes"]).values():
             assert np.isfinite(found).all()

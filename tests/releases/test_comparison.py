@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.inference.expected_error import Outlook
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.privacy.guarantee import Guarantee
 
 FIRST = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -35,7 +35,7 @@ def plain(reviewers: int) -> pv.Release:
 def with_values(values: list[float], half: float | None, *, quantity: str = "weights") -> pv.Release:
     """A release with these values, in bands of the same width each."""
     v = np.sort(np.array(values, dtype=np.float64))
-    outlook = None if half is None else Outlook(expected_rmse=half / 2, lower=v - half, upper=v + half)
+    outlook = None if half is None else ExpectedError(expected_rmse=half / 2, lower=v - half, upper=v + half)
     return replace(
         plain(v.size),
         values=v,
@@ -106,7 +106,9 @@ def test_words_for_what_is_not_known_or_not_comparable() -> None:
     assert not any("Loads differ" in sentence for sentence in same.words)
     looser = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], loads=(1, 3), reviewers=4)
     assert any("Loads differ" in sentence for sentence in pv.compare(made(FIRST), made(looser)).words)
-    uncertain = replace(made(FIRST), outlook=Outlook(expected_rmse=1, lower=np.zeros(4), upper=np.ones(4), level=0.5))
+    uncertain = replace(
+        made(FIRST), outlook=ExpectedError(expected_rmse=1, lower=np.zeros(4), upper=np.ones(4), level=0.5)
+    )
     assert "promise nothing" in pv.compare(uncertain, uncertain).words[0]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from made_up import release
-from peerveil.inference.expected_error import Outlook
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.regions import Region
 from peerveil.reporting import charts
 from peerveil.reporting.charts import look
@@ -211,7 +211,7 @@ def test_bins_hold_every_reviewer_once(values: list[float], error: float, known:
     made = release(v.size, known=known)
     object.__setattr__(made, "values", v)
     if known:
-        object.__setattr__(made, "outlook", Outlook(expected_rmse=error, lower=v - error, upper=v + error))
+        object.__setattr__(made, "outlook", ExpectedError(expected_rmse=error, lower=v - error, upper=v + error))
     edges = bins_for(made)
     assert (np.diff(edges) > 0).all()
     assert edges.size - 1 <= 2 * BINS
@@ -234,7 +234,7 @@ def test_counts_may_be_what_bands_allow(bands: list[tuple[float, float]]) -> Non
     width = np.array([w for _, w in bands])
     made = release(v.size)
     object.__setattr__(made, "values", v)
-    object.__setattr__(made, "outlook", Outlook(expected_rmse=0.1, lower=v - width, upper=v + width))
+    object.__setattr__(made, "outlook", ExpectedError(expected_rmse=0.1, lower=v - width, upper=v + width))
     edges = bins_for(made)
     found = counted(made, edges)
     ends = [-np.inf, *edges[1:-1].tolist(), np.inf]

@@ -1,1 +1,1 @@
-"""What public data and noisy output make likely: priors, likelihoods, posteriors, estimators."""
+"""Bayesian inference from public data and noisy output: priors, likelihoods, posteriors and estimators."""

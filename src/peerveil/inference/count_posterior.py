@@ -1,4 +1,4 @@
-"""What is likely once noisy counts are seen: empirical Bayes as for noisy vectors, but on counts in bins.
+"""Posterior of the sorted vector given noisy counts in bins: empirical Bayes as for noisy vectors.
 
 See docs/mathematics.md, "Histograms". Public data and the noisy counts only.
 """
@@ -13,59 +13,52 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from peerveil.inference.gaussians import Fit, Normals, Posterior, together
-from peerveil.inference.likelihood import EntryNoise
-from peerveil.inference.posterior import DISCREPANCIES, ensembles, grid_at, shares_of, steps_along
+from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, VariationalFit
+from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.posterior import BRIDGE_MODES, DISCREPANCIES, components, discrepancy_laws, steps_along
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
-from peerveil.privacy.noise_laws import LaplaceLaw, Law
+from peerveil.privacy.law import Law
+from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints
 
-#: The most columns of a covariance, from the draws and for what these do not know.
-_MODES, _UNKNOWN_MODES = 24, 16
-
-#: Which share of what the draws do not know may be anywhere, even where none of them has an entry.
+#: The share of a discrepancy that may lie in any bin, even where no draw has an entry.
 _ANYWHERE = 0.02
 
-#: The least number of cells that bins of some width are cut into, all together.
+#: The minimal number of cells that the bins are cut into, in total.
 _CELLS = 256
 
-#: Points that stand for a normal law.
+#: Quantiles that represent a normal law.
 _NODES = ndtri((np.arange(32) + 0.5) / 32)
 
-#: Noise below this leaves no doubt about a whole number.
+#: The least noise scale: whole numbers are treated as real ones.
 _LEAST_NOISE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class CountNoise:
-    """Evidence from independent noise of a known law on each count.
+class CountLikelihood:
+    """The likelihood for independent noise with a known law on each count."""
 
-    Attributes:
-        seen: the noisy counts, with their bins.
-        law: the law of the noise.
-    """
-
-    seen: NoisyCounts
+    noisy: NoisyCounts
     law: Law
 
-    def on_counts(self) -> EntryNoise:
-        """The same for the vector of counts. Whole numbers are taken for real ones, so noise is never too small."""
+    def on_counts(self) -> EntryLikelihood:
+        """The likelihood of the vector of counts, with Laplace noise of the same deviation."""
         scale = max(self.law.deviation / math.sqrt(2), _LEAST_NOISE)
-        return EntryNoise(self.seen.counts.astype(np.float64), LaplaceLaw(scale=scale))
+        return EntryLikelihood(self.noisy.counts.astype(np.float64), LaplaceLaw(scale=scale))
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The places where entries are counted: between attainable means, or in cells of each bin.
+    """Places where entries are counted: between attainable means, or in cells of each bin.
 
-    An entry is the least mean plus the widths of all steps that it is above.
+    An entry is the least mean plus the widths of all steps below it.
 
     Attributes:
-        width: how wide each step is.
-        bin: the bin in which it is, or at whose end.
-        share: which share of the bin's entries is below it; a row a correlation.
+        width: the width of each step.
+        bin: the bin that holds the step, or ends with it.
+        share: the expected share of the bin's entries below the step; one row per ensemble.
     """
 
     width: Floats
@@ -73,11 +66,8 @@ class Steps:
     share: Floats
 
     @classmethod
-    def of(cls, drawn: Sequence[Ensemble], bins: Bins, means: Floats | None) -> Steps:
-        """The steps of bins, with what draws say about places within.
-
-        Where all attainable means are known, entries step from one to the next; elsewhere bins are cut into cells.
-        """
+    def of(cls, ensembles: Sequence[Ensemble], bins: Bins, means: Floats | None) -> Steps:
+        """The steps between all attainable means if these are known, else between cells of the bins."""
         if means is not None:
             width = np.append(np.diff(means), 0.0)
             bin_ = bins.place(means)
@@ -88,11 +78,11 @@ class Steps:
             width = (bins.high - bins.low)[bin_] / cells
             start = bins.low[bin_] + np.tile(np.arange(cells), bins.number) * width
             at = (start, start + width)
-        return cls(width, bin_, np.array([_shares_below(one, bins, bin_, *at) for one in drawn]))
+        return cls(width, bin_, np.array([_shares_below(ensemble, bins, bin_, *at) for ensemble in ensembles]))
 
 
 def _shares_below(ensemble: Ensemble, bins: Bins, bin_: Ints, start: Floats, end: Floats) -> Floats:
-    """Which share of a bin's entries is below a place, on average from one to another; even where draws have none."""
+    """The share of a bin's entries below a place, averaged from ``start`` to ``end``; uniform without draws."""
     values = np.sort(ensemble.vectors, axis=None)
     cuts = np.searchsorted(values, bins.cuts, side="left")
     first, last = np.append(0, cuts)[bin_], np.append(cuts, values.size)[bin_]
@@ -113,132 +103,108 @@ def _shares_below(ensemble: Ensemble, bins: Bins, bin_: Ints, start: Floats, end
 
 
 @dataclass(frozen=True, eq=False)
-class CountFamily:
-    """What the public record makes likely: normal laws of the counts for each leniency.
+class CountPrior:
+    """Prior of the counts: Gaussian laws for each leniency and discrepancy.
 
     Attributes:
         bins: the bins.
-        entries: how many entries are counted.
-        laws: for each of the correlations, one law for each of the discrepancies, in this order.
-        steps: what is likely within bins.
+        entries: the number of entries counted.
+        laws: the laws, in the order of :class:`~peerveil.inference.posterior.EntryPrior`.
+        steps: the distribution within bins.
     """
 
     bins: Bins
     entries: int
-    laws: Normals
+    laws: LowRankGaussians
     steps: Steps
 
     @classmethod
-    def of(cls, weights: PublicWeights, bins: Bins, *, draws: int | None = None) -> CountFamily:
-        """The family of a public record.
-
-        >>> from peerveil.mechanisms.bin_choice import bins_of
-        >>> from peerveil.inference.posterior import CORRELATIONS
-        >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-        >>> CountFamily.of(weights, bins_of(weights, 9)).laws.mean.shape == (CORRELATIONS.size * len(DISCREPANCIES), 9)
-        True
-        """
-        return cls.of_ensembles(ensembles(weights, draws=draws), bins, weights)
-
-    @classmethod
-    def of_ensembles(cls, drawn: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountFamily:
-        """The family of ensembles that :func:`peerveil.inference.posterior.ensembles` drew from the same weights."""
-        n = drawn[0].mean.size
-        counted = [Ensemble(one.leniency, bins.counts(one.vectors).astype(np.float64)) for one in drawn]
-        means = np.array([one.mean for one in counted])
-        along = steps_along(means)
+    def of(cls, ensembles: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountPrior:
+        """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
+        n = ensembles[0].mean.size
+        counted = [Ensemble(drawn.leniency, bins.counts(drawn.vectors).astype(np.float64)) for drawn in ensembles]
+        means = np.array([counts.mean for counts in counted])
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
-        laws = [_laws(one, step, anywhere) for one, step in zip(counted, along, strict=True)]
-        return cls(bins, n, together(laws), Steps.of(drawn, bins, attainable_means(weights, MOST)))
+        laws = [
+            discrepancy_laws(counts, step, *_discrepancy(counts.mean, anywhere), floor=1e-6)
+            for counts, step in zip(counted, steps_along(means), strict=True)
+        ]
+        steps = Steps.of(ensembles, bins, attainable_means(weights, MOST))
+        return cls(bins, n, LowRankGaussians.stacked(laws), steps)
 
-    def given(self, evidence: CountNoise) -> CountPosterior | None:
-        """The posterior of the sorted vector, given evidence; ``None`` if it is out of the reach of floating point."""
+    def posterior(self, likelihood: CountLikelihood) -> CountPosterior | None:
+        """Posterior of the sorted vector; ``None`` if it exceeds floating-point range."""
         with np.errstate(all="ignore"):
             try:
-                fit = self.laws.fitted(evidence.on_counts())
-                good = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
-                if not good.any():
+                fit = self.laws.fit(likelihood.on_counts())
+                finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
+                if not finite.any():
                     return None
-                keep, shares = shares_of(fit.bound, good)
+                keep, probabilities = components(fit.bound, finite)
                 running, spread, of_bins = _running(fit, keep, self.entries)
             except np.linalg.LinAlgError:
                 return None
             if not (np.isfinite(running).all() and np.isfinite(spread).all()):
                 return None
         share, bin_ = self.steps.share[keep // len(DISCREPANCIES)], self.steps.bin
-        # Within a bin, entries below a place are a share of the bin's, as if each were drawn for itself.
+        # Within a bin, the number of entries below a place is taken to be binomial.
         below, variance = (np.column_stack((np.zeros(len(keep)), side)) for side in (running, spread))
-        held = np.maximum(np.diff(below, axis=1)[:, bin_], 0.0)
+        count = np.maximum(np.diff(below, axis=1)[:, bin_], 0.0)
         mean = (1 - share) * below[:, bin_] + share * below[:, bin_ + 1]
-        own = share * (1 - share) * (held - of_bins[:, bin_])
+        own = share * (1 - share) * (count - of_bins[:, bin_])
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
-        return CountPosterior(
-            Posterior(
-                shares,
-                mean,
-                variance,
-                *grid_at(keep),
-            ),
-            self.steps.width,
-            float(self.bins.low[0]),
-            self.entries,
-        )
+        below_steps = GaussianMixture(probabilities, mean, variance, keep)
+        return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
 
 
-def _laws(counted: Ensemble, along: Floats, anywhere: Floats) -> Normals:
-    """Counts as drawn; and, for what draws do not know, as if shares were drawn around theirs: a Brownian bridge."""
-    modes, rest = counted.modes(_MODES)
+def _discrepancy(mean: Floats, anywhere: Floats) -> tuple[Floats, Floats]:
+    """Covariance of a discrepancy of size 1: a Brownian bridge over the shares of the counts."""
     n = float(anywhere.sum())
-    share = ((1 - _ANYWHERE) * counted.mean + _ANYWHERE * anywhere) / n
+    share = ((1 - _ANYWHERE) * mean + _ANYWHERE * anywhere) / n
     ends = np.concatenate(([0.0], np.cumsum(share)))
-    j = np.arange(1, min(share.size, _UNKNOWN_MODES) + 1)
+    j = np.arange(1, min(share.size, BRIDGE_MODES) + 1)
     columns = n * math.sqrt(2) / math.pi * np.diff(np.sin(math.pi * np.outer(ends, j)), axis=0) / j
-    left = np.maximum(n**2 * share * (1 - share) - np.sum(columns**2, axis=1), 0.0)
-    sizes = np.array(list(DISCREPANCIES))[:, None]
-    known = np.ones((sizes.size, modes.shape[1] + 1))
-    scales = np.column_stack((known, np.repeat(sizes, columns.shape[1], axis=1)))
-    both = np.column_stack((modes, along, columns))
-    return Normals(counted.mean[None], both[None], scales, rest + sizes**2 * left + 1e-6)
+    return columns, np.maximum(n**2 * share * (1 - share) - np.sum(columns**2, axis=1), 0.0)
 
 
-def _running(fit: Fit, keep: Ints, total: int) -> tuple[Floats, Floats, Floats]:
-    """Means and variances of the running sums of counts, whose total is known, and variances of the counts."""
+def _running(fit: VariationalFit, keep: Ints, total: int) -> tuple[Floats, Floats, Floats]:
+    """Means and variances of the running sums of counts given their total, and variances of the counts."""
     own, shared = (part[keep] for part in fit.covariance())
-    running, alone, together_ = np.cumsum(fit.mean[keep], axis=1), np.cumsum(own, axis=1), np.cumsum(shared, axis=1)
-    with_total = alone + np.sum(together_ * together_[:, -1:], axis=2)
-    whole = with_total[:, -1:]
-    mean = running + with_total / whole * (total - running[:, -1:])
-    variance = alone + np.sum(together_**2, axis=2) - with_total**2 / whole
-    of_bins = own + np.sum(shared**2, axis=2) - np.diff(with_total, axis=1, prepend=0.0) ** 2 / whole
+    running, diagonal, columns = np.cumsum(fit.mean[keep], axis=1), np.cumsum(own, axis=1), np.cumsum(shared, axis=1)
+    with_total = diagonal + np.sum(columns * columns[:, -1:], axis=2)
+    of_total = with_total[:, -1:]
+    mean = running + with_total / of_total * (total - running[:, -1:])
+    variance = diagonal + np.sum(columns**2, axis=2) - with_total**2 / of_total
+    of_bins = own + np.sum(shared**2, axis=2) - np.diff(with_total, axis=1, prepend=0.0) ** 2 / of_total
     return mean, np.maximum(variance, 0.0), np.maximum(of_bins, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class CountPosterior:
-    """What is likely of each entry of the sorted vector, from how many entries are likely to be below each step.
+    """Posterior of each entry of the sorted vector, from the number of entries below each step.
 
     Attributes:
-        below: a mixture of normal laws for the number of entries below each step.
-        width: how wide the steps are.
+        below: the posterior of the number of entries below each step.
+        width: the widths of the steps.
         least: the least mean.
         entries: the number of entries.
     """
 
-    below: Posterior
+    below: GaussianMixture
     width: Floats
     least: float
     entries: int
 
     @cached_property
     def _ranks(self) -> Ints:
-        """The first rank above each step, for points that stand for the mixture."""
+        """The first rank above each step, at the nodes of each component."""
         below = self.below
         points = below.means[:, :, None] + np.sqrt(below.variances)[:, :, None] * _NODES
         return np.clip(np.rint(points), 0, self.entries).astype(np.int64)
 
     def _expected(self, width: Floats) -> Floats:
-        """The expected sum of the widths of the steps that each entry is above."""
-        chance = np.repeat(np.outer(self.below.shares, width).ravel() / _NODES.size, _NODES.size)
+        """The expected sum of the widths of the steps below each entry."""
+        chance = np.repeat(np.outer(self.below.probabilities, width).ravel() / _NODES.size, _NODES.size)
         return _stairs(self._ranks.ravel(), chance, self.entries)
 
     @cached_property
@@ -255,7 +221,7 @@ class CountPosterior:
         return np.asarray(np.maximum(square - (self.mean - self.least - middle) ** 2, 0.0))
 
     def band(self, level: float) -> tuple[Floats, Floats]:
-        """Bounds that hold each entry with this probability, as much being cut off on either side."""
+        """The equal-tailed credible band of each entry."""
         few, many = (np.maximum.accumulate(side) for side in self.below.band(level))
         ranks = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (many, few))
         lower, upper = (self.least + _stairs(rank, self.width, self.entries) for rank in ranks)
@@ -263,5 +229,5 @@ class CountPosterior:
 
 
 def _stairs(ranks: Ints, width: Floats, entries: int) -> Floats:
-    """For each entry the widths of all steps with fewer entries below them than its rank."""
+    """For each entry the total width of the steps whose rank is at most its own."""
     return np.asarray(np.cumsum(np.bincount(ranks, weights=width, minlength=entries + 1))[:entries], dtype=np.float64)

@@ -1,10 +1,10 @@
-"""Estimators: from a noisy vector, a region and the noise's law to what is published.
+"""Estimators: from noisy data, a region and the law of the noise to the published values.
 
-- ``projection``: the nearest point of the region. Uses only what is possible; never further from the truth than the
-  noisy vector.
-- ``safe``: uses what is likely, too, and is never further from the truth than the noisy vector either. On average far
-  nearer than the projection; not in every single case.
-- ``bayes``: the guess behind ``safe``, without that promise.
+- ``projection``: the nearest point of the region. It uses the region alone, and is never further from the truth than
+  the noisy vector.
+- ``safe``: uses the posterior as well, and is never further from the truth than the noisy vector either. On average it
+  is far nearer than the projection; not in every single case.
+- ``bayes``: the posterior mean behind ``safe``, without that promise.
 
 See docs/mathematics.md, "Estimation". Public data and the noisy vector only.
 """
@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import Argument, InputError, ProjectionError, RecordError
-from peerveil.inference.count_posterior import CountFamily, CountNoise
-from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, LEVEL, Outlook
-from peerveil.inference.likelihood import Evidence
-from peerveil.inference.posterior import Family, Model
+from peerveil.errors import Argument, InputError, ProjectionError
+from peerveil.inference.count_posterior import CountLikelihood
+from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, LEVEL, ExpectedError
+from peerveil.inference.likelihood import Likelihood
+from peerveil.inference.model import RecordModel
+from peerveil.inference.posterior import Posterior
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
@@ -30,29 +31,29 @@ from peerveil.regions.projection import Projection, check_vector, project
 
 ESTIMATORS = ("projection", "safe", "bayes")
 
-#: How far, in shares of the way from the projection to the guess, the best point is thought to be off the guess.
+#: Prior deviation of the best point from the posterior mean, as a share of the segment from the projection to it.
 _DOUBT = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimate:
-    """What an estimator returns.
+    """The result of an estimator.
 
     Attributes:
         values: the estimate, a point of the region.
-        gap: certificate of the projection that ended it.
-        outlook: how near it is to the truth, in all likelihood; ``None`` where the law of the noise is not known.
-        notes: what a reader should know.
+        gap: certificate of the last projection.
+        outlook: expected error and credible bands; ``None`` where the law of the noise is not known.
+        notes: remarks for readers.
     """
 
     values: Floats
     gap: float
-    outlook: Outlook | None = None
+    outlook: ExpectedError | None = None
     notes: tuple[str, ...] = ()
 
 
 def check_estimator(estimator: str, *, law_known: bool = True) -> None:
-    """Refuse an estimator that does not exist, or that needs a law where none is known."""
+    """Raise an error for an unknown estimator, or for one that needs a law where none is known."""
     if estimator not in ESTIMATORS:
         raise InputError(
             Argument("estimator"), f" must be one of {', '.join(map(repr, ESTIMATORS))}, got {estimator!r}"
@@ -69,10 +70,10 @@ def estimate(
     noisy: npt.ArrayLike,
     weights: PublicWeights,
     region: Region,
-    evidence: Evidence | CountNoise | None,
+    likelihood: Likelihood | CountLikelihood | None,
     *,
     estimator: str = "safe",
-    model: Model | None = None,
+    posterior: Posterior | None = None,
     outlook: bool = True,
 ) -> Estimate:
     """Estimate the sorted vector.
@@ -80,108 +81,87 @@ def estimate(
     Args:
         noisy: the noisy vector.
         weights: the public weights.
-        region: a region of theirs.
-        evidence: what the noise says, on entries or on counts, from its law; ``None`` where that is not known.
-        estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need evidence.
-        model: the posterior, if it is at hand; otherwise it is computed from the weights and the evidence.
-        outlook: whether to compute the error to expect, too; its bands take as long as all the rest.
+        region: a region of the weights.
+        likelihood: the likelihood of entries or counts; ``None`` where the law of the noise is not known.
+        estimator: ``"projection"``, ``"safe"`` or ``"bayes"``; the last two need a likelihood.
+        posterior: the posterior, if already computed; by default from the weights and the likelihood.
+        outlook: whether to compute expected error and bands, which take as long as the estimate itself.
 
     >>> import peerveil as pv
     >>> from peerveil.privacy.noise_laws import LaplaceLaw
-    >>> from peerveil.inference.likelihood import EntryNoise
+    >>> from peerveil.inference.likelihood import EntryLikelihood
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> noisy = np.array([-1.0, 2.5, 2.0, 9.5])
-    >>> found = estimate(noisy, weights, pv.region(weights), EntryNoise(noisy, LaplaceLaw(scale=2.0)))
-    >>> round(float(found.values.sum()), 6), found.outlook.expected_rmse < 1      # the total is public
+    >>> made = estimate(noisy, weights, pv.region(weights), EntryLikelihood(noisy, LaplaceLaw(scale=2.0)))
+    >>> round(float(made.values.sum()), 6), made.outlook.expected_rmse < 1      # the total is public
     (11.5, True)
     """
-    check_estimator(estimator, law_known=evidence is not None)
+    check_estimator(estimator, law_known=likelihood is not None)
     r = check_vector("noisy", noisy, region.reviewers)
-    projected = project(r, region)
-    if evidence is None:
+    point = projected = project(r, region)
+    if likelihood is None:
         return Estimate(values=projected.values, gap=projected.gap)
-    model = _posterior(weights, evidence) if model is None else model
-    if model is None:
+    posterior = weights.derived(RecordModel).posterior(likelihood) if posterior is None else posterior
+    if posterior is None:
         note = "No expected error could be computed; the values are the projection."
         return Estimate(values=projected.values, gap=projected.gap, notes=(note,))
-    found = projected
     if estimator != "projection":
-        guess = _guess(model, projected, region, evidence, r)
-        found = guess if estimator == "bayes" else nearest_safe(guess, projected, region, r)
-    assumed = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
-    expected = _outlook(found.values, model, region, assumed) if outlook else None
-    return Estimate(values=found.values, gap=found.gap, outlook=expected)
+        point = _shrunk_mean(posterior, projected, region, likelihood, r)
+        if estimator == "safe":
+            point = nearest_safe(point, projected, region, r)
+    assumption = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
+    expected = _expected_error(point.values, posterior, region, assumption) if outlook else None
+    return Estimate(values=point.values, gap=point.gap, outlook=expected)
 
 
-def _posterior(weights: PublicWeights, evidence: Evidence | CountNoise) -> Model | None:
-    try:
-        if isinstance(evidence, CountNoise):
-            return CountFamily.of(weights, evidence.seen.bins).given(evidence)
-        return Family.of(weights).given(evidence)
-    except RecordError:
-        return None  # no assignment was found to draw from
-
-
-def _outlook(values: Floats, model: Model, region: Region, assumed: str = ASSUMPTION) -> Outlook:
+def _expected_error(
+    values: Floats, posterior: Posterior, region: Region, assumption: str = ASSUMPTION
+) -> ExpectedError:
     least, most = region.implied()
     furthest = np.maximum(np.maximum(values - least, most - values), 0.0)
-    squares = np.minimum(model.variance + (values - model.mean) ** 2, furthest**2)
-    one, other = (np.clip(end, least, np.maximum(least, most)) for end in model.band(LEVEL))
-    # Where hardly any doubt is left, round-off may put the ends of a band the wrong way round.
-    lower, upper = np.minimum(one, other), np.maximum(one, other)
+    squares = np.minimum(posterior.variance + (values - posterior.mean) ** 2, furthest**2)
+    first, second = (np.clip(end, least, np.maximum(least, most)) for end in posterior.band(LEVEL))
+    # Round-off may swap the ends of a band of almost no width.
+    lower, upper = np.minimum(first, second), np.maximum(first, second)
     rmse = math.sqrt(float(np.mean(squares)))
-    return Outlook(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumed)
+    return ExpectedError(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumption)
 
 
-def _guess(
-    model: Model, projected: Projection, region: Region, evidence: Evidence | CountNoise, r: Floats
+def _shrunk_mean(
+    posterior: Posterior, projected: Projection, region: Region, likelihood: Likelihood | CountLikelihood, r: Floats
 ) -> Projection:
-    """The mean of the posterior, or a point between it and the projection if the noisy vector tells against it.
+    """The posterior mean, shrunk towards the projection as far as the noisy vector contradicts it.
 
-    A posterior from counts knows all attainable means, and needs no second opinion.
+    The squared error along the segment between both is a parabola. The noisy vector gives an unbiased estimate of its
+    minimum, the more precise the longer the segment; the prior puts it at the mean. A posterior from counts knows all
+    attainable means, and is not shrunk.
     """
     try:
-        mean = project(model.mean, region)
+        mean = project(posterior.mean, region)
     except ProjectionError:
         return projected
-    if isinstance(evidence, CountNoise):
+    if isinstance(likelihood, CountLikelihood):
         return mean
-    share = _trust(mean.values, model, projected.values, region, deviation=evidence.reach, r=r)
-    if share == 1:
-        return mean
-    values = projected.values + share * (mean.values - projected.values)
-    return Projection(
-        values=values, gap=max(mean.gap, projected.gap), violation=max(mean.violation, projected.violation)
-    )
-
-
-def _trust(mean: Floats, model: Model, p: Floats, region: Region, *, deviation: float, r: Floats) -> float:
-    """Which share of the way from the projection ``p`` to the model's mean to go.
-
-    The squared error along the way is a parabola, and the noisy vector tells where it is least: up to noise, that
-    shrinks as the way gets longer. What it says is weighed against the model, which says: at its mean.
-    """
-    way = mean - p
+    deviation, way = likelihood.deviation, mean.values - projected.values
     length = float(way @ way)
     if length <= (1e-9 * deviation) ** 2:
-        return 1.0
-    along = float((r - p) @ way)
-    # How the noise leans along the way: it pulls the projection in so many directions, and the mean by its variance.
-    lean = float(np.sum(model.variance)) - deviation**2 * degrees_of_freedom(p, region)
-    seen, doubt = (along - lean) / length, deviation**2 / length
-    return float(np.clip((seen * _DOUBT**2 + doubt) / (_DOUBT**2 + doubt), 0.0, 1.0))
+        return mean
+    along = float((r - projected.values) @ way)
+    # Covariance of the noise with the segment (Stein): through the mean, and through the projection.
+    bias = float(np.sum(posterior.variance)) - deviation**2 * degrees_of_freedom(projected.values, region)
+    minimum, variance = (along - bias) / length, deviation**2 / length
+    share = float(np.clip((minimum * _DOUBT**2 + variance) / (_DOUBT**2 + variance), 0.0, 1.0))
+    if share == 1:
+        return mean
+    gap, violation = max(mean.gap, projected.gap), max(mean.violation, projected.violation)
+    return Projection(values=projected.values + share * way, gap=gap, violation=violation)
 
 
 def degrees_of_freedom(t: Floats, region: Region) -> int:
-    """In how many directions a projection on a region moves with the vector that is projected.
+    """Degrees of freedom of a projection ``t``: the trace of its derivative in the projected vector.
 
-    Runs of equal entries move as one, unless a bound holds them. A sum that is at its bound takes one direction away
-    from the runs since the last such sum.
-
-    >>> import peerveil as pv
-    >>> region = pv.region(pv.PublicWeights.from_rows([[0, 4], [0, 4], [0, 4]], load=2), "baseline")
-    >>> degrees_of_freedom(np.array([1.0, 2.0, 3.0]), region)    # the total is fixed
-    2
+    Runs of equal entries move as one, unless a bound on entries is active. Each active bound on a sum takes one degree
+    of freedom from the runs since the last one.
     """
     n, slack = t.size, region.slack(1e-9)
     ends = np.flatnonzero(np.append(np.diff(t) > slack, True)) + 1
@@ -193,8 +173,8 @@ def degrees_of_freedom(t: Floats, region: Region) -> int:
     for bound, of_largest in zip(region.sums(), (False, False, True, True), strict=True):
         count = n - ends if of_largest else ends
         sums = running[-1] - running[ends] if of_largest else running[ends]
-        known = np.isfinite(bound[count]) & (count > 0)
-        tied[known] |= np.abs(sums + count * t[0] - bound[count])[known] <= slack * n
+        finite = np.isfinite(bound[count]) & (count > 0)
+        tied[finite] |= np.abs(sums + count * t[0] - bound[count])[finite] <= slack * n
     total = running[-1] + n * t[0]
     tied[-1] = tied[-1] or min(total - region.total[0], region.total[1] - total) <= slack * n
     upto = np.concatenate(([0], np.cumsum(free)[tied]))
@@ -205,30 +185,30 @@ def nearest_safe(guess: Projection, projected: Projection, region: Region, r: Fl
     """The point nearest to a guess that is no further than ``r`` from any point of the region.
 
     It is ``t = (guess + m q) / (1 + m)`` with ``q`` the projection of ``r + (r - guess) / m``, for the least multiplier
-    ``m`` that passes the test. Both use a set that holds the region and that two passes can handle: that makes the test
-    stricter. Where no point passes, for round-off or because the set is too large, the projection is returned: it is
-    safe without a test.
+    ``m`` that passes the test. Both use a superset of the region that isotonic regression can handle, which makes the
+    test stricter. Where no point passes, the projection is returned, which is always safe.
     """
     curves = Curves.of(region)
     if curves.project(r) is None:
-        curves = Curves.of(_ends_only(region))
+        low, high = (np.full(r.size, end) for end in (region.lower[0], region.upper[-1]))
+        curves = Curves.of(Region(name="ends", lower=low, upper=high, total=region.total))
     if _is_safe(guess.values, r, curves, region):
         return guess
-    found: Floats | None = None
-    low, high = -20.0, 40.0  # logarithms to base 2 of multipliers that fail, and that pass
+    best: Floats | None = None
+    fails, passes = -20.0, 40.0  # base-2 logarithms of multipliers
     for _ in range(40):
-        middle = (low + high) / 2
+        middle = (fails + passes) / 2
         m = 2.0**middle
         pulled = curves.project(r + (r - guess.values) / m)
         t = None if pulled is None else (guess.values + m * pulled[0]) / (1 + m)
         if t is not None and _is_safe(t, r, curves, region):
-            found, high = t, middle
+            best, passes = t, middle
         else:
-            low = middle
-    if found is None:
+            fails = middle
+    if best is None:
         return projected
     try:
-        return project(found, region)  # never further from any point of the region than what is projected
+        return project(best, region)  # no further from any point of the region than `best`
     except ProjectionError:
         return projected
 
@@ -242,10 +222,3 @@ def _is_safe(t: Floats, r: Floats, curves: Curves, region: Region) -> bool:
     offset = max(abs(float(region.lower[0])), abs(float(region.upper[-1])))
     round_off = (1e-15 * t.size * region.spread + 1e-15 * offset) * float(np.sum(np.abs(d)))
     return curves.reach(d, t) + round_off <= 0.5 * float(d @ d)
-
-
-def _ends_only(region: Region) -> Region:
-    """The region without anything but the least and the greatest entry, and the total."""
-    n = region.reviewers
-    low, high = np.full(n, region.lower[0]), np.full(n, region.upper[-1])
-    return Region(name="ends", lower=low, upper=high, total=region.total)

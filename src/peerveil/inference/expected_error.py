@@ -1,4 +1,4 @@
-"""How near a release is to the truth, in all likelihood: data, and on what it rests."""
+"""Expected error and credible bands of an estimate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from peerveil.errors import InputError
 from peerveil.record.public_record import Floats
 
-#: How likely a band is to hold its entry.
+#: The probability with which a credible band holds its entry.
 LEVEL = 0.9
 
 ASSUMPTION = (
@@ -17,7 +17,7 @@ ASSUMPTION = (
     "public data and the noisy vector alone."
 )
 
-#: What is assumed besides where scores are hidden.
+#: The further assumption where scores are hidden.
 ASSUMPTION_HIDDEN = (
     " Scores that are not public are taken to be like those that are, on the whole higher or lower by an unknown "
     "amount; where none is public, they may be anywhere on the scale."
@@ -25,19 +25,19 @@ ASSUMPTION_HIDDEN = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outlook:
-    """What to expect of the error of an estimate.
+class ExpectedError:
+    """Expected error and credible bands of an estimate.
 
     Attributes:
-        expected_rmse: the root of the expected mean squared error of an entry.
+        expected_rmse: the square root of the expected mean squared error of an entry.
         lower: lower ends of the bands.
         upper: upper ends of the bands.
         level: the probability with which a band holds its entry.
-        assumption: on what this rests, in words.
+        assumption: what the numbers assume, in words.
 
     >>> import numpy as np
-    >>> Outlook(expected_rmse=0.1, lower=np.array([1.0]), upper=np.array([1.4])).level
-    0.9
+    >>> ExpectedError(expected_rmse=0.1234, lower=np.array([1.0]), upper=np.array([1.4])).summary
+    'about 0.123 (root mean square), with 90 % bands for each mean'
     """
 
     expected_rmse: float
@@ -57,12 +57,10 @@ class Outlook:
 
     @property
     def summary(self) -> str:
-        """In one line.
+        """The expected error in one line."""
+        rmse, percent = f"{self.expected_rmse:.3g}", f"{self.level:.0%}".replace("%", " %")
+        return f"about {rmse} (root mean square), with {percent} bands for each mean"
 
-        >>> import numpy as np
-        >>> Outlook(expected_rmse=0.1234, lower=np.array([1.0]), upper=np.array([1.4])).summary
-        'about 0.123 (root mean square), with 90 % bands for each mean'
-        """
-        return f"about {self.expected_rmse:.3g} (root mean square), with {self.level:.0%} bands for each mean".replace(
-            "%", " %"
-        )
+
+#: The name in version 0.1.
+Outlook = ExpectedError

@@ -1,4 +1,4 @@
-"""Normal laws of long vectors, what evidence makes of them, and mixtures of what it made.
+"""Gaussian priors of long vectors, their variational posteriors, and mixtures of these.
 
 See docs/mathematics.md, "Prior and posterior".
 """
@@ -13,30 +13,45 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from peerveil.inference.likelihood import Evidence
+from peerveil.inference.likelihood import Likelihood
 from peerveil.record.public_record import Floats
 
-#: The most steps towards the nearest normal law.
+#: The maximal number of steps of a variational fit.
 _STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Normals:
-    """Normal laws of vectors: ``N(mean, B B' + diag(rest))``, with the columns of ``B`` scaled.
+class LowRankGaussians:
+    """Gaussian laws of vectors: ``N(mean, B B' + diag(rest))``, with the columns of ``B`` scaled.
 
-    Long vectors are cut into blocks of neighbours that share a row of ``B``.
+    Long vectors are cut into blocks of adjacent entries that share a row of ``B``.
 
     Attributes:
-        mean: their means, a row a law, or one for all.
-        columns: ``B`` before scaling, for each law or once for all; one row a block.
-        scales: how each column is scaled, a row a law.
-        rest: the variance that each entry has for itself, a row a law.
+        mean: the means, one row per law, or a single row for all.
+        columns: ``B`` before scaling, one matrix per law, or one for all; one row per block.
+        scales: factors of the columns, one row per law.
+        rest: the variance that each entry has on its own, one row per law.
     """
 
     mean: Floats
     columns: Floats
     scales: Floats
     rest: Floats
+
+    @classmethod
+    def stacked(cls, laws: Sequence[LowRankGaussians]) -> LowRankGaussians:
+        """All laws in one object, which is faster for short vectors."""
+        return cls(
+            np.concatenate([np.repeat(part.mean, len(part.scales), axis=0) for part in laws]),
+            np.concatenate([np.repeat(part.columns, len(part.scales), axis=0) for part in laws]),
+            np.concatenate([part.scales for part in laws]),
+            np.concatenate([part.rest for part in laws]),
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of floating-point numbers that the laws take."""
+        return self.mean.size + self.columns.size + self.scales.size + self.rest.size
 
     @property
     def width(self) -> int:
@@ -51,70 +66,59 @@ class Normals:
         """The value of its block for each entry, row by row."""
         return np.repeat(blocks, self.width, axis=-1)[..., : self.mean.shape[1]]
 
-    def given(self, evidence: Evidence) -> tuple[Floats, Floats, Floats]:
-        """For each law, the log of how likely the evidence is, and mean and variances of the entries given it.
+    def fit(self, likelihood: Likelihood) -> VariationalFit:
+        """The Gaussian approximation of each posterior that maximises the evidence lower bound.
 
-        The normal law nearest to the true posterior, and a lower bound on the likelihood, by the variational
-        principle. Where noise is normal both are exact.
+        Exact where the noise is normal.
         """
-        found = self.fitted(evidence)
-        return found.bound, found.mean, found.variance
-
-    def fitted(self, evidence: Evidence) -> Fit:
-        """The approximations themselves."""
-        found = Fit.start(self, evidence)
+        precision = np.full(self.rest.shape, np.float64(likelihood.deviation) ** -2)  # as for normal noise
+        fit = VariationalFit(self, likelihood, precision, precision * (likelihood.centre - self.mean))
         step = np.ones((len(self.scales), 1))
         for _ in range(_STEPS):
-            tried = found.moved(step)
-            gain = (tried.bound - found.bound)[:, None]
-            matters = found.bound > found.bound.max() - 20  # the others are out of the question
-            found = found.replaced(tried, gain > 0)
-            if not (np.abs(gain[matters]) > 0.01).any():
+            candidate = fit.moved(step)
+            gain = (candidate.bound - fit.bound)[:, None]
+            relevant = fit.bound > fit.bound.max() - 20  # the others have negligible posterior probability
+            fit = fit.replaced(candidate, gain > 0)
+            if not (np.abs(gain[relevant]) > 0.01).any():
                 break
             step = np.where(gain > 0, np.minimum(1.0, 1.5 * step), step / 3)
-        return found
+        return fit
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """Normal approximations, a row a law: as if each entry had been seen with normal noise of its own precision."""
+class VariationalFit:
+    """Gaussian approximations, one row per law: as if each entry had been observed with its own normal noise."""
 
-    laws: Normals
-    evidence: Evidence
+    laws: LowRankGaussians
+    likelihood: Likelihood
     precision: Floats
     pull: Floats
 
-    @classmethod
-    def start(cls, laws: Normals, evidence: Evidence) -> Fit:
-        """As if the noise were normal."""
-        precision = np.full(laws.rest.shape, np.float64(evidence.reach) ** -2)
-        return cls(laws, evidence, precision, precision * (evidence.centre - laws.mean))
+    def moved(self, step: Floats) -> VariationalFit:
+        """The fit after a natural-gradient step."""
+        _, gradient, curvature = self._expected
+        pull = curvature * (self.mean - self.laws.mean) + gradient
+        precision = (1 - step) * self.precision + step * curvature
+        return VariationalFit(self.laws, self.likelihood, precision, (1 - step) * self.pull + step * pull)
 
-    def moved(self, step: Floats) -> Fit:
-        """A step to where the bound is greatest, as far as its derivatives tell."""
-        _, gradient, bent = self._expected
-        pull = bent * (self.mean - self.laws.mean) + gradient
-        precision = (1 - step) * self.precision + step * bent
-        return Fit(self.laws, self.evidence, precision, (1 - step) * self.pull + step * pull)
-
-    def replaced(self, other: Fit, where: npt.NDArray[np.bool_]) -> Fit:
-        """The other's rows where these are wanted."""
+    def replaced(self, other: VariationalFit, where: npt.NDArray[np.bool_]) -> VariationalFit:
+        """This fit with some rows of another one."""
         if where.all():
             return other
         precision = np.where(where, other.precision, self.precision)
-        return Fit(self.laws, self.evidence, precision, np.where(where, other.pull, self.pull))
+        return VariationalFit(self.laws, self.likelihood, precision, np.where(where, other.pull, self.pull))
 
     @cached_property
     def _gram(self) -> Floats:
         laws, B, scale = self.laws, self.laws.columns, self.laws.scales
-        seen = self.precision / (1 + self.precision * laws.rest)
-        M = scale[:, :, None] * ((B.swapaxes(1, 2) * laws.gather(seen)[:, None, :]) @ B) * scale[:, None, :]
+        observed = self.precision / (1 + self.precision * laws.rest)
+        M = scale[:, :, None] * ((B.swapaxes(1, 2) * laws.gather(observed)[:, None, :]) @ B) * scale[:, None, :]
         M[:, range(B.shape[2]), range(B.shape[2])] += 1.0
         return np.asarray(M)
 
     @cached_property
     def _solved(self) -> tuple[Floats, Floats, Floats]:
-        """Mean, variances, and how far the approximation is from the law (Kullback and Leibler)."""
+        """Means, variances, and the Kullback-Leibler divergences of the approximations from the laws."""
         laws, B, scale = self.laws, self.laws.columns, self.laws.scales
         Bt = B.swapaxes(1, 2)
 
@@ -125,24 +129,24 @@ class Fit:
             return laws.spread((columns[:, None, :] @ Bt)[:, 0])
 
         damped = 1 + self.precision * laws.rest
-        seen, M = self.precision / damped, self._gram
+        observed, M = self.precision / damped, self._gram
         inverse = scale[:, :, None] * np.linalg.inv(M) * scale[:, None, :]
         pull = self.pull / damped
-        dual = pull - seen * out_of(np.einsum("jk,jkl->jl", onto(pull), inverse))
+        dual = pull - observed * out_of(np.einsum("jk,jkl->jl", onto(pull), inverse))
         moved = laws.rest * dual + out_of(scale**2 * onto(dual))
         shared = np.maximum(np.sum((B @ inverse) * B, axis=2), 0.0)
         variance = laws.rest / damped + laws.spread(shared) / damped**2
-        far = np.sum(moved * dual - self.precision * variance + np.log(damped), axis=1)
-        return laws.mean + moved, variance, 0.5 * (far + np.linalg.slogdet(M)[1])
+        divergence = np.sum(moved * dual - self.precision * variance + np.log(damped), axis=1)
+        return laws.mean + moved, variance, 0.5 * (divergence + np.linalg.slogdet(M)[1])
 
     @property
     def mean(self) -> Floats:
-        """Means of the entries, a row a law."""
+        """Means of the entries, one row per law."""
         return self._solved[0]
 
     @property
     def variance(self) -> Floats:
-        """Variances of the entries, a row a law."""
+        """Variances of the entries, one row per law."""
         return self._solved[1]
 
     def covariance(self) -> tuple[Floats, Floats]:
@@ -154,54 +158,42 @@ class Fit:
 
     @cached_property
     def _expected(self) -> tuple[Floats, Floats, Floats]:
-        return self.evidence.expected(self.mean, self.variance)
+        return self.likelihood.expected(self.mean, self.variance)
 
     @cached_property
     def bound(self) -> Floats:
-        """The lower bounds on the log likelihood of the evidence, one a law."""
+        """Evidence lower bounds: lower bounds on the log marginal likelihood, one per law."""
         return self._expected[0] - self._solved[2]
 
 
-def together(laws: Sequence[Normals]) -> Normals:
-    """The laws of all as one object: for short vectors that is quicker."""
-    return Normals(
-        np.concatenate([np.repeat(one.mean, len(one.scales), axis=0) for one in laws]),
-        np.concatenate([np.repeat(one.columns, len(one.scales), axis=0) for one in laws]),
-        np.concatenate([one.scales for one in laws]),
-        np.concatenate([one.rest for one in laws]),
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """A mixture of normal laws for each entry.
+class GaussianMixture:
+    """A mixture of Gaussian laws for each entry, one row per component.
 
     Attributes:
-        shares: how likely each of them is.
-        means: their means, a row each.
-        variances: their variances, a row each.
-        correlations: the correlation of keys and weights that each stands for.
-        discrepancies: how far each lets the truth be from the draws.
+        probabilities: the probability of each component.
+        means: means of the entries.
+        variances: variances of the entries.
+        laws: the index of the law that each component comes from.
     """
 
-    shares: Floats
+    probabilities: Floats
     means: Floats
     variances: Floats
-    correlations: Floats
-    discrepancies: Floats
+    laws: npt.NDArray[np.int64]
 
     @cached_property
     def mean(self) -> Floats:
         """The mean of each entry."""
-        return np.asarray(self.shares @ self.means)
+        return np.asarray(self.probabilities @ self.means)
 
     @cached_property
     def variance(self) -> Floats:
         """The variance of each entry."""
-        return np.asarray(self.shares @ (self.variances + (self.means - self.mean) ** 2))
+        return np.asarray(self.probabilities @ (self.variances + (self.means - self.mean) ** 2))
 
     def band(self, level: float) -> tuple[Floats, Floats]:
-        """Bounds that hold each entry with this probability, as much being cut off on either side."""
+        """The equal-tailed credible band of each entry."""
         tail = (1 - level) / 2
         return self._quantile(tail), self._quantile(1 - tail)
 
@@ -211,6 +203,6 @@ class Posterior:
         low, high = ends.min(axis=0), ends.max(axis=0)
         for _ in range(40):
             middle = (low + high) / 2
-            below = self.shares @ ndtr((middle - self.means) / root) < p
+            below = self.probabilities @ ndtr((middle - self.means) / root) < p
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray((low + high) / 2)

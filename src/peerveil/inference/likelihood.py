@@ -1,4 +1,4 @@
-"""What noise of a known law says about a vector."""
+"""Likelihoods: what noise with a known law says about a vector."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from peerveil.privacy.law import Law
 from peerveil.record.public_record import Floats
 
 
-class Evidence(Protocol):
-    """What a mechanism's noise says about a vector: all that the posterior needs to know of the mechanism."""
+class Likelihood(Protocol):
+    """The likelihood of a vector given noisy data: all that the posterior needs to know about a mechanism."""
 
     @property
-    def reach(self) -> float:
-        """The deviation of a normal law that tells about as much, for a first guess."""
+    def deviation(self) -> float:
+        """The standard deviation of a comparable normal law, where the variational fit starts."""
 
     @property
     def centre(self) -> Floats:
-        """The vector for a first guess."""
+        """The vector where the variational fit starts."""
 
     def expected(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """The log likelihood of vectors with independent normal entries, in expectation.
+        """Return the expected log likelihood, its gradient in the mean, and minus its second derivatives (at least 0).
 
-        A row a vector. Returns its values, its gradients in the mean, and minus its second derivatives (at least 0).
+        The expectation is over vectors with independent normal entries; one row per vector.
         """
 
 
 @dataclass(frozen=True, eq=False)
-class EntryNoise:
-    """Evidence from independent noise of a known law on each entry.
+class EntryLikelihood:
+    """The likelihood for independent noise with a known law on each entry.
 
     >>> from peerveil.privacy.noise_laws import NormalLaw
-    >>> evidence = EntryNoise(np.array([1.0, 2.0]), NormalLaw(sigma=1.0))
-    >>> evidence.expected(np.ones((1, 2)), np.zeros((1, 2)))[1].round(6).tolist()
+    >>> likelihood = EntryLikelihood(np.array([1.0, 2.0]), NormalLaw(sigma=1.0))
+    >>> likelihood.expected(np.ones((1, 2)), np.zeros((1, 2)))[1].round(6).tolist()
     [[-0.0, 1.0]]
     """
 
@@ -44,12 +44,10 @@ class EntryNoise:
     law: Law
 
     @cached_property
-    def reach(self) -> float:
-        """The noise's deviation."""
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
         return np.float64(self.law.deviation)  # which overflows to infinity, not to an exception
 
     def expected(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
         """The expected log likelihood, its gradient, and minus its second derivatives."""
-        off = mean - self.centre
-        v = np.maximum(variance, (1e-9 * self.reach) ** 2)
-        return self.law.expected(off, v)
+        return self.law.expected(mean - self.centre, np.maximum(variance, (1e-9 * self.deviation) ** 2))

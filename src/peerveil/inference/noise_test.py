@@ -1,16 +1,13 @@
 """Statistical tests of published noise against its stated law, using public bounds on the truth only.
 
-A release states the law of its noise and publishes the noisy data; the public record bounds what the noise was added
-to. So the noise itself is known up to an interval, entry by entry, and sums over all entries have an exact law that the
-interval must be able to meet.
+The public record bounds the true vector, so the noise is known up to an interval, entry by entry.
 
-**False alarms.** Each test below bounds a statistic ``T`` of the noise from the noisy data and from bounds that hold
-for every true vector in the region: ``low <= T <= high`` surely, not only on average. The law of ``T`` is known exactly
-and does not depend on the truth. If ``high`` has a lower tail probability ``F(high)`` below ``a``, so has ``T``; and
-``P(F(T) < a) <= a``. Hence noise that follows its stated law is called too small with probability at most ``a``,
-whatever the true vector is; in the same way for too large. Several statistics share ``a`` equally (union bound). With
-``LEVEL = 1e-6``, half for each side, an honest release is refused with probability at most one in a million.
-See docs/mathematics.md, "Testing noise against its law".
+**False alarms.** Each test bounds a statistic ``T`` of the noise by bounds that hold for every true vector in the
+region: ``low <= T <= high``. The law of ``T`` is known exactly and does not depend on the truth. If ``high`` has a
+lower tail probability ``F(high)`` below ``a``, so has ``T``; and ``P(F(T) < a) <= a``. Hence noise that follows its
+stated law is called too small with probability at most ``a``, whatever the true vector is; likewise for too large.
+Several statistics share ``a`` equally (union bound). With ``LEVEL = 1e-6``, half for each side, an honest release is
+refused with probability at most one in a million. See docs/mathematics.md, "Testing noise against its law".
 """
 
 from __future__ import annotations
@@ -26,17 +23,17 @@ from peerveil.errors import InputError
 from peerveil.privacy.law import CountLaw, Law
 from peerveil.record.public_record import Floats, Ints
 
-#: How often noise that follows its stated law is refused, at most.
+#: The maximal probability of refusing noise that follows its stated law.
 LEVEL = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseCheck:
-    """How likely noise as small, and as large, as the published one is under its stated law, at most.
+    """Bounds on p-values of the published noise under its stated law.
 
     Attributes:
-        small: bound on the probability of noise as small as this; ``None`` where that is not tested.
-        large: bound on the probability of noise as large as this.
+        small: bound on the probability of noise at most as large; ``None`` where that is not tested.
+        large: bound on the probability of noise at least as large.
 
     >>> NoiseCheck(small=1e-9, large=1.0).too_small
     True
@@ -57,19 +54,13 @@ class NoiseCheck:
 
 
 def vector_noise(noisy: Floats, lower: Floats, upper: Floats, law: Law) -> NoiseCheck:
-    """Test the noise on a sorted vector, given bounds on each entry of the true one.
+    """Test the noise on a sorted vector, given ascending bounds on each entry of the true one.
 
     Two statistics are used. The *entries*: noise ``i`` lies between ``noisy[i] - upper[i]`` and ``noisy[i] -
     lower[i]``, which bounds every statistic that grows with each size: :meth:`Law.entries`. The *pairs*, where the law
     has such a statistic (:meth:`Law.pairs`): neighbouring entries are subtracted. As the true vector ascends, its
     differences are at least 0 and sum to at most ``upper[-1] - lower[0]``, so the norm of the differences of the noise
     is known up to that much.
-
-    Args:
-        noisy: the noisy vector, in order of rank.
-        lower: what each true entry is at least, ascending.
-        upper: what each true entry is at most, ascending.
-        law: the stated law.
 
     >>> from peerveil.privacy.noise_laws import LaplaceLaw
     >>> bound = np.zeros(40)
@@ -90,7 +81,7 @@ def vector_noise(noisy: Floats, lower: Floats, upper: Floats, law: Law) -> Noise
         furthest = np.maximum(np.abs(noisy - lower), np.abs(noisy - upper))
         nearest = np.maximum(np.maximum(lower - noisy, noisy - upper), 0.0)
         apart = np.abs(np.diff(noisy)[::2])
-        moved = upper[-1] - lower[0]  # what the differences of the true vector sum to, at most
+        moved = upper[-1] - lower[0]  # the maximal sum of differences of the true vector
         tests = [(law.entries(furthest), law.entries(nearest))]
         if apart.size and (pairs := law.pairs(apart, moved)) is not None:
             tests.append(pairs)
@@ -101,16 +92,11 @@ def vector_noise(noisy: Floats, lower: Floats, upper: Floats, law: Law) -> Noise
 
 
 def count_noise(counts: Ints, total: int, law: Law) -> NoiseCheck:
-    """Test the noise on counts whose true total is public. Only noise that is too large can be told.
+    """Test whether the noise on counts with a public true total is too large.
 
     Two statistics are used: the sum of the noise, which is the sum of the noisy counts minus the total; and the sum of
-    its absolute values, which is at least the distance of the noisy counts from all counts of at least 0 with that
-    total. Their tails are bounded by Chernoff's inequality, so the probability given is an upper bound.
-
-    Args:
-        counts: the noisy counts.
-        total: what the true ones sum to.
-        law: the stated law.
+    its absolute values, which is at least the distance of the noisy counts from all non-negative counts with that
+    total. Their tails are bounded by Chernoff's inequality.
 
     >>> from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
     >>> law = DiscreteLaplaceLaw(scale=5.0)
@@ -132,15 +118,14 @@ def count_noise(counts: Ints, total: int, law: Law) -> NoiseCheck:
 
 
 def _chernoff(log_mean: Callable[[float], float], times: int, value: float, scale: float) -> float:
-    """An upper bound on the probability that a sum of independent numbers is at least ``value``.
+    """Chernoff bound on the probability that a sum of independent numbers is at least ``value``.
 
-    ``P(S >= v) <= exp(-rate v) E exp(rate X)**times`` for every rate; the least of these is looked for, and whichever
-    rate is found, the bound holds.
+    ``P(S >= v) <= exp(-rate v) E exp(rate X)**times`` holds for every rate, also if the minimum is not found exactly.
     """
 
     def exponent(share: float) -> float:
         rate = float(share) / scale
         return times * log_mean(rate) - rate * value
 
-    found = minimize_scalar(exponent, bounds=(0.0, 1 - 1e-9), method="bounded", options={"xatol": 1e-10})
-    return math.exp(min(0.0, exponent(float(found.x))))
+    least = minimize_scalar(exponent, bounds=(0.0, 1 - 1e-9), method="bounded", options={"xatol": 1e-10})
+    return math.exp(min(0.0, exponent(float(least.x))))

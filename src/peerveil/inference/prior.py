@@ -1,12 +1,11 @@
-"""What sorted vectors the public record makes likely: valid assignments drawn at random, more or less lenient.
+"""Prior of the sorted vector: random valid assignments of the public record, at a given leniency.
 
-Most assignments give means close to those of random dealing; reviewers who differ in leniency spread them. One number
-says how much: at leniency ``s`` each review gets the key ``N(0, 1) + s (x - mean) / sd``, reviews are sorted by key,
-and reviewers take them in blocks. At 0 that is random dealing. Below 0, each reviewer takes reviews from all over the
-order instead, so that means differ less than by chance. Clashes (two reviews of one paper) are mended by swaps with
-near keys.
+At leniency ``s`` each review gets the key ``N(0, 1) + s (x - mean) / sd``, reviews are sorted by key, and reviewers
+take them in blocks. At 0 that is random dealing; above, reviewers differ more. Below 0, each reviewer takes reviews
+from all over the order instead, so that means differ less than by chance. Clashes (two reviews of one paper) are
+removed by swaps with near keys.
 
-Public data only. Draws are seeded, and the same random numbers serve every leniency, so that vectors change smoothly.
+Public data only. Draws are seeded, and all leniencies share their random numbers, so that vectors change smoothly.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats, Ints
 
-#: Numbers drawn for each leniency, at most; the number of draws follows from it.
+#: The maximal number of keys drawn for each leniency, which determines the number of draws.
 _NUMBERS = 300_000
 _MOST_DRAWS, _FEWEST_DRAWS = 120, 4
 
-#: How often clashes are swapped away at once before a draw is dealt paper by paper instead.
+#: Rounds of swaps before a draw with clashes is dealt paper by paper instead.
 _ROUNDS = 20
 
-#: Vectors drawn paper by paper, at most.
+#: The maximal number of vectors drawn paper by paper.
 _FEW = 25
 
 
@@ -43,7 +42,7 @@ class Ensemble:
 
     Attributes:
         leniency: how strongly reviewers differ.
-        vectors: the draws, one a row.
+        vectors: the draws, one per row.
     """
 
     leniency: float
@@ -55,7 +54,7 @@ class Ensemble:
         return np.asarray(self.vectors.mean(axis=0))
 
     def modes(self, most: int) -> tuple[Floats, Floats]:
-        """The covariance as a few columns ``B`` and what is left, entry by entry: ``B B' + diag(rest)``."""
+        """The covariance as ``B B' + diag(rest)`` with at most ``most`` columns ``B``."""
         centred = (self.vectors - self.mean) / np.sqrt(max(len(self.vectors) - 1, 1))
         draws, n = centred.shape
         if draws < n:
@@ -69,15 +68,15 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The random numbers behind all ensembles of a record. Make one with :func:`prior`.
+    """The random numbers behind all ensembles of a record, one row per draw. Create it with :func:`prior`.
 
     Attributes:
-        paper: for each review its paper.
-        weight: weights, a row a draw; a single row where all are public.
-        loads: loads, a row a draw.
-        noise: the random part of each review's key, a row a draw.
-        places: where among all places each reviewer's are if means differ less than by chance, a row a draw.
-        seed: what the swaps are drawn from.
+        paper: the paper of each review.
+        weight: the weights; a single row where all are public.
+        loads: the loads.
+        noise: the random part of each review's key.
+        places: the places of each reviewer, in order, at negative leniencies.
+        seed: the seed of the swaps.
     """
 
     paper: Ints
@@ -87,59 +86,49 @@ class Prior:
     places: Ints
     seed: np.random.SeedSequence
 
-    @property
-    def draws(self) -> int:
-        """The number of vectors in each ensemble, unless papers leave few assignments."""
-        return len(self.noise)
-
     def ensemble(self, leniency: float) -> Ensemble:
-        """Vectors drawn at a leniency.
-
-        >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-        >>> spread = [float(prior(weights).ensemble(s).mean.std()) for s in (-2, 0, 2)]
-        >>> spread == sorted(spread)
-        True
-        """
+        """Return vectors drawn at a leniency."""
         rng = np.random.default_rng(self.seed)
         deviation = self.weight.std(axis=1, keepdims=True)
         standard = (self.weight - self.weight.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
         order = np.argsort(self.noise + abs(leniency) * standard, axis=1, kind="stable")
+        held = order
         if leniency < 0:
             held = np.empty_like(order)
             np.put_along_axis(held, self.places, order, axis=1)
-        else:
-            held = order
-        stuck = self._mend(held, rng)
+        stuck = self._remove_clashes(held, rng)
         weight = np.take_along_axis(np.broadcast_to(self.weight, held.shape), held, axis=1)
-        means = np.add.reduceat(weight.ravel(), (self.start + self._row).ravel()).reshape(self.loads.shape) / self.loads
+        starts = self.start + (np.arange(len(self.noise)) * self.paper.size)[:, None]
+        means = np.add.reduceat(weight.ravel(), starts.ravel()).reshape(self.loads.shape) / self.loads
         if stuck.size:
             means = np.delete(means, stuck, axis=0)
-            if 4 * len(means) < self.draws:
+            if 4 * len(means) < len(self.noise):
                 others = [self._paper_by_paper(row, max(leniency, 0.0)) for row in stuck[:_FEW].tolist()]
                 means = np.vstack((means, others))
         return Ensemble(leniency, np.sort(means, axis=1))
 
     @cached_property
     def owner(self) -> Ints:
-        """For each place its reviewer, ascending, a row a draw."""
-        reviewers = np.tile(np.arange(self.loads.shape[1]), self.draws)
-        return np.repeat(reviewers, self.loads.ravel()).reshape(self.draws, -1)
+        """The reviewer of each place, ascending."""
+        reviewers = np.tile(np.arange(self.loads.shape[1]), len(self.loads))
+        return np.repeat(reviewers, self.loads.ravel()).reshape(len(self.loads), -1)
 
     @cached_property
     def start(self) -> Ints:
-        """The first place of each reviewer, a row a draw."""
+        """The first place of each reviewer."""
         return np.cumsum(self.loads, axis=1) - self.loads
 
-    @cached_property
-    def _row(self) -> Ints:
-        return (np.arange(self.draws) * self.paper.size)[:, None]
-
-    def _mend(self, held: Ints, rng: np.random.Generator) -> Ints:
-        """Swap clashing reviews with near ones, in all draws at once; returns the draws in which clashes are left."""
+    def _remove_clashes(self, held: Ints, rng: np.random.Generator) -> Ints:
+        """Swap clashing reviews with near ones, in all draws at once; return the draws in which clashes are left."""
         places, most = held.shape[1], int(self.loads.max())
         rows = np.arange(len(held))
         for round_ in range(_ROUNDS):
-            row, place = _clashes(self.paper, held, self.owner, rows)
+            # Places in order of reviewer and paper: clashes are adjacent.
+            code = self.owner[rows] * (int(self.paper[-1]) + 1) + self.paper[held[rows]]
+            order = np.argsort(code, axis=1, kind="stable")
+            ordered = np.take_along_axis(code, order, axis=1)
+            which, after = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+            row, place = rows[which], order[which, after + 1]
             rows = np.unique(row)
             if not rows.size:
                 break
@@ -148,7 +137,7 @@ class Prior:
             a, b = self.owner[row, place], self.owner[row, other]
             p, q = self.paper[held[row, place]], self.paper[held[row, other]]
             valid = (a != b) & (p != q) & ~self._holds(held, row, a, q) & ~self._holds(held, row, b, p)
-            # Nobody swaps twice in a round: a swap is judged by what its reviewers hold now.
+            # Each reviewer swaps at most once in a round, as validity is judged by the current holdings.
             code = (row[:, None] * self.loads.shape[1] + np.column_stack((a, b)))[valid].ravel()
             _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
             alone = (first[inverse].reshape(-1, 2) // 2 == np.arange(code.size // 2)[:, None]).all(axis=1)
@@ -157,25 +146,25 @@ class Prior:
         return rows
 
     def _holds(self, held: Ints, row: Ints, reviewer: Ints, paper: Ints) -> npt.NDArray[np.bool_]:
-        """Whether reviewers hold a review of papers, in their draws."""
+        """Whether each reviewer, in its draw, holds a review of a paper."""
         nth = np.arange(int(self.loads.max()))
         theirs = nth < self.loads[row, reviewer][:, None]
         place = np.where(theirs, self.start[row, reviewer][:, None] + nth, 0)
-        found: npt.NDArray[np.bool_] = self.paper[held[row[:, None], place]] == paper[:, None]
-        return np.asarray((found & theirs).any(axis=1))
+        return np.asarray(((self.paper[held[row[:, None], place]] == paper[:, None]) & theirs).any(axis=1))
 
     @cached_property
     def _dealt(self) -> dict[int, Ints]:
         return {}
 
     def _paper_by_paper(self, row: int, leniency: float) -> Floats:
-        """The means where papers leave few assignments: holders first, then scores within papers by leniency."""
-        few = min(_FEW, max(1, 20_000 // self.paper.size))  # slow to draw, so assignments serve again
+        """The means where few assignments are valid: first the holders, then scores within papers by leniency."""
+        few = min(_FEW, max(1, 20_000 // self.paper.size))  # slow to draw, so assignments are reused
         rng = np.random.default_rng([row, *self.seed.generate_state(4).tolist()])
+        loads = self.loads[row % few]
         if row % few not in self._dealt:
             first = np.random.default_rng([row % few, *self.seed.generate_state(4).tolist()])
-            self._dealt[row % few] = deal(self.paper, self.loads[row % few], first)
-        holder, loads = self._dealt[row % few], self.loads[row % few]
+            self._dealt[row % few] = deal(self.paper, loads, first)
+        holder = self._dealt[row % few]
         key = rng.standard_normal(holder.size) + leniency * rng.standard_normal(loads.size)[holder]
         weight = self.weight[row % len(self.weight)]
         by_key, by_weight = np.lexsort((key, self.paper)), np.lexsort((weight, self.paper))
@@ -187,16 +176,15 @@ def prior(
     *,
     draws: int | None = None,
     seed: np.random.SeedSequence | None = None,
-    leaning: tuple[float, float] = (0.0, 1.0),
+    offsets: tuple[float, float] = (0.0, 1.0),
 ) -> Prior:
-    """Prepare draws from a public record.
+    """Return the prior of a public record.
 
     Args:
         weights: the public weights.
         draws: number of draws for each leniency; by default as many as a few seconds allow.
-        seed: where the draws come from; by default derived from the record, so that the same record gives the same
-            draws, everywhere.
-        leaning: which way hidden weights lean: from 0, to the lower end of what they may be, to 1, to the upper one.
+        seed: the seed; by default derived from the record, so that the same record always gives the same draws.
+        offsets: range of the common offset of hidden weights within their intervals, from 0 (low) to 1 (high).
 
     >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
     >>> prior(weights).ensemble(0.0).vectors.min(axis=0).tolist()
@@ -206,7 +194,7 @@ def prior(
         RecordError: if no valid assignment is found.
     """
     if draws is None:
-        most = _MOST_DRAWS if leaning == (0.0, 1.0) else _MOST_DRAWS // 3  # there are other parts
+        most = _MOST_DRAWS if offsets == (0.0, 1.0) else _MOST_DRAWS // 3  # for each of several ranges
         draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, most))
     if seed is None:
         seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
@@ -215,7 +203,7 @@ def prior(
     noise = np.random.default_rng(of_noise).standard_normal((draws, weights.low.size))
     return Prior(
         paper=weights.paper,
-        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights), leaning),
+        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights), offsets),
         loads=loads,
         noise=noise,
         places=_spread_places(loads, np.random.default_rng(of_places)),
@@ -224,18 +212,17 @@ def prior(
 
 
 def _spread_places(loads: Ints, rng: np.random.Generator) -> Ints:
-    """All places in an order in which each reviewer's are spread evenly; the order of reviewers is random."""
+    """All places in an order that spreads each reviewer's evenly, with reviewers in random order."""
     per_place = np.repeat(loads.ravel(), loads.ravel()).reshape(len(loads), -1)
     start = np.cumsum(loads, axis=1) - loads
     nth = np.arange(per_place.shape[1]) - np.repeat(start.ravel(), loads.ravel()).reshape(per_place.shape)
     return np.argsort((nth + rng.random(per_place.shape)) / per_place, axis=1, kind="stable")
 
 
-def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, leaning: tuple[float, float]) -> Floats:
-    """Weights, a row a draw: hidden ones are drawn from their intervals, like the visible ones that lie there, if any.
+def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, offsets: tuple[float, float]) -> Floats:
+    """Weights, one row per draw: hidden ones are drawn from the visible ones in their interval, if any.
 
-    Nobody knows whether hidden scores are higher or lower than the others, or where on the scale they are if all are
-    hidden. So they lean one way or the other, by an amount that is drawn anew for each row.
+    Hidden scores may be higher or lower than the others: each row draws a common offset.
     """
     if weights.exact:
         return weights.low[None]
@@ -245,7 +232,7 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
     behind = np.searchsorted(visible, high, side="right")
     drawn = np.empty((draws, low.size))
     for row in drawn:
-        share = _shares(low.size, rng, leaning, compared=behind > first, even=weights.reach.centred)
+        share = _shares(rng, offsets, compared=behind > first, centred=weights.reach.centred)
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
         row[:] = np.where(behind > first, alike, low + share * (high - low))
@@ -254,30 +241,27 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
 
 
 def _shares(
-    size: int,
-    rng: np.random.Generator,
-    leaning: tuple[float, float],
-    *,
-    compared: npt.NDArray[np.bool_],
-    even: bool,
+    rng: np.random.Generator, offsets: tuple[float, float], *, compared: npt.NDArray[np.bool_], centred: bool
 ) -> Floats:
-    """How far up its interval each hidden weight is, from 0 to 1.
+    """The position of each hidden weight in its interval, from 0 to 1: beta laws with a common mean.
 
-    Compared with visible ones, on average about half-way up their order; without any, anywhere, and more or less close
-    together. Where the weights of a paper add up to 0, hidden ones lean neither way (``even``).
+    Weights that are compared with visible ones are on average half-way up their order; the others may be anywhere, with
+    a random concentration. Where the weights of a paper add up to 0 (``centred``), there is no offset.
     """
-    lean = float(np.clip(rng.uniform(*leaning), 0.01, 0.99))
-    centres = (0.5, 0.5) if even else (float(betaincinv(3, 3, lean)), lean)
-    closeness = (2.0, math.exp(rng.uniform(math.log(2), math.log(15))))
-    like_others, anywhere = (rng.beta(c * k, (1 - c) * k, size) for c, k in zip(centres, closeness, strict=True))
+    offset = float(np.clip(rng.uniform(*offsets), 0.01, 0.99))
+    means = (0.5, 0.5) if centred else (float(betaincinv(3, 3, offset)), offset)
+    concentrations = (2.0, math.exp(rng.uniform(math.log(2), math.log(15))))
+    like_others, anywhere = (
+        rng.beta(mean * k, (1 - mean) * k, compared.size) for mean, k in zip(means, concentrations, strict=True)
+    )
     return np.where(compared, like_others, anywhere)
 
 
 def _pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:
-    """The ends of each weight's interval, paired such that weights that both ends name are points.
+    """The ends of each weight's interval, paired such that values among both ends of a paper become points.
 
-    The ends are sorted by paper, each for itself: a paper with the score 5 and a hidden one on a scale from 1 to 10 has
-    the lower ends 1, 5 and the upper ends 5, 10.
+    The public ends are sorted independently: a paper with the score 5 and a hidden one on a scale from 1 to 10 has the
+    lower ends 1, 5 and the upper ends 5, 10.
     """
     low, high = weights.low.copy(), weights.high.copy()
     end = np.cumsum(weights.sizes())
@@ -291,7 +275,7 @@ def _pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:
 
 
 def _draw_loads(weights: PublicWeights, draws: int, rng: np.random.Generator) -> Ints:
-    """Loads that fit what is public of them, a row a draw, in random order."""
+    """Loads that fit the public statement, one row per draw, in random order."""
     loads = weights.loads
     if loads.uniform:
         return np.full((draws, loads.reviewers), loads.smallest, dtype=np.int64)
@@ -302,7 +286,7 @@ def _draw_loads(weights: PublicWeights, draws: int, rng: np.random.Generator) ->
 
 
 def _flattest_chances(loads: Loads) -> Floats:
-    """The chances of each load that say least beyond their mean, the mean number of reviews of a reviewer."""
+    """The maximum-entropy probabilities of the loads given their mean, by bisection."""
     sizes = np.array(loads.sizes, dtype=np.float64)
     wanted = loads.reviews / loads.reviewers
     low, high = -50.0, 50.0
@@ -326,7 +310,7 @@ def _fitting_loads(loads: Loads, papers: Ints, chance: Floats, rng: np.random.Ge
 
 
 def _adjusted(drawn: Ints, loads: Loads, rng: np.random.Generator) -> Ints | None:
-    """Change loads of random reviewers until they sum to the number of reviews; ``None`` if that gets stuck."""
+    """Change loads of random reviewers until they sum to the number of reviews; ``None`` on failure."""
     sizes = np.array(loads.sizes)
     missing = loads.reviews - int(drawn.sum())
     for j in np.tile(rng.permutation(drawn.size), 4).tolist():
@@ -340,8 +324,8 @@ def _adjusted(drawn: Ints, loads: Loads, rng: np.random.Generator) -> Ints | Non
 
 
 def _by_remainders(loads: Loads, chance: Floats, rng: np.random.Generator) -> Ints:
-    """Draw one reviewer's load after the other, among those that the rest can complete."""
-    reachable = [1]  # for each number of reviewers, the sums they can have, as bits
+    """Draw each reviewer's load among those that the remaining reviewers can complete."""
+    reachable = [1]  # for each number of reviewers, their possible sums, as bits
     for _ in range(loads.reviewers):
         bits = 0
         for size in loads.sizes:
@@ -357,7 +341,7 @@ def _by_remainders(loads: Loads, chance: Floats, rng: np.random.Generator) -> In
 
 
 def _flattened(drawn: Ints, loads: Loads) -> Ints:
-    """The same sum with loads that differ less: busy reviewers give to idle ones while both stay among the loads."""
+    """Loads with the same sum that differ less: reviews move from high to low loads."""
     sizes = set(loads.sizes)
     flat = np.sort(drawn)
     low, high = 0, flat.size - 1
@@ -373,16 +357,7 @@ def _flattened(drawn: Ints, loads: Loads) -> Ints:
 
 
 def _assignable(drawn: Ints, papers: Ints) -> bool:
-    """Whether reviewers with these loads can hold the papers' reviews (Gale and Ryser)."""
+    """Whether a valid assignment exists for these loads (Gale-Ryser theorem)."""
     busiest = np.cumsum(np.sort(drawn)[::-1])
     at_least = np.cumsum(np.bincount(papers, minlength=drawn.size + 1)[::-1])[::-1]
     return bool((busiest <= np.cumsum(at_least[1 : drawn.size + 1])).all())
-
-
-def _clashes(paper: Ints, held: Ints, owner: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The places, with their draws, whose reviewer has another review of that paper."""
-    code = owner[rows] * (int(paper[-1]) + 1) + paper[held[rows]]
-    order = np.argsort(code, axis=1, kind="stable")
-    ordered = np.take_along_axis(code, order, axis=1)
-    row, place = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
-    return rows[row], order[row, place + 1]

@@ -21,7 +21,6 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.support.arguments import real
 
 if TYPE_CHECKING:
-    from peerveil.inference.prior import Ensemble
     from peerveil.privacy.bins import Bins
 
 #: A claim computed from noise is rounded up by this.
@@ -167,9 +166,7 @@ class Mechanism(Asked, Described):
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
         """The claim for vectors, or counts, of this sensitivity."""
 
-    def binned(
-        self, weights: PublicWeights, sensitivity: Sensitivity, *, drawn: Sequence[Ensemble] | None = None
-    ) -> Bins | None:
+    def binned(self, weights: PublicWeights, sensitivity: Sensitivity) -> Bins | None:
         """The bins whose counts get noise; ``None`` where the vector does."""
         return None
 

@@ -1,4 +1,4 @@
-"""Choosing bins from public data alone: fine where many means are likely, coarse where few are.
+"""Choice of bins from public data alone: fine where the prior density of means is high, coarse where it is low.
 
 See docs/mathematics.md, "Histograms".
 """
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from peerveil.errors import InputError, RecordError
-from peerveil.inference.posterior import correlation_chances, ensembles
+from peerveil.inference.model import RecordModel
+from peerveil.inference.posterior import correlation_chances
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, PLACES, Bins, attainable_means, check_number, reach
 from peerveil.quantities.weights import PublicWeights
@@ -36,16 +37,15 @@ def default_number(reviewers: int, scale: float) -> int:
     return max(2, round(min(2 * math.cbrt(reviewers / scale), MOST)))
 
 
-def bins_of(weights: PublicWeights, number: int, *, drawn: Sequence[Ensemble] | None = None) -> Bins:
-    """Bins for the means of a public record.
+def bins_of(weights: PublicWeights, number: int) -> Bins:
+    """Return bins for the means of a public record.
 
-    A bin a mean if no more are attainable. Otherwise bins are finer where assignments drawn at random have many means;
-    where in a bin they are follows from these, too.
+    One bin per attainable mean if these are few enough. Otherwise bins are finer where random assignments have many
+    means, which also determine the places inside bins.
 
     Args:
         weights: the public weights.
-        number: how many bins, at most.
-        drawn: what :func:`peerveil.inference.posterior.ensembles` drew from the same weights, if it is at hand.
+        number: the maximal number of bins.
 
     >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
     >>> bins_of(weights, 5).low.tolist()
@@ -54,21 +54,11 @@ def bins_of(weights: PublicWeights, number: int, *, drawn: Sequence[Ensemble] | 
     2
     """
     number = check_number(number)
-    if drawn is not None:
-        return _bins_of(weights, number, drawn)
-    # Releases of one record, as in an audit, share their bins.
-    key = (weights.digest(), number)
-    if key not in _REMEMBERED:
-        if len(_REMEMBERED) >= 8:
-            _REMEMBERED.clear()
-        _REMEMBERED[key] = _bins_of(weights, number, None)
-    return _REMEMBERED[key]
+    model = weights.derived(RecordModel)
+    return model.kept(("bins", number), lambda: _chosen(weights, number, model), lambda bins: bins.inside.size)
 
 
-_REMEMBERED: dict[tuple[str, int], Bins] = {}
-
-
-def _bins_of(weights: PublicWeights, number: int, drawn: Sequence[Ensemble] | None) -> Bins:
+def _chosen(weights: PublicWeights, number: int, model: RecordModel) -> Bins:
     means = attainable_means(weights, MOST)
     if means is not None and means.size <= number:
         return Bins.even(means, means)
@@ -76,7 +66,7 @@ def _bins_of(weights: PublicWeights, number: int, drawn: Sequence[Ensemble] | No
     if cells.size == 1:
         return Bins.even(cells, cells)
     try:
-        value, chance = _pooled(ensembles(weights) if drawn is None else drawn)
+        value, chance = _pooled(model.ensembles)
     except RecordError:  # no assignment was found to draw from
         value, chance = (cells[1:] + cells[:-1]) / 2, np.full(cells.size - 1, 1 / (cells.size - 1))
     mass = np.bincount(np.searchsorted(cells[1:-1], value, side="right"), weights=chance, minlength=cells.size - 1)

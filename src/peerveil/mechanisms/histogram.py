@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from peerveil.errors import InputError
-from peerveil.inference.prior import Ensemble
 from peerveil.mechanisms.base import EPSILON, SCALE, Mechanism, check_positive, given, pure_claim, register
 from peerveil.mechanisms.bin_choice import bins_of, default_number
 from peerveil.privacy.bins import Bins, check_number
@@ -62,9 +61,7 @@ class Histogram(Mechanism):
         """The claim for counts of this sensitivity."""
         return pure_claim(*self._given(), _counts(sensitivity), unit)
 
-    def binned(
-        self, weights: PublicWeights, sensitivity: Sensitivity, *, drawn: Sequence[Ensemble] | None = None
-    ) -> Bins:
+    def binned(self, weights: PublicWeights, sensitivity: Sensitivity) -> Bins:
         """The bins of a public record: they follow from public data, the mechanism and its sensitivity.
 
         >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
@@ -79,7 +76,7 @@ class Histogram(Mechanism):
             parameter, value = self._given()
             scale = value if parameter == "scale" else _counts(sensitivity) / value
             number = default_number(weights.reviewers, scale if sensitivity else 1.0)
-        return bins_of(weights, number, drawn=drawn)
+        return bins_of(weights, number)
 
     @classmethod
     def candidates(

@@ -5,18 +5,18 @@ The truth is synthetic and noise is seeded, so errors may be known and shown. No
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from peerveil.errors import InputError, RecordError
-from peerveil.inference.count_posterior import CountFamily, CountNoise
+from peerveil.errors import InputError
+from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.estimators import ESTIMATORS, Estimate, estimate
-from peerveil.inference.likelihood import EntryNoise
-from peerveil.inference.posterior import Family, Model, ensembles
-from peerveil.inference.prior import Ensemble
+from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.model import RecordModel
 from peerveil.mechanisms import Mechanism, Settled
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import check_unit
@@ -50,7 +50,6 @@ class Rehearsal:
     mechanism: Mechanism
     noise: Settled
     kind: str = "tight"
-    _drawn: Sequence[Ensemble] | None = None
     _sensitivity: Sensitivity
 
     @classmethod
@@ -61,7 +60,6 @@ class Rehearsal:
         *,
         unit: str = "reviewer",
         region: str = "tight",
-        drawn: Sequence[Ensemble] | None = None,
     ) -> Rehearsal:
         """Prepare a mechanism on a public record.
 
@@ -70,39 +68,21 @@ class Rehearsal:
             mechanism: with a budget or its noise.
             unit: what a budget is for.
             region: the region's name.
-            drawn: what :func:`peerveil.inference.posterior.ensembles` drew from the same weights, if it is at hand.
         """
         bound = sensitivity(weights, check_unit(unit))
         if not bound:
             raise InputError("the public record alone determines the means: there is no noise to simulate")
         check_region(region)
         noise = mechanism.settle(bound)
-        return cls(
-            weights=weights, mechanism=noise.mechanism, noise=noise, kind=region, _drawn=drawn, _sensitivity=bound
-        )
-
-    @cached_property
-    def _likely(self) -> Sequence[Ensemble] | None:
-        """What is likely before anything is seen; ``None`` where no assignment was found to draw from."""
-        try:
-            return ensembles(self.weights) if self._drawn is None else self._drawn
-        except RecordError:
-            return None
+        weights.derived(RecordModel).most_kept = math.inf  # many releases will use it
+        return cls(weights=weights, mechanism=noise.mechanism, noise=noise, kind=region, _sensitivity=bound)
 
     @cached_property
     def bins(self) -> Bins | None:
         """The bins whose counts get noise; ``None`` where the vector does."""
         if not self.mechanism.on_counts:
             return None  # and nothing need be drawn for bins
-        return self.mechanism.binned(self.weights, self._sensitivity, drawn=self._likely)
-
-    @cached_property
-    def _family(self) -> Family | CountFamily | None:
-        if self._likely is None:
-            return None
-        if self.bins is None:
-            return Family.of_ensembles(self._likely)
-        return CountFamily.of_ensembles(self._likely, self.bins, self.weights)
+        return self.mechanism.binned(self.weights, self._sensitivity)
 
     @cached_property
     def _regions(self) -> dict[str, Region]:
@@ -122,22 +102,21 @@ class Rehearsal:
     def estimates(
         self, noisy: Floats | NoisyCounts, estimators: Sequence[str] = ESTIMATORS, *, outlook: bool = True
     ) -> dict[str, Estimate]:
-        """What each estimator makes of noisy data; what is likely is computed once for all."""
-        r = self.noisy_vector(noisy)
-        family = self._family
-        model: Model | None
-        evidence: EntryNoise | CountNoise
-        if isinstance(noisy, NoisyCounts):
-            evidence = CountNoise(noisy, self.noise.law)
-            model = family.given(evidence) if isinstance(family, CountFamily) else None
-        else:
-            evidence = EntryNoise(r, self.noise.law)
-            model = family.given(evidence) if isinstance(family, Family) else None
-        used = None if model is None else evidence
+        """The estimates of noisy data by name of the estimator; all share one posterior."""
+        r, law = self.noisy_vector(noisy), self.noise.law
+        likelihood = CountLikelihood(noisy, law) if isinstance(noisy, NoisyCounts) else EntryLikelihood(r, law)
+        posterior = self.weights.derived(RecordModel).posterior(likelihood)
+        used = None if posterior is None else likelihood
         bounds = self.region(self.kind)
         return {
             name: estimate(
-                r, self.weights, bounds, used, estimator=name if used else "projection", model=model, outlook=outlook
+                r,
+                self.weights,
+                bounds,
+                used,
+                estimator=name if used else "projection",
+                posterior=posterior,
+                outlook=outlook,
             )
             for name in estimators
         }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
-from peerveil.inference.posterior import ensembles
-from peerveil.inference.prior import Ensemble, prior
+from peerveil.inference.prior import prior
 from peerveil.mechanisms import Mechanism
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.guarantee import Unit
@@ -76,7 +74,7 @@ class _Task:
 
 def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
     truth = plausible(task.weights, task.leniency, task.draw, task.seed)
-    rehearsal = _stage(task.weights).rehearsal(task.candidate, task.unit)
+    rehearsal = _rehearsal(task.weights, task.candidate, task.unit)
     answers = rehearsal.answers(rehearsal.perturb(truth, np.random.default_rng(seeds)), task.estimators)
     return [
         [
@@ -87,31 +85,17 @@ def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """What all rehearsals on a record share."""
-
-    weights: PublicWeights
-    _rehearsals: dict[tuple[Mechanism, Unit], Rehearsal] = field(default_factory=dict)
-
-    @cached_property
-    def drawn(self) -> Sequence[Ensemble]:
-        return ensembles(self.weights)
-
-    def rehearsal(self, candidate: Mechanism, unit: Unit) -> Rehearsal:
-        key = (candidate, unit)
-        if key not in self._rehearsals:
-            self._rehearsals[key] = Rehearsal.of(self.weights, candidate, unit=unit, drawn=self.drawn)
-        return self._rehearsals[key]
+#: The weights that this process is planning for, and the rehearsals on them, by the weights' digest.
+_PLANNED: dict[str, tuple[PublicWeights, dict[tuple[Mechanism, Unit], Rehearsal]]] = {}
 
 
-#: The stage of the record that this process is at, by the record's digest.
-_STAGES: dict[str, _Stage] = {}
-
-
-def _stage(weights: PublicWeights) -> _Stage:
+def _rehearsal(weights: PublicWeights, candidate: Mechanism, unit: Unit) -> Rehearsal:
+    """The rehearsal of a candidate. Each task unpickles the weights anew; the first ones serve all tasks."""
     digest = weights.digest()
-    if digest not in _STAGES:
-        _STAGES.clear()
-        _STAGES[digest] = _Stage(weights)
-    return _STAGES[digest]
+    if digest not in _PLANNED:
+        _PLANNED.clear()
+        _PLANNED[digest] = (weights, {})
+    weights, rehearsals = _PLANNED[digest]
+    if (candidate, unit) not in rehearsals:
+        rehearsals[candidate, unit] = Rehearsal.of(weights, candidate, unit=unit)
+    return rehearsals[candidate, unit]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from peerveil.quantities.functions import QuantityLike, quantity_of
 from peerveil.record.loads import Loads, LoadsStatement, declare_loads
 from peerveil.record.parts import Part, is_open
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -156,6 +159,22 @@ class PublicWeights:
         """Return these weights with a guess at the number of reviewers from the public record alone."""
         assert is_open(self.part)  # noqa: S101 - callers check
         return replace(self, loads=self.part.expected(self.sizes().size, int(self.sizes().max())))
+
+    def derived(self, kind: Callable[[PublicWeights], T]) -> T:
+        """Return ``kind(weights)``, computed once and kept as long as the weights are in use.
+
+        It gets a copy of the weights: as it does not refer to these, both are freed together, without a cycle.
+        """
+        if kind not in self._derived:
+            self._derived[kind] = kind(copy.copy(self))
+        return cast("T", self._derived[kind])
+
+    @cached_property
+    def _derived(self) -> dict[Callable[[PublicWeights], Any], Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_derived"}
 
     def __repr__(self) -> str:
         return (

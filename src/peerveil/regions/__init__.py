@@ -1,4 +1,4 @@
-"""Regions: convex sets that the public record proves to hold the true vector."""
+"""Regions: convex sets that contain the true vector, by proof from the public record."""
 
 from __future__ import annotations
 
@@ -16,25 +16,21 @@ from peerveil.regions.tight import tight
 __all__ = ["REGIONS", "Region", "check_region", "region"]
 
 REGIONS: dict[str, Callable[[PublicWeights], Region]] = {
-    "baseline": baseline,
-    "chain": chain,
-    "envelope": envelope,
-    "tight": tight,
-    "hull": hull,
+    construct.__name__: construct for construct in (baseline, chain, envelope, tight, hull)
 }
 
 
 def region(weights: PublicWeights, kind: str = "tight") -> Region:
-    """The region of a kind for public weights.
+    """Return the region of a kind for public weights.
 
     Args:
         weights: the public weights.
-        kind: ``"baseline"`` (order, range and total), ``"chain"`` (the paper's per-entry bounds as well),
-            ``"envelope"`` (bounds on sums, at any scale), ``"tight"`` (all of these and more), or
-            ``"hull"`` (the smallest there is, for tiny records only).
+        kind: ``"baseline"`` (order, range and total), ``"chain"`` (with the paper's per-entry bounds), ``"envelope"``
+            (with bounds on sums, at any scale), ``"tight"`` (all of these and more), or ``"hull"`` (the convex hull,
+            for tiny records only).
 
     >>> weights = PublicWeights.from_rows([[1, 4], [2, 3]], load=1)
-    >>> region(weights, "chain").lower.tolist()      # one review each: nothing is left open
+    >>> region(weights, "chain").lower.tolist()      # one review each: the vector is public
     [1.0, 2.0, 3.0, 4.0]
     """
     check_region(kind)
@@ -42,6 +38,6 @@ def region(weights: PublicWeights, kind: str = "tight") -> Region:
 
 
 def check_region(kind: str) -> None:
-    """Refuse a region that does not exist."""
+    """Raise an error for an unknown region."""
     if kind not in REGIONS:
         raise InputError(Argument("region"), f" must be one of {', '.join(map(repr, REGIONS))}, got {kind!r}")

@@ -1,10 +1,9 @@
 """The paper's region: per-entry bounds from chains of valid tuples and from marking (its Algorithms 1 and 2).
 
-The bound on entry ``i`` is the mean of the first tuple, after the one taken for entry ``i - 1``, that
+The bound on entry ``i`` is the mean of the first tuple after that of entry ``i - 1`` that
 
 - C1: ends a left chain of at least ``i`` tuples, each disjoint from the one before, and
-- C2: leaves at most ``n - i`` reviews of every paper unmarked, where a review is marked by the first tuple that
-  holds it.
+- C2: leaves at most ``n - i`` reviews of every paper unmarked; the first tuple that holds a review marks it.
 
 See docs/mathematics.md, "The chain region", for why the shortcuts taken here do not change a bound.
 """
@@ -12,7 +11,7 @@ See docs/mathematics.md, "The chain region", for why the shortcuts taken here do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,12 +22,11 @@ from peerveil.regions.baseline import baseline
 from peerveil.regions.convex import Region
 from peerveil.regions.tuples import TupleOrder, WeightTuple
 
-#: Loads above this are left to weaker bounds at once: their chains never leave the first tuples.
+#: For larger loads only weaker bounds are computed, as chains would never get beyond the first tuples.
 LONGEST_LOAD = 64
 
-#: Work allowed a side before the weaker bound is taken, in tuples listed and levels looked at.
-EFFORT = 500_000
-EFFORT_PER_REVIEWER = 60
+#: Work limit of each side in tuples and levels, constant and per reviewer; beyond it weaker bounds are taken.
+EFFORT, EFFORT_PER_REVIEWER = 500_000, 60
 
 
 def chain(weights: PublicWeights) -> Region:
@@ -39,37 +37,27 @@ def chain(weights: PublicWeights) -> Region:
     >>> region.lower.tolist() == region.upper.tolist() == [0, 1 / 3, 2 / 3, 1]
     True
     """
-    base = baseline(weights)
-    sizes = weights.loads.sizes
+    base, sizes = replace(baseline(weights), name="chain"), weights.loads.sizes
     if weights.loads.largest > LONGEST_LOAD:
-        lower, upper = base.lower, base.upper
-        notes: tuple[str, ...] = (f"loads above {LONGEST_LOAD}: chain bounds left at the range of the weights",)
-    else:
-        lower, exact_below = lower_bounds(weights.rows_low(), weights.reviewers, sizes)
-        negated = [[-x for x in row] for row in weights.rows_high()]
-        mirrored, exact_above = lower_bounds(negated, weights.reviewers, sizes)
-        upper = 0.0 - mirrored[::-1]
-        notes = tuple(
-            f"{side} chain bounds: exact for {exact} of {weights.reviewers} entries, "
-            "for the others a weaker bound that needs less work"
-            for side, exact in (("lower", exact_below), ("upper", exact_above))
-            if exact < weights.reviewers
-        )
-    return Region(
-        name="chain",
-        lower=lower,
-        upper=upper,
-        total=base.total,
-        notes=notes,
+        return replace(base, notes=(f"loads above {LONGEST_LOAD}: chain bounds left at the range of the weights",))
+    lower, exact_below = lower_bounds(weights.rows_low(), weights.reviewers, sizes)
+    negated = [[-x for x in row] for row in weights.rows_high()]
+    mirrored, exact_above = lower_bounds(negated, weights.reviewers, sizes)
+    notes = tuple(
+        f"{side} chain bounds: exact for {exact} of {weights.reviewers} entries, "
+        "for the others a weaker bound that needs less work"
+        for side, exact in (("lower", exact_below), ("upper", exact_above))
+        if exact < weights.reviewers
     )
+    return replace(base, lower=lower, upper=0.0 - mirrored[::-1], notes=notes)
 
 
 def lower_bounds(
     rows: Sequence[Sequence[float]], reviewers: int, sizes: Sequence[int], *, effort: int | None = None
 ) -> tuple[Floats, int]:
-    """Lower bounds on the ascending means, and how many of them are the paper's own.
+    """Return lower bounds on the ascending means, and how many of them are the paper's.
 
-    The others, where ``effort`` ran out, are valid but may be smaller.
+    The others are valid but may be smaller, as ``effort`` was exhausted.
     """
     order = TupleOrder.of(rows, sizes)
     limit = EFFORT + EFFORT_PER_REVIEWER * reviewers if effort is None else effort
@@ -81,8 +69,8 @@ def lower_bounds(
         start = starts.get(len(taken) + 1)
         if length > len(taken) and (start is None or cost >= start.cost):
             taken.append(cost)
-        # Where an entry waits for a marking tuple further on, no tuple before that one can be taken, and that one
-        # is if its chain is long enough, which the tuples listed so far may already show.
+        # An entry that waits for a later marking tuple takes none before it, and takes that one if its chain is long
+        # enough, which the tuples listed so far may already show.
         while (start := starts.get(len(taken) + 1)) and start.cost > cost:
             if chains.length(start.reviews) <= len(taken):
                 break
@@ -98,10 +86,10 @@ def lower_bounds(
 
 
 def _marking_tuples(order: TupleOrder, reviewers: int) -> dict[int, WeightTuple]:
-    """For each entry that C2 concerns, the tuple at which C2 starts to hold.
+    """For each entry that C2 restricts, the tuple from which on C2 holds.
 
-    Entry ``i`` needs at least ``k - (n - i)`` marked reviews of a paper with ``k``; the cheaper ones are marked
-    first. So only the last ``max k`` entries wait for anything.
+    Entry ``i`` needs at least ``k - (n - i)`` marked reviews of a paper with ``k``, the cheaper ones first. So C2
+    restricts only the last ``max k`` entries.
     """
     latest: dict[int, tuple[int, int, int]] = {}
     for paper, marks in enumerate(order.first_marks()):
@@ -114,28 +102,28 @@ def _marking_tuples(order: TupleOrder, reviewers: int) -> dict[int, WeightTuple]
 def _completed(
     order: TupleOrder, taken: list[int], last: int, starts: dict[int, WeightTuple], reviewers: int
 ) -> Floats:
-    """The bounds taken so far, and weaker ones for the entries whose tuples were not reached.
+    """The bounds found so far, and weaker ones for the remaining entries.
 
-    These tuples come after the last one listed and not before the entry's marking tuple. From the second entry on
-    they also have a disjoint tuple before them, so their mean is at least that of the two together, and for any
-    review at least that of the cheapest tuple without it.
+    The tuples of these come after the last one listed and not before the entry's marking tuple. From the second entry
+    on, a disjoint tuple comes before them, so their mean is at least that of both, and at least that of the cheapest
+    tuple without any given review.
     """
     pair = max(
         _mean_of_pair(order), *(order.mean(order.cheapest_without(paper)) for paper in range(max(order.factors)))
     )
     bounds = [order.mean(cost) for cost in taken]
     for entry in range(len(taken) + 1, reviewers + 1):
-        known = [order.mean(last), bounds[-1] if bounds else order.mean(last)]
+        candidates = [order.mean(last), *bounds[-1:]]
         if entry in starts:
-            known.append(order.mean(starts[entry].cost))
+            candidates.append(order.mean(starts[entry].cost))
         if entry > 1:
-            known.append(pair)
-        bounds.append(max(known))
+            candidates.append(pair)
+        bounds.append(max(candidates))
     return np.array(bounds)
 
 
 def _mean_of_pair(order: TupleOrder) -> float:
-    """The least mean of two disjoint tuples together: twice the least load, at most two reviews of a paper."""
+    """A lower bound on the joint mean of two disjoint tuples: twice the least load, at most two reviews per paper."""
     count = 2 * min(order.factors)
     cheapest = sorted(cost for row in order.rows for cost in row[:2])[:count]
     whole = sum(cost >> order.shift for cost in cheapest)
@@ -144,18 +132,17 @@ def _mean_of_pair(order: TupleOrder) -> float:
 
 @dataclass
 class _Chains:
-    """Lengths of the longest left chains of tuples that come in ascending order.
+    """Lengths of the longest left chains of tuples in ascending order.
 
-    A tuple's length is one more than the highest level that holds a tuple disjoint from it. Each level knows, for
-    each review, which of its tuples hold it, as the bits of one integer: the tuples that meet a new one are found
-    by a few unions, however many the level holds.
+    A tuple's length is one more than the highest level with a tuple disjoint from it. Each level stores, for each
+    review, the tuples that hold it as the bits of an integer, so that a few unions find all tuples that meet a new one.
     """
 
     levels: list[tuple[dict[int, int], int]] = field(default_factory=list)
     work: int = 0
 
     def length(self, reviews: Sequence[int]) -> int:
-        """The length of the longest left chain that ends with these reviews after all tuples added so far."""
+        """The length of the longest left chain of added tuples that ends with these reviews."""
         for level in range(len(self.levels), 0, -1):
             self.work += 1
             holders, count = self.levels[level - 1]

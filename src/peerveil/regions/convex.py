@@ -1,16 +1,16 @@
-"""A region: a closed convex set that the public record proves to hold the true vector."""
+"""A region: a closed convex set that contains the true vector, by proof from the public record."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
 
-from peerveil.errors import InputError, PeerveilError
+from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
 
@@ -20,7 +20,7 @@ class Region:
     """All ascending vectors within bounds on entries, on sums of the smallest and of the largest, and on the total.
 
     Attributes:
-        name: which construction made it.
+        name: the construction.
         lower: per-entry lower bounds, ascending, shape ``(n,)``.
         upper: per-entry upper bounds, ascending, shape ``(n,)``.
         cumulative_lower: lower bounds on the sum of the ``i`` smallest entries, shape ``(n + 1,)``, -inf where none.
@@ -28,7 +28,7 @@ class Region:
         top_lower: lower bounds on the sum of the ``i`` largest entries, shape ``(n + 1,)``, -inf where none.
         top_upper: upper bounds on the same, inf where none, or where the total and ``cumulative_lower`` imply it.
         total: least and greatest possible sum of all entries; equal where the total is public.
-        notes: where a weaker, still valid bound was taken, and why.
+        notes: where weaker, still valid bounds were used, and why.
 
     >>> import peerveil as pv
     >>> region = pv.region(pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2))
@@ -52,17 +52,18 @@ class Region:
         n = self.lower.size
         for side, value in (("lower", -np.inf), ("upper", np.inf)):
             nothing = constant(value, n + 1)
-            for sums in (f"cumulative_{side}", f"top_{side}"):
-                if not getattr(self, sums).size:
-                    object.__setattr__(self, sums, nothing)
-                if getattr(self, sums).size != n + 1:
-                    raise InputError(f"{sums} must have n + 1 = {n + 1} entries, got {getattr(self, sums).size}")
-                if getattr(self, sums) is not nothing and isnan(getattr(self, sums).min()):
-                    raise InputError(f"{sums} must be numbers, or infinite where nothing is known, got NaN")
+            for name in (f"cumulative_{side}", f"top_{side}"):
+                sums = getattr(self, name)
+                if not sums.size:
+                    object.__setattr__(self, name, nothing)
+                elif sums.size != n + 1:
+                    raise InputError(f"{name} must have n + 1 = {n + 1} entries, got {sums.size}")
+                elif isnan(sums.min()):
+                    raise InputError(f"{name} must be numbers, or infinite where nothing is known, got NaN")
         if self.upper.size != n:
             raise InputError(f"upper must have n = {n} entries, got {self.upper.size}")
         for bounds in (self.lower, self.upper):
-            # Ascending between finite ends is finite throughout, and a NaN does not ascend.
+            # Ascending between finite ends implies finite, and a NaN does not ascend.
             ascending = bounds.strides == (0,) or (bounds[1:] >= bounds[:-1]).all()
             if not (isfinite(bounds[0]) and isfinite(bounds[-1]) and ascending):
                 raise InputError("a region's per-entry bounds must be finite and ascending")
@@ -80,90 +81,72 @@ class Region:
 
     @property
     def spread(self) -> float:
-        """How far apart two entries can lie."""
+        """The maximal difference of two entries."""
         return float(self.upper[-1] - self.lower[0])
 
     def slack(self, tolerance: float) -> float:
-        """What counts as zero: a share of the spread, and the round-off of numbers as large as these."""
+        """An absolute tolerance: a share of the spread plus round-off."""
         return tolerance * self.spread + 1e-13 * float(max(abs(self.lower[0]), abs(self.upper[-1])))
 
-    def violation(self, theta: npt.ArrayLike) -> float:
-        """By how much a vector breaks the constraint it breaks most; 0 for members.
+    def checked(self, name: str, values: npt.ArrayLike) -> Floats:
+        """Return a vector of the region's length as an array, or raise an error."""
+        v = np.asarray(values, dtype=np.float64)
+        if v.shape != self.lower.shape or not np.isfinite(v).all():
+            raise InputError(Argument(name), f" must be {self.reviewers} finite numbers, got shape {v.shape}")
+        return v
 
-        Violations of sums and of the total are divided by the number of entries summed.
-        """
-        t = np.asarray(theta, dtype=np.float64)
-        if t.shape != self.lower.shape or not np.isfinite(t).all():
-            raise InputError(f"theta must be {self.reviewers} finite numbers, got shape {t.shape}")
+    def violation(self, theta: npt.ArrayLike) -> float:
+        """The largest violation of a constraint by a vector, per entry summed; 0 for members."""
+        t = self.checked("theta", theta)
         n = t.size
         worst = [(self.lower - t).max(), (t - self.upper).max(), (t[:-1] - t[1:]).max(initial=0.0)]
-        # Sums are measured from those of equal entries: with a large offset, differences of plain sums would cancel.
+        # Sums are relative to those of equal entries: with a large offset, differences of plain sums would cancel.
         level = float(t.mean())
         running = np.cumsum(t - level)
         total = float(running[-1])
         worst += [(self.total[0] - n * level - total) / n, (total - (self.total[1] - n * level)) / n]
         count = np.arange(1.0, n)
         for place, bound in enumerate(self.sums()):
-            is_lower, of_largest = place % 2 == 0, place >= 2
-            if not _says_nothing(bound):
+            if bound.strides != (0,) or isfinite(bound[0]):  # else it is one infinity, seen n + 1 times
                 # The sum of the i largest is the total minus the sum of the n - i smallest.
-                sums = total - running[-2::-1] if of_largest else running[:-1]
                 short = bound[1:-1] - count * level
-                short -= sums
+                short -= total - running[-2::-1] if place >= 2 else running[:-1]
                 short /= count
-                worst.append(short.max(initial=0.0) if is_lower else -short.min(initial=0.0))
+                worst.append(-short.min(initial=0.0) if place % 2 else short.max(initial=0.0))
         return max(0.0, *map(float, worst))
 
     def contains(self, theta: npt.ArrayLike, *, tolerance: float = 1e-9) -> bool:
-        """Whether a vector lies in the region, up to ``tolerance`` times the region's spread and round-off."""
+        """Whether a vector lies in the region, up to ``tolerance`` times the spread and round-off."""
         return self.violation(theta) <= self.slack(tolerance)
 
     def support(self, direction: npt.ArrayLike) -> float:
-        """The greatest value of ``direction · theta`` over the region, by linear programming.
+        """Return the maximum of ``direction · theta`` over the region, by linear programming.
 
         >>> import peerveil as pv
         >>> region = pv.region(pv.PublicWeights.from_rows([[0, 1], [0, 1]], load=2))
         >>> region.support([0.0, 1.0])      # the largest mean that anyone can have
         1.0
         """
-        d = np.asarray(direction, dtype=np.float64)
-        if d.shape != self.lower.shape or not np.isfinite(d).all():
-            raise InputError(f"direction must be {self.reviewers} finite numbers, got shape {d.shape}")
-        # Variables: the entries and their running sums, centred so that large offsets do not cancel.
-        n = d.size
-        centre = float(self.lower[0])
-        count = np.arange(n + 1) * centre
-        least, most, top_least, top_most = (side - count for side in self.sums())
+        d = self.checked("direction", direction)
+        # Variables: the running sums, centred so that large offsets do not cancel.
+        n, centre = d.size, float(self.lower[0])
+        least, most, top_least, top_most = (side - np.arange(n + 1) * centre for side in self.sums())
         low, high = (side - n * centre for side in self.total)
-        identity = sparse.eye_array(n, format="csr")
-        chain = sparse.hstack([identity, -identity + sparse.eye_array(n, k=-1, format="csr")])
-        zeros = sparse.csr_array((n, n))
-        last = sparse.csr_array((np.ones(n - 1), (np.arange(n - 1), np.full(n - 1, n - 1))), shape=(n - 1, n))
-        order = sparse.hstack([identity[:-1] - identity[1:], zeros[:-1]])
+        least[n], most[n] = max(low, top_least[n], least[n]), min(high, top_most[n], most[n])
+        entries = (sparse.eye_array(n) - sparse.eye_array(n, k=-1)).tocsr()
+        total = sparse.csr_array((np.ones(n - 1), (np.arange(n - 1), np.full(n - 1, n - 1))), shape=(n - 1, n))
         # The sum of the i largest is the total minus the sum of the n - i smallest.
-        tops = sparse.hstack([zeros[:-1], last - identity[:-1]])
-        rows = [order, tops, -tops]
-        right = [np.zeros(n - 1), top_most[n - 1 : 0 : -1], -top_least[n - 1 : 0 : -1]]
-        keep = [np.isfinite(side) for side in right]
-        bounds = np.column_stack(
-            (np.concatenate((self.lower - centre, least[1:])), np.concatenate((self.upper - centre, most[1:])))
-        )
-        bounds[-1] = max(low, top_least[n], least[n]), min(high, top_most[n], most[n])
-        found = linprog(  # type: ignore[call-overload]
-            np.concatenate((-d, np.zeros(n))),
-            A_ub=sparse.vstack([row.tocsr()[k] for row, k in zip(rows, keep, strict=True)]),
-            b_ub=np.concatenate([side[k] for side, k in zip(right, keep, strict=True)]),
-            A_eq=chain,
-            b_eq=np.zeros(n),
-            bounds=bounds,
-            method="highs",
-        )
-        if found.status != 0 or found.fun is None:
-            raise PeerveilError(f"the linear programme of a support function failed: {found.message}")
-        return float(-found.fun) + centre * float(np.sum(d))
+        rows = sparse.vstack([entries, entries[1:] - entries[:-1], total - sparse.eye_array(n - 1, n)])
+        below = np.concatenate((self.lower - centre, np.zeros(n - 1), top_least[n - 1 : 0 : -1]))
+        above = np.concatenate((self.upper - centre, np.full(n - 1, np.inf), top_most[n - 1 : 0 : -1]))
+        constraints = LinearConstraint(rows, below, above)
+        solution = milp(-np.asarray(entries.T @ d), constraints=constraints, bounds=Bounds(least[1:], most[1:]))
+        if solution.status != 0 or solution.fun is None:
+            raise PeerveilError(f"the linear programme of a support function failed: {solution.message}")
+        return float(-solution.fun) + centre * float(np.sum(d))
 
     def implied(self) -> tuple[Floats, Floats]:
-        """What order, sums and total together say of each entry, beside its own bounds.
+        """Bounds on each entry that follow from order, sums and total as well.
 
         An entry is at least the mean of the entries up to it, and at most the mean of the entries from it on.
         """
@@ -173,13 +156,13 @@ class Region:
         low, high = self.total
         lower = np.maximum.reduce([self.lower, least[1:] / count, (low - top_most[n - 1 :: -1]) / count])
         upper = np.minimum.reduce([self.upper, top_most[:0:-1] / count[::-1], (high - least[:-1]) / count[::-1]])
-        # And the largest entries are at least their mean, the smallest at most theirs.
+        # The largest entry is at least the mean, the smallest at most.
         lower[-1] = max(lower[-1], top_least[1], low / n)
         upper[0] = min(upper[0], most[1], high / n)
         return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
     def describe(self) -> str:
-        """How much each part of the region contributes: the mean width that it leaves to an entry.
+        """Return a table of the mean width of the bounds on an entry, with more and more constraints.
 
         >>> import peerveil as pv
         >>> rows = [[1, 5, 9], [2, 2, 7], [4, 5, 6], [3, 1, 8]]
@@ -192,11 +175,11 @@ class Region:
         """
         n = self.reviewers
         total = f"{self.total[0]:.6g}" + ("" if self.total[0] == self.total[1] else f" to {self.total[1]:.6g}")
-        low, high = np.full(n, self.lower[0]), np.full(n, self.upper[-1])
+        ends = Region(name="", lower=constant(self.lower[0], n), upper=constant(self.upper[-1], n), total=self.total)
         parts = {
-            "least and greatest entry": Region(name="", lower=low, upper=high, total=(-np.inf, np.inf)),
-            "with order and total": Region(name="", lower=low, upper=high, total=self.total),
-            "with bounds on entries": Region(name="", lower=self.lower, upper=self.upper, total=self.total),
+            "least and greatest entry": replace(ends, total=(-np.inf, np.inf)),
+            "with order and total": ends,
+            "with bounds on entries": replace(ends, lower=self.lower, upper=self.upper),
             "with bounds on sums": self,
         }
         lines = [f"{self.name} region of {n} entries, total {total}"]
@@ -216,14 +199,5 @@ class Region:
 
 
 def constant(value: float, times: int) -> Floats:
-    """One number seen many times, in the memory of one.
-
-    >>> constant(0.5, 3).tolist()
-    [0.5, 0.5, 0.5]
-    """
+    """An array of equal numbers in the memory of one."""
     return np.ndarray((times,), dtype=np.float64, buffer=np.array([value]), strides=(0,))
-
-
-def _says_nothing(bound: Floats) -> bool:
-    """Whether a bound on sums was left out: then it is one infinity, seen `n + 1` times."""
-    return bound.strides == (0,) and not isfinite(bound[0])

@@ -15,7 +15,7 @@ from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_te
 
 
 def envelope(weights: PublicWeights) -> Region:
-    """Ascending vectors whose running sums stay above the least that valid assignments allow, and below the most.
+    """Ascending vectors with running sums between the least and the greatest that valid assignments allow.
 
     >>> weights = PublicWeights.from_rows([[0, 0], [0, 0], [-1, 1]], load=2)
     >>> region = envelope(weights)
@@ -26,11 +26,11 @@ def envelope(weights: PublicWeights) -> Region:
 
 
 def _uniform(weights: PublicWeights) -> Region:
-    """One load for all: the lower curve is exact, and so is what it says of the largest with the total."""
+    """One load for all: the lower curve is exact, and so are the bounds on the largest that it implies."""
     n, load = weights.reviewers, weights.loads.smallest
     total = total_range(weights)
     low_end, high_end = weights.span
-    # Everything is measured from the middle of the range: with a large offset, differences of sums would cancel.
+    # Everything is relative to the middle of the range: with a large offset, differences of sums would cancel.
     centre = (low_end + high_end) / 2
     level = np.arange(n + 1.0) * centre
     around = (total[0] - n * centre, total[1] - n * centre)
@@ -41,7 +41,7 @@ def _uniform(weights: PublicWeights) -> Region:
     lower, upper = constant(low_end, n), constant(high_end, n)
     telling = top_least = top_most = np.empty(0)
     if pins_may_tell(high):
-        # The largest reviews must be held by someone, and so must the smallest.
+        # Somebody holds the largest reviews, and somebody the smallest.
         pinned_top, most = (side / load for side in pinned_totals(high))
         most = np.minimum(around[1] - pinned_top[::-1], most)
         most[0], most[-1] = 0.0, around[1]
@@ -70,17 +70,16 @@ def _uniform(weights: PublicWeights) -> Region:
 
 
 def _between(least: Floats, most: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Bounds on entries, from bounds on sums up to them and before them: where these meet, entries are known."""
+    """Bounds on entries from bounds on the sums up to them and before them."""
     lower = np.maximum.accumulate(np.maximum(least[1:] - most[:-1], low))
     upper = np.minimum.accumulate(np.minimum(most[1:] - least[:-1], high)[::-1])[::-1]
-    crossed = lower > upper  # by round-off
-    middle = np.where(crossed, (lower + upper) / 2, 0.0)
+    crossed, middle = lower > upper, (lower + upper) / 2  # by round-off
     lower, upper = np.where(crossed, middle, lower), np.where(crossed, middle, upper)
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
 
 def _any_loads(weights: PublicWeights) -> Region:
-    """Different loads: the smallest weights meet the largest shares."""
+    """Different loads, by the rearrangement inequality: the smallest weights get the largest shares."""
     low_end, high_end = weights.span
     total = total_range(weights)
     centre = (low_end + high_end) / 2
@@ -100,30 +99,28 @@ def _any_loads(weights: PublicWeights) -> Region:
 
 
 def _rearranged(ascending: Floats, share: Floats, reviewers: int) -> Floats:
-    """Lay the weights on an axis, each as long as its share, and integrate from 0 to each `i`."""
+    """Integrals from 0 to each `i` of the step function that takes each weight on a length of its share."""
     axis = np.concatenate(([0.0], np.cumsum(share)))
     area = np.concatenate(([0.0], np.cumsum(ascending * share)))
     return np.asarray(np.interp(np.arange(reviewers + 1.0), axis, area), dtype=np.float64)
 
 
 def _telling(most: Floats, total: float) -> Floats:
-    """Upper bounds on running sums without those that convexity implies: only corners of their lower hull stay."""
+    """The upper bounds on running sums that convexity does not imply: the vertices of their lower convex hull."""
     n = most.size - 1
     points = most.copy()
     points[0], points[n] = 0.0, total
     chord = np.arange(n + 1) * (total / n) - 1e-12 * abs(total)
-    candidates = np.flatnonzero(points < chord)
-    corners = [0]
-    for i in (*candidates.tolist(), n):
-        while len(corners) > 1 and _above(points, corners[-2], corners[-1], i):
-            corners.pop()
-        corners.append(i)
+
+    def above(a: int, b: int, c: int) -> bool:
+        """Whether point ``b`` is on or above the line from ``a`` to ``c``."""
+        return bool((points[b] - points[a]) * (c - a) >= (points[c] - points[a]) * (b - a))
+
+    vertices = [0]
+    for i in (*np.flatnonzero(points < chord).tolist(), n):
+        while len(vertices) > 1 and above(vertices[-2], vertices[-1], i):
+            vertices.pop()
+        vertices.append(i)
     telling = np.full(n + 1, np.inf)
-    inner = corners[1:-1]
-    telling[inner] = most[inner]
+    telling[vertices[1:-1]] = most[vertices[1:-1]]
     return telling
-
-
-def _above(points: Floats, a: int, b: int, c: int) -> bool:
-    """Whether the middle point is on or above the line between the outer two."""
-    return bool((points[b] - points[a]) * (c - a) >= (points[c] - points[a]) * (b - a))

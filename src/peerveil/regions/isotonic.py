@@ -1,6 +1,6 @@
-"""Projection by two isotonic regressions: exact, and as fast as sorting.
+"""Projection by two isotonic regressions: exact, in the time of sorting.
 
-The set is all ascending vectors whose sum of the `i` smallest is at least `P_i`, whose sum of the `i` largest is at
+The set: ascending vectors whose sum of the `i` smallest entries is at least `P_i`, whose sum of the `i` largest is at
 most `R_i`, and whose total lies in a range. See docs/mathematics.md, "Projection by isotonic regression".
 """
 
@@ -19,12 +19,12 @@ from peerveil.regions.convex import Region
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The part of a region that two passes can handle: what its curves, its range and its total say of sums.
+    """The superset of a region that two isotonic regressions can project on: its bounds on sums, range and total.
 
     Attributes:
         region: the region.
         total: least and greatest total, centred.
-        centre: what is subtracted from every entry, so that large offsets do not cancel.
+        centre: subtracted from every entry, so that large offsets do not cancel.
     """
 
     region: Region
@@ -41,7 +41,7 @@ class Curves:
         return cls(region, (low - n * centre, high - n * centre), centre)
 
     def project(self, r: Floats) -> tuple[Floats, float] | None:
-        """The projection and its gap; ``None`` if the curves are not convex, so that two passes are not exact."""
+        """The projection and its gap; ``None`` if the bounds are not convex, so that two passes are not exact."""
         region, centre = self.region, self.centre
         noisy = r - centre
         blocks = self._blocks(noisy)
@@ -56,7 +56,7 @@ class Curves:
         return np.repeat((t + centre).clip(low, high), blocks.size), max(gap, 0.0)
 
     def reach(self, direction: Floats, t: Floats) -> float:
-        """The greatest value of ``direction · (theta - t)`` over the set: how much further than ``t`` it goes."""
+        """The maximum of ``direction · (theta - t)`` over the set."""
         blocks = self._blocks(direction)
         centred = t - self.centre
         reached = np.cumsum(centred)[blocks.ends[1:] - 1]
@@ -64,10 +64,10 @@ class Curves:
         return blocks.reach(blocks.value, reached, self.total) + float(rest)
 
     def _first_gap(self, noisy: Floats, blocks: Blocks, t: Floats, pushed: Floats) -> float:
-        """A bound on the product of what the first pass left over with `theta - t`, over the set.
+        """A bound on the product of the first pass's residual with `theta - t`, over the set.
 
-        The running sums of what is left are not negative and end at 0, so it has no positive product with an ascending
-        vector; and it sums to 0 on blocks, where `t` is constant. So all this is round-off, unless the pass failed.
+        The running sums of the residual are not negative and end at 0, so its product with an ascending vector is not
+        positive; and it sums to 0 on blocks, where `t` is constant. So this is round-off, unless the pass failed.
         """
         left = noisy - np.repeat(t + pushed, blocks.size)
         running = np.cumsum(left, out=left)
@@ -77,13 +77,13 @@ class Curves:
         )
 
     def _blocks(self, noisy: Floats) -> Blocks:
-        """The first pass. The least and the greatest entry are bounded by curves, too: these are straight lines."""
-        found = isotonic_regression(noisy)
-        ends = np.asarray(found.blocks, dtype=np.int64)
+        """The first pass. Bounds on the least and the greatest entry are added as linear bounds on sums."""
+        fit = isotonic_regression(noisy)
+        ends = np.asarray(fit.blocks, dtype=np.int64)
         above = noisy.size - ends
         region, centre = self.region, self.centre
         return Blocks(
-            value=np.asarray(found.x[ends[:-1]], dtype=np.float64),
+            value=np.asarray(fit.x[ends[:-1]], dtype=np.float64),
             ends=ends,
             least=np.maximum(region.cumulative_lower[ends] - ends * centre, ends * (region.lower[0] - centre)),
             top_most=np.minimum(region.top_upper[above] - above * centre, above * (region.upper[-1] - centre)),
@@ -92,13 +92,13 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Blocks of equal entries that the first pass leaves. They stay equal, so sums matter only where blocks end.
+    """Blocks of equal entries after the first pass. They stay equal, so only sums at their ends matter.
 
     Attributes:
         value: the value of each block, ascending.
-        ends: how many entries come before the first and up to the end of each block.
-        least: `P` before the first and after each block.
-        top_most: `R` of what comes after these.
+        ends: the number of entries before the first block and up to the end of each block.
+        least: `P` at these ends.
+        top_most: `R` of the entries after these ends.
     """
 
     value: Floats
@@ -112,16 +112,13 @@ class Blocks:
         return self.ends[1:] - self.ends[:-1]
 
     def curve(self, total: float) -> Floats:
-        """The lower curve that both bounds give at a total."""
+        """The lower bounds on running sums at a total."""
         curve = np.maximum(self.least, total - self.top_most)
         curve[0], curve[-1] = 0.0, total
         return curve
 
     def second_pass(self, total: float) -> tuple[Floats, Floats]:
-        """The projection of the blocks at a total, and what was subtracted from them.
-
-        Shifting by a constant changes nothing but round-off.
-        """
+        """The projection of the blocks at a total, and what was subtracted from them; shifted to reduce round-off."""
         shift = (float(self.value @ self.size) - total) / float(self.ends[-1])
         shifted = self.value - shift
         curve = self.curve(total)
@@ -130,7 +127,7 @@ class Blocks:
         return shifted - pushed, pushed + shift
 
     def best_total(self, between: tuple[float, float]) -> float:
-        """The total at which the distance is least: it is convex in the total, so where its slope changes sign."""
+        """The total with the least distance, which is convex in the total: where its slope changes sign."""
 
         def slope(total: float) -> float:
             pushed = self.second_pass(total)[1]
@@ -145,10 +142,10 @@ class Blocks:
         return float(brentq(slope, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=200))
 
     def reach(self, direction: Floats, reached: Floats, between: tuple[float, float]) -> float:
-        """The greatest value of `D·(theta - t)` over the set, with `D` ascending, a value a block.
+        """The maximum of `D·(theta - t)` over the set, with `D` ascending, one value per block.
 
         At a total `S` it is `D_n S - sum (D_{i+1} - D_i) max(P_i, S - R_{n-i})`: concave and piecewise linear in `S`.
-        It is measured from the running sums `reached` of `t` after each block, so that nothing cancels.
+        It is computed relative to the running sums `reached` of `t`, so that nothing cancels.
         """
         jumps = direction[1:] - direction[:-1]
         inner, mirrored = self.least[1:-1], self.top_most[1:-1]

@@ -1,4 +1,4 @@
-"""Oracles: the vector of Theta that goes furthest in a direction, exactly, for small records.
+"""Oracles: exact maxima of linear functions over the vectors of all valid assignments, for small records.
 
 By dynamic programming over the sets of reviews that the lowest reviewers may hold, where weights are public and these
 sets are few; else by a mixed-integer programme.
@@ -22,25 +22,23 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats, Ints
 
-#: Most work of one answer by dynamic programming, in updates of a state: some seconds. Beyond, HiGHS is asked.
-_MOST_UPDATES = 1_000_000_000
-_MOST_STATES = 12_000_000
-_MOST_SETS = 50_000
+#: Limits of dynamic programming, some seconds per answer; beyond, HiGHS is used.
+_MOST_UPDATES, _MOST_STATES, _MOST_SETS = 1_000_000_000, 12_000_000, 50_000
 
-#: HiGHS takes 1e-6 for zero, which SciPy does not let us change; weights are scaled to this range instead.
+#: The range that weights are scaled to, as HiGHS treats 1e-6 as zero, which SciPy cannot change.
 _RANGE = 1e3
 
 
 class Oracle(Protocol):
-    """Finds the vector of Theta that goes furthest in a direction."""
+    """Maximises linear functions over the vectors of all valid assignments."""
 
     def furthest(self, direction: Floats) -> tuple[Floats, float]:
-        """The vector ``v``, and by how much its proof leaves room for a better one: ``h(d) <= d·v +`` that."""
+        """A maximiser ``v`` of ``d·v``, and the optimality gap: the maximum is at most ``d·v`` plus that."""
         ...
 
 
 def oracle_for(weights: PublicWeights) -> Oracle:
-    """Dynamic programming where weights are public and states few, else integer programming."""
+    """The oracle of a record: dynamic programming where weights are public and states few, else integer programming."""
     kinds = Kinds.of(weights)
     sets = sum(math.comb(kinds.paper.size, size) for size in weights.loads.sizes)
     if weights.exact and sets <= _MOST_SETS and Walk.states(kinds, weights.loads) <= _MOST_STATES:
@@ -52,13 +50,13 @@ def oracle_for(weights: PublicWeights) -> Oracle:
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The reviews, where equal ones of one paper are one kind: they are exchangeable, which spares much symmetry.
+    """Kinds of reviews: equal reviews of one paper are exchangeable.
 
     Attributes:
         paper: the paper of each kind.
         low: the least weight of each kind.
-        high: the greatest.
-        copies: how many reviews are of each kind.
+        high: the greatest weight of each kind.
+        copies: the number of reviews of each kind.
     """
 
     paper: Ints
@@ -69,9 +67,8 @@ class Kinds:
     @classmethod
     def of(cls, weights: PublicWeights) -> Kinds:
         """The kinds of a record, sorted by paper."""
-        kinds, copies = np.unique(
-            np.column_stack((weights.paper, weights.low, weights.high)), axis=0, return_counts=True
-        )
+        columns = np.column_stack((weights.paper, weights.low, weights.high))
+        kinds, copies = np.unique(columns, axis=0, return_counts=True)
         paper, low, high = kinds.T
         return cls(paper.astype(np.int64), low, high, copies)
 
@@ -81,24 +78,23 @@ class Kinds:
         return float(self.low.min() / 2 + self.high.max() / 2)
 
 
-#: Something to give to one reviewer: the axes of a state that it moves, by how much that moves it, and its mean.
+#: A set of reviews for one reviewer: the axes of a state that it increments, the change of its index, and the mean.
 _Step = tuple[tuple[int, ...], int, float]
 
 
 class Walk:
     """An oracle by dynamic programming, for public weights.
 
-    All sets of reviews that one reviewer may hold are visited in ascending order of their means. Each goes to the next
-    reviewer or to nobody; so means come in ascending order, and ``d_i`` times the mean of the `i`-th is known when it
-    is given. A state is what has been given away: how many reviews of each kind, and how many reviewers of each load
-    (or how many reviewers, where only the set of loads is public).
+    The sets of reviews that one reviewer may hold are visited in ascending order of their means, and each is given to
+    the next reviewer or to nobody; so ``d_i`` times the `i`-th mean is known when it is given. A state is the number of
+    reviews of each kind given so far, and of reviewers by load (or in total, where only the set of loads is public).
     """
 
     def __init__(self, kinds: Kinds, loads: Loads) -> None:
         self.reviewers, self.centre = loads.reviewers, kinds.centre
         K, most = kinds.paper.size, self._most(kinds, loads)
         sizes, per_load, self.shape = np.array(loads.sizes), most[K:], tuple((most + 1).tolist())
-        # What was given away must be what these reviewers hold; other states are left out.
+        # The reviews given must be what these reviewers hold; other states are left out.
         given = _sums([np.arange(c + 1) for c in kinds.copies])
         rank = _sums([np.arange(c + 1) for c in per_load])
         held = [
@@ -111,7 +107,11 @@ class Walk:
         self.place[states] = np.arange(states.size)
         self.state, self.rank = states, rank[states % rank.size]
         self.room = [axis < c for axis, c in zip(np.unravel_index(states, self.shape), most, strict=True)]
-        self.steps: list[_Step] = [(axes, self._offset(axes, most), mean) for axes, mean in _bundles(kinds, loads, K)]
+        strides = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        self.steps: list[_Step] = [
+            (axes, sum(strides[axis] for axis in axes), mean) for axes, mean in _bundles(kinds, loads, K)
+        ]
+        self.updates = len(self.steps) * states.size  # an upper bound on the work of one answer
 
     @staticmethod
     def _most(kinds: Kinds, loads: Loads) -> Ints:
@@ -120,23 +120,14 @@ class Walk:
 
     @classmethod
     def states(cls, kinds: Kinds, loads: Loads) -> int:
-        """How many states there are before impossible ones are left out."""
+        """The number of states before impossible ones are left out."""
         return math.prod((cls._most(kinds, loads) + 1).tolist())
 
-    @staticmethod
-    def _offset(axes: tuple[int, ...], most: Ints) -> int:
-        return sum(math.prod((most[axis + 1 :] + 1).tolist()) for axis in axes)
-
-    @property
-    def updates(self) -> int:
-        """An upper bound on the work of one answer."""
-        return len(self.steps) * self.state.size
-
     def furthest(self, direction: Floats) -> tuple[Floats, float]:
-        """The vector, and 0: the search is exhaustive.
+        """A maximiser, and 0.
 
-        Walks remember values only. What the last reviewer got shows in the last state; a walk that ends before it, in
-        the state that it left, shows what the one before got. These walks get shorter quickly.
+        Only values are stored. The last set is found at the last state; a shorter walk to the state before it finds the
+        one before, and so on.
         """
         state, steps = self.state.size - 1, self.steps
         means = np.zeros(self.reviewers)
@@ -175,15 +166,15 @@ def _sums(parts: list[Ints]) -> Ints:
 def _bundles(kinds: Kinds, loads: Loads, first: int) -> list[tuple[tuple[int, ...], float]]:
     """What one reviewer may hold: kinds, then the axis of the load, and the mean; ascending in the mean."""
     exact = [Fraction(x) for x in kinds.low.tolist()]
-    found = []
+    bundles = []
     for i, size in enumerate(loads.sizes):
         axis = first if loads.counts is None else first + i
         for held in combinations(range(first), size):
             if np.diff(kinds.paper[list(held)]).all():
-                # Where there are several copies of all, several reviewers may hold the same.
+                # With several copies of each, several reviewers may hold the same.
                 times = int(min(kinds.copies[list(held)]))
-                found += [(sum(exact[e] for e in held) / Fraction(size), (*held, axis))] * times
-    return [(axes, float(mean)) for mean, axes in sorted(found)]
+                bundles += [(sum(exact[e] for e in held) / Fraction(size), (*held, axis))] * times
+    return [(axes, float(mean)) for mean, axes in sorted(bundles)]
 
 
 def _no_assignment() -> RecordError:
@@ -196,8 +187,8 @@ _Matrix = npt.NDArray[np.floating] | None
 class IntegerProgramme:
     """An oracle by mixed-integer programming.
 
-    The variables are binary: whether the reviewer of a rank, whose load is of a size, holds a review of a kind; whether
-    the reviewer of a rank has that size. Where weights are intervals, continuous ones say what each held review counts.
+    Binary variables: whether the reviewer of a rank has a load, and holds a review of a kind at that load. Where
+    weights are intervals, continuous variables are the weights of held reviews.
     """
 
     def __init__(self, kinds: Kinds, loads: Loads) -> None:
@@ -208,33 +199,33 @@ class IntegerProgramme:
         self._write(kinds.paper, exact=bool((self.low == self.high).all()))
 
     def furthest(self, direction: Floats) -> tuple[Floats, float]:
-        """The vector, and by how much the solver's proof leaves room for a better one: ``h(d) <= d·v +`` that."""
+        """A maximiser, and the solver's optimality gap."""
         scale = float(np.max(np.abs(direction)))
         d = direction / (scale or 1.0)
-        found = milp(
+        solution = milp(
             -(d @ self.means),
             integrality=self.binary,
             bounds=Bounds(self.least, self.most),
             constraints=self.constraints,
             options={"mip_rel_gap": 0.0},
         )
-        if found.status == 2:
+        if solution.status == 2:
             raise _no_assignment()
-        if found.status != 0 or found.mip_dual_bound is None:
-            raise PeerveilError(f"the integer programme of the hull failed: {found.message}")
-        theta = self._vector(found.x)
+        if solution.status != 0 or solution.mip_dual_bound is None:
+            raise PeerveilError(f"the integer programme of the hull failed: {solution.message}")
+        theta = self._vector(solution.x)
         reached = math.fsum(d * (theta - self.centre))
-        excess = max(-float(found.mip_dual_bound) * self.unit - reached, 0.0)
+        excess = max(-float(solution.mip_dual_bound) * self.unit - reached, 0.0)
         return theta, excess * scale
 
     def _vector(self, solution: Floats) -> Floats:
-        """The sorted means of the assignment in a solution: what the solver rounded is computed anew."""
+        """The sorted means of the assignment in a solution, recomputed without the solver's rounding."""
         held = np.rint(solution[: self.places].reshape(self.low.size, self.reviewers, -1).sum(axis=2)).astype(bool)
         ends = [np.array([_mean(end[held[:, j]]) for j in range(self.reviewers)]) for end in (self.low, self.high)]
         return np.sort(np.clip(self.means @ solution * self.unit + self.centre, *ends))
 
     def _write(self, paper: Ints, *, exact: bool) -> None:
-        """The programme, in weights that are centred and scaled to the same range for every record."""
+        """Set the programme, in centred and scaled weights."""
         n, S, K = self.reviewers, self.sizes.size, paper.size
         self.places, slots = K * n * S, n * S
         extra = 0 if exact else self.places

@@ -1,13 +1,15 @@
-"""Bounds on entries from packing: how many reviewers can have a mean of at most `v` at the same time.
+"""Bounds on entries from packing: the maximal number `c(v)` of reviewers who all have a mean of at most `v`.
 
-If `c(v)` reviewers at most can, the `i`-th smallest mean is at least the least `v` with `c(v) >= i`. Two upper bounds
-on `c(v)`: a closed form that forgets papers, near-linear; and a linear programme over all tuples, for small records,
-which is exact on every small record we have tried. See docs/mathematics.md, "Packing".
+The `i`-th smallest mean is at least the least `v` with `c(v) >= i`. Two upper bounds on `c(v)`: a near-linear closed
+form that ignores papers; and a linear programme over all tuples, for small records, exact on every one that was tried.
+See docs/mathematics.md, "Packing".
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations, product
 from math import comb
 
@@ -19,23 +21,20 @@ from peerveil.errors import PeerveilError, RecordError
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
 
-#: Up to this many tuples the linear programme is solved, about a hundred times: in a tenth of a second, and no more.
+#: Up to this many tuples the linear programme is solved, some hundred times, in a tenth of a second.
 MOST_TUPLES = 150
 
-#: Up to this many reviewers the closed form looks at every `z`; beyond, at a few dozen spread-out ones.
+#: Up to this many reviewers the closed form tries every `z`; beyond, a few dozen spread-out ones.
 EVERY_Z = 64
 
 
 def pigeonhole_bounds(weights: Floats, reviewers: int, load: int) -> Floats:
-    """Lower bounds on the ascending means where all have one load, whatever the papers.
+    """Lower bounds on the ascending means for one load, whatever the papers.
 
-    Let `M_l(i)` bound the largest sum among `i` disjoint sets of `l` reviews from below. They hold at least the
-    `i l` smallest reviews; take the `z <= i` largest of these. If some set holds two of them, its sum is at least
-    that of the two smallest of them and `l - 2` smallest reviews. Else `z` sets hold one each, and the remaining
-    `l - 1` reviews of one of these sets sum to at least `M_{l-1}(z)`. For pairs this is exact.
-
-    >>> pigeonhole_bounds(np.array([0.0, 0.0, 1.0, 1.0]), reviewers=2, load=2).tolist()
-    [0.0, 0.5]
+    Let `M_l(i)` be a lower bound on the largest sum among `i` disjoint sets of `l` reviews. At best these are the `i l`
+    smallest reviews; take the `z <= i` largest of these. If some set holds two of them, its sum is at least that of the
+    two smallest of them and the `l - 2` smallest reviews. Else `z` sets hold one each, and the other `l - 1` reviews of
+    one of these sets sum to at least `M_{l-1}(z)`. For pairs this is exact.
     """
     x = np.sort(weights)
     running = np.concatenate(([0.0], np.cumsum(x)))
@@ -52,7 +51,7 @@ def pigeonhole_bounds(weights: Floats, reviewers: int, load: int) -> Floats:
 
 
 def _counts(i: np.ndarray) -> list[np.ndarray]:
-    """Values of `z` to try for each `i`: all for few reviewers, else the first and last ones and fractions."""
+    """Values of `z` to try for each `i`: all for few reviewers, else the first ones and fractions."""
     if i.size <= EVERY_Z:
         return [np.minimum(z, i) for z in range(1, i.size + 1)]
     shares = [np.ceil(i * share / 24).astype(np.int64) for share in range(1, 25)]
@@ -60,19 +59,14 @@ def _counts(i: np.ndarray) -> list[np.ndarray]:
 
 
 def tuple_count(sizes: Sequence[int], loads: Loads) -> int:
-    """How many tuples of different papers there are at the most, for any load that may occur."""
+    """An upper bound on the number of tuples of different papers, over all possible loads."""
     most = max(sizes)
     return sum(comb(len(sizes), load) * most**load for load in loads.sizes if load <= len(sizes))
 
 
 def programme_bounds(rows: Sequence[Sequence[float]], loads: Loads) -> Floats:
-    """Lower bounds on the ascending means by a linear programme: fractions of tuples that hold every review once.
-
-    >>> from peerveil.record.loads import declare_loads
-    >>> programme_bounds([[0, 1], [0, 1]], declare_loads(4, load=2)).tolist()
-    [0.0, 0.5]
-    """
-    reviews = {(p, i): e for e, (p, i) in enumerate((p, i) for p, row in enumerate(rows) for i in range(len(row)))}
+    """Lower bounds on the ascending means by a linear programme over fractional assignments."""
+    reviews = {review: e for e, review in enumerate((p, i) for p, row in enumerate(rows) for i in range(len(row)))}
     tuples = [
         tuple(zip(papers, places, strict=True))
         for load in loads.sizes
@@ -91,27 +85,20 @@ def programme_bounds(rows: Sequence[Sequence[float]], loads: Loads) -> Floats:
     right = np.concatenate((np.ones(len(reviews)), counts))
     values = np.unique(mean)
 
+    @cache
     def most_up_to(place: int) -> float:
-        """The greatest number of tuples with a mean of at most a value, in fractions."""
-        wanted = -(mean <= values[place]).astype(float)
-        found = linprog(wanted, A_eq=matrix, b_eq=right, method="highs")  # type: ignore[call-overload]
-        if found.status == 2:
+        """The maximal fractional number of tuples with a mean of at most a value."""
+        objective = -(mean <= values[place]).astype(float)
+        solution = linprog(objective, A_eq=matrix, b_eq=right, method="highs")  # type: ignore[call-overload]
+        if solution.status == 2:
             raise RecordError("no valid assignment exists for these papers and loads: nobody reviews a paper twice")
-        if found.status != 0:
-            raise PeerveilError(f"the linear programme of a packing bound failed: {found.message}")
-        return float(-found.fun)
+        if solution.status != 0:
+            raise PeerveilError(f"the linear programme of a packing bound failed: {solution.message}")
+        return float(-solution.fun)
 
+    # Ascending bounds: each search starts at the one before.
     bounds, low = [], 0
-    known: dict[int, float] = {}
     for i in range(1, loads.reviewers + 1):
-        high = values.size - 1
-        while low < high:
-            middle = (low + high) // 2
-            if middle not in known:
-                known[middle] = most_up_to(middle)
-            if known[middle] >= i - 1e-6:
-                high = middle
-            else:
-                low = middle + 1
+        low = bisect_left(range(values.size - 1), i - 1e-6, lo=low, key=most_up_to)
         bounds.append(values[low])
     return np.array(bounds)

@@ -1,4 +1,4 @@
-"""The quadratic programme of a projection on any region, solved by Clarabel, with the proof of its answer."""
+"""Projection on any region as a quadratic programme, solved by Clarabel, with a dual certificate."""
 
 from __future__ import annotations
 
@@ -15,28 +15,26 @@ _Places = npt.NDArray[np.intp]
 
 
 class Programme:
-    """Projection of ``r`` on the part of a region that is within a radius of it, entry by entry.
+    """Projection of ``r`` on the part of a region within a radius of it, entry by entry.
 
-    It works in steps from ``r`` as multiples of the radius: the nearer the answer is known to be, the finer it is
-    computed, and constraints that no point within the radius can break are left out.
-
-    The variables are the entries that are not fixed by their own bounds and, where sums are bounded, these sums
-    (written in the sums alone, the programme is badly conditioned). Order gets a row only where bounds leave it open.
+    Entries are steps from ``r`` in units of the radius, for precision; constraints that cannot bind within the radius
+    are left out. The variables are the entries that their bounds do not fix and the sums that are bounded (in the sums
+    alone, the programme is badly conditioned). Order gets a row only where bounds do not imply it.
     """
 
     def __init__(self, r: Floats, region: Region, radius: float) -> None:
         self.r, self.region, self.radius = r, region, radius
         low, high = (np.clip((side - r) / radius, -1.0, 1.0) for side in (region.lower, region.upper))
         self.free = np.flatnonzero(low < high)
-        self.start = low  # where nothing is free, or nothing else is known
+        self.start = low
         self.low, self.high = low[self.free], high[self.free]
         if self.free.size:
             self._write()
 
     def solve(self) -> tuple[Floats, Floats]:
-        """The projection, and the multipliers that prove it."""
+        """The projection and its multipliers."""
         if not self.free.size:
-            return self._mended(self.start), np.zeros(0)
+            return self._values(self.start), np.zeros(0)
         k, variables = self.free.size, self.rows.shape[1]
         box = sparse.eye_array(k, variables, format="csc")
         matrix = sparse.vstack([self.rows, box, -box], format="csc")
@@ -49,17 +47,17 @@ class Programme:
         step[self.free] = np.array(solution.x)[:k]
         multipliers = np.array(solution.z)[: self.right.size]
         multipliers[self.equalities :] = np.maximum(multipliers[self.equalities :], 0.0)
-        return self._mended(step), multipliers
+        return self._values(step), multipliers
 
-    def _mended(self, step: Floats) -> Floats:
-        """A step as values that keep bounds and order exactly."""
+    def _values(self, step: Floats) -> Floats:
+        """The values after a step, with bounds and order exact."""
         values = np.clip(self.r + step * self.radius, self.region.lower, self.region.upper)
         return np.maximum.accumulate(values)
 
     def gap(self, values: Floats, multipliers: Floats, r: Floats) -> float:
-        """An upper bound on the gap of any values as the projection of ``r``, by weak duality.
+        """An upper bound on the gap of values as the projection of ``r``, by weak duality with any multipliers.
 
-        Any multipliers of the right signs will do. Everything is measured from the values, so that nothing cancels.
+        Everything is relative to the values, so that nothing cancels.
         """
         if not self.free.size:
             return 0.0
@@ -74,11 +72,11 @@ class Programme:
         )
         support = (self.right - self.rows @ x) @ multipliers + np.sum(np.maximum(left * low, left * high))
         if not support >= -1e-9 * k:
-            return np.inf  # less than at the values themselves: the multipliers prove nothing, or the solver failed
+            return np.inf  # the multipliers prove nothing, or the solver failed
         return max(float(support), 0.0) * self.radius * self.radius  # a power would raise where this is infinite
 
     def _write(self) -> None:
-        """Rows ``A x = b``, then ``A x <= b``, of order, sums and total; and bounds of every variable."""
+        """Set the rows ``A x = b``, then ``A x <= b``, of order, sums and total."""
         k = self.free.size
         least, most, top_least, top_most = self._sum_bounds()
         bounded = np.isfinite(least) | np.isfinite(most)
@@ -89,14 +87,14 @@ class Programme:
         extra = places.size
         width = k + extra
 
-        # One variable a bounded sum, each the one before plus the free entries in between; the total is the last.
+        # One variable per bounded sum: the one before plus the free entries in between; the total is the last.
         upto = np.searchsorted(self.free, np.concatenate(([0], places)))
         step = np.repeat(np.arange(extra), np.diff(upto))
         entries = sparse.csc_array((np.ones(step.size), (step, np.arange(step.size))), shape=(extra, k))
         running = sparse.eye_array(extra) - sparse.eye_array(extra, k=-1)
         equal: list[_Block] = [(sparse.hstack([entries, -running], format="csc"), np.zeros(extra))]
 
-        # Neighbours that bounds leave open; an entry that is fixed is ordered by its bounds.
+        # Adjacent free entries whose order the bounds do not imply.
         differences = (np.diff(self.r) / self.radius)[self.free[:-1]]
         pairs = np.flatnonzero((np.diff(self.free) == 1) & (self.high[:-1] - self.low[1:] > differences))
         below: list[_Block] = [(_differences(pairs, pairs + 1, width), differences[pairs])]
@@ -125,7 +123,7 @@ class Programme:
         With a fixed total, bounds on the largest become bounds on the smallest.
         """
         region = self.region
-        # A hair's breadth of room: sums that meet bounds exactly may miss them by round-off.
+        # Sums that meet bounds exactly may miss them by round-off.
         room = np.arange(region.reviewers + 1) * region.slack(1e-13)
         least, most, top_least, top_most = (
             side + sign * room for side, sign in zip(region.sums(), (-1, 1, -1, 1), strict=True)
@@ -149,7 +147,7 @@ class Programme:
     def _steps(
         self, bounds: tuple[Floats, Floats], r: Floats, fixed: Floats, box: tuple[Floats, Floats]
     ) -> tuple[Floats, Floats]:
-        """Bounds on sums of values as bounds on sums of free steps; only those that can bind, and a fixed total."""
+        """Bounds on sums of values as bounds on sums of free steps, infinite if they cannot bind."""
         base, held, lowest, highest = (np.concatenate(([0.0], np.cumsum(v))) for v in (r, fixed, *box))
         least, most = ((side - base) / self.radius for side in bounds)
         idle_least, idle_most = least <= lowest, most >= highest

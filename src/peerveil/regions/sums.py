@@ -1,14 +1,13 @@
-"""Least totals that a number of reviewers can hold, where all have one load `l`.
+"""Least totals of the reviews that a number of reviewers can hold, where all have one load `l`.
 
 `i` reviewers hold `i l` reviews: at most `i` of a paper, and at least `k - (n - i)` of a paper with `k`, because the
-others can hold no more than one each. These limits of papers bind only for the first and last `max k` values of `i`; in
-between, sorted weights and their running sums are all that is needed. See docs/mathematics.md, "The envelope".
+others hold at most one each. These limits of papers bind only for the first and last `max k` values of `i`; in between,
+running sums of the sorted weights suffice. See docs/mathematics.md, "The envelope".
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,58 +15,44 @@ import numpy.typing as npt
 
 from peerveil.record.public_record import Floats, Ints
 
-#: Beyond this many reviewers, `pinned_totals` leaves out limits of papers if one has more than half as many reviews.
+#: Beyond this many reviewers, `pinned_totals` ignores limits of papers if one has more than half as many reviews.
 DENSE = 500
 
 
-@dataclass(frozen=True, eq=False)
 class Rows:
-    """Weights by paper, ascending in each paper, and how they are held.
+    """Weights by paper, ascending in each paper, held by `n` reviewers with load `l`.
 
-    Attributes:
-        weight: all weights.
-        size: the number of reviews of each paper.
-        reviewers: `n`.
-        load: `l`.
-        centre: what weights are measured from in all that is computed: with a large offset, sums would cancel.
+    Sums are relative to ``centre``, so that large offsets do not cancel.
     """
 
-    weight: Floats
-    size: Ints
-    reviewers: int
-    load: int
-    centre: float = 0.0
-
-    @cached_property
-    def end(self) -> Ints:
-        """Where each paper's weights end."""
-        return np.cumsum(self.size)
-
-    @property
-    def start(self) -> Ints:
-        """Where each paper's weights start."""
-        return self.end - self.size
+    def __init__(self, weight: Floats, size: Ints, reviewers: int, load: int, centre: float = 0.0) -> None:
+        self.weight, self.size, self.reviewers, self.load, self.centre = weight, size, reviewers, load, centre
+        self.end: Ints = np.cumsum(size)
+        self.start: Ints = self.end - size
+        self.most = int(size.max())  # the largest number of reviews of a paper
+        self.limited = (self.most - 1) * load  # the maximal number of held reviews where limits of papers bind
+        self.sparse = 2 * self.most <= reviewers  # both limits of a paper never bind for the same `i`
 
     @cached_property
     def rank(self) -> Ints:
-        """The place of each review in its paper, from 0."""
+        """The rank of each review in its paper, from 0."""
         return np.arange(self.weight.size) - np.repeat(self.start, self.size)
 
     @cached_property
     def ascending(self) -> Floats:
-        """The weights of all papers together, ascending."""
+        """The weights of all papers, ascending."""
         ascending = np.sort(self.weight)
         ascending -= self.centre
         return ascending
 
     @cached_property
     def running(self) -> Floats:
-        """Sums of the smallest weights of all papers together, from none to all."""
+        """Running sums of these, from none to all."""
         return np.concatenate(([0.0], np.cumsum(self.ascending)))
 
     @cached_property
     def totals(self) -> Floats:
-        """Every `l`-th of these sums: what reviewers hold at least if papers have no limits."""
+        """Every `l`-th of these sums: the least totals without limits of papers."""
         totals = np.zeros(self.reviewers + 1)
         np.einsum("ij->i", self.ascending.reshape(self.reviewers, self.load), out=totals[1:])
         np.cumsum(totals[1:], out=totals[1:])
@@ -88,32 +73,14 @@ class Rows:
         """The largest review of each paper."""
         return self.weight[self.end - 1] - self.centre
 
-    @property
-    def limited(self) -> int:
-        """How many reviews are held at most where limits of papers bind."""
-        return (self.most - 1) * self.load
-
     @cached_property
     def unlimited(self) -> tuple[bool, bool]:
-        """Whether so many of the smallest reviews, and of the largest, can be taken from different papers.
-
-        Then they break no limit.
-        """
+        """Whether the ``limited`` smallest, and largest, reviews can be of different papers, which breaks no limit."""
         few = slice(self.limited)
         return (
             _of_different_papers(self.ascending[few], self.smallest),
             _of_different_papers(-self.ascending[::-1][few], -self.largest),
         )
-
-    @cached_property
-    def most(self) -> int:
-        """The largest number of reviews of a paper."""
-        return int(self.size.max())
-
-    @property
-    def sparse(self) -> bool:
-        """Whether no paper has so many reviews that both its limits can bind for one `i`."""
-        return 2 * self.most <= self.reviewers
 
     def negated(self) -> Rows:
         """The same papers in reverse order with all signs changed."""
@@ -121,10 +88,9 @@ class Rows:
 
     @cached_property
     def extremes(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """The few papers that matter where limits of papers bind: those of the smallest and of the largest reviews.
+        """The papers that matter where limits of papers bind: those with the smallest and the largest reviews.
 
-        `max k` reviewers hold `max k · l` reviews. If these are to be small, no other papers are needed than those
-        whose smallest reviews are the smallest; `max k` more, as some may be full. Likewise for large ones.
+        `max k` reviewers hold `max k · l` reviews: as many papers suffice, and `max k` more, as some may be full.
         """
         count = self.most * (self.load + 1)
         if count >= self.size.size:
@@ -142,9 +108,9 @@ class Rows:
 
 
 def least_totals(rows: Rows) -> Floats:
-    """For each `i`, the least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``, exact.
+    """For each `i`, the exact least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``.
 
-    Greedy: what each paper must give, its smallest; then the smallest of all that may be given.
+    Greedy: the smallest reviews that each paper must give; then the smallest of all that may be given.
 
     >>> rows = Rows(np.array([0.0, 0.1, 5.0, 6.0]), np.array([2, 2]), reviewers=2, load=2)
     >>> least_totals(rows).tolist()
@@ -152,20 +118,19 @@ def least_totals(rows: Rows) -> Floats:
     """
     if not rows.sparse:
         return _within_limits(rows, rows.reviewers)
-    least = rows.totals.copy()
-    most = rows.most
+    least, most = rows.totals.copy(), rows.most
     first, last = rows.unlimited
     if not first:
         least[:most] = _within_limits(rows.select(rows.extremes[0]), most - 1)
     if not last:
-        # The last ones hold everything but what the first ones of the negated record hold.
+        # The last ones hold everything except the least totals of the negated record.
         held = _within_limits(rows.select(rows.extremes[1]).negated(), most - 1)
         least[rows.reviewers - most + 1 :] = least[-1] + held[::-1]
     return least
 
 
 def _within_limits(rows: Rows, upto: int) -> Floats:
-    """The least totals for `i` from 0 to ``upto``, with the limits of papers.
+    """The least totals for `i` from 0 to ``upto`` within the limits of papers.
 
     The review of rank `p` in a paper with `k` may be given from `i = p + 1` and must be from `i = n - k + p + 1` on.
     """
@@ -174,8 +139,10 @@ def _within_limits(rows: Rows, upto: int) -> Floats:
     must = _by_time(rows.reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
     totals = [0.0]
     for i in range(1, upto + 1):
-        pool.offer(may[i])
-        pool.force(must[i])
+        for e in may[i]:
+            pool.offer(e)
+        for e in must[i]:
+            pool.force(e)
         totals.append(pool.total_of(i * rows.load))
     return np.array(totals)
 
@@ -188,54 +155,46 @@ def _by_time(times: Ints, upto: int) -> list[list[int]]:
 
 
 class _Pool:
-    """The smallest reviews among those that may be given, as these and the number needed change."""
+    """The smallest available reviews, while these and their number change: heaps with lazy deletion by state."""
 
     def __init__(self, weight: Floats) -> None:
         self.weight = weight.tolist()
         self.state = ["closed"] * len(self.weight)
-        self.waiting: list[tuple[float, int]] = []  # heaps with lazy deletion: an entry counts while its state says so
+        self.waiting: list[tuple[float, int]] = []
         self.chosen: list[tuple[float, int]] = []
         self.count = self.forced = 0
         self.total = 0.0
 
-    def offer(self, reviews: list[int]) -> None:
-        for e in reviews:
-            self._wait(e)
+    def offer(self, e: int) -> None:
+        self.state[e] = "waiting"
+        heapq.heappush(self.waiting, (self.weight[e], e))
 
-    def force(self, reviews: list[int]) -> None:
-        for e in reviews:
-            if self.state[e] != "chosen":
-                self.total += self.weight[e]
-            else:
-                self.count -= 1
-            self.state[e] = "forced"
-            self.forced += 1
+    def force(self, e: int) -> None:
+        if self.state[e] != "chosen":
+            self.total += self.weight[e]
+        else:
+            self.count -= 1
+        self.state[e] = "forced"
+        self.forced += 1
 
     def total_of(self, number: int) -> float:
-        """The least total of that many reviews, the forced ones among them."""
+        """The least total of that many reviews, with the forced ones."""
         while True:
             small, large = self._top(self.waiting, "waiting"), self._top(self.chosen, "chosen")
             missing = number - self.forced - self.count
             if missing > 0:
                 assert small is not None  # noqa: S101 - records are checked to have valid assignments
-                self._choose(small)
+                self.state[small] = "chosen"
+                heapq.heappush(self.chosen, (-self.weight[small], small))
+                self.total += self.weight[small]
+                self.count += 1
             elif missing < 0 or (small is not None and large is not None and self.weight[small] < self.weight[large]):
                 assert large is not None  # noqa: S101 - something was chosen
                 self.total -= self.weight[large]
                 self.count -= 1
-                self._wait(large)
+                self.offer(large)
             else:
                 return self.total
-
-    def _wait(self, e: int) -> None:
-        self.state[e] = "waiting"
-        heapq.heappush(self.waiting, (self.weight[e], e))
-
-    def _choose(self, e: int) -> None:
-        self.state[e] = "chosen"
-        heapq.heappush(self.chosen, (-self.weight[e], e))
-        self.total += self.weight[e]
-        self.count += 1
 
     def _top(self, heap: list[tuple[float, int]], state: str) -> int | None:
         while heap and self.state[heap[0][1]] != state:
@@ -244,15 +203,10 @@ class _Pool:
 
 
 def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
-    """For each `q`, what the `q` largest means' reviewers hold at least, and the `q` smallest means' at most.
+    """For each `q`, the least total of the `q` reviewers with the largest means, and the greatest of the smallest.
 
-    The `q` largest reviews are held by at most `q` reviewers; `q` reviewers that include these hold them and
-    `q (l - 1)` others, which total least if they are the smallest within the limits of papers. Likewise for the `q`
-    smallest reviews. Both have shape ``(n + 1,)``.
-
-    >>> least, most = pinned_totals(Rows(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2, 2]), reviewers=2, load=2))
-    >>> least.tolist(), most.tolist()
-    ([0.0, 3.0, 6.0], [0.0, 3.0, 6.0])
+    At most `q` reviewers hold the `q` largest reviews; `q` reviewers that include these hold them and `q (l - 1)`
+    others, at least the smallest within the limits of papers. Likewise for the smallest. Both have shape ``(n + 1,)``.
     """
     n, running = rows.reviewers, rows.running
     total = running[-1]
@@ -267,12 +221,9 @@ def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
 
 
 def pins_may_tell(rows: Rows) -> bool:
-    """Whether `pinned_totals` may say more than order and total do; mostly not, and that is quickly seen.
+    """Whether `pinned_totals` may add to order and total: a quick test, mostly negative.
 
     See docs/mathematics.md, "The envelope", for the proof.
-
-    >>> pins_may_tell(Rows(np.repeat([0.0, 1.0], 8), np.full(8, 2), reviewers=4, load=4))
-    False
     """
     if not (rows.sparse and all(rows.unlimited)):
         return True
@@ -281,13 +232,13 @@ def pins_may_tell(rows: Rows) -> bool:
     missing = others * (below * mean - float(x[:below].sum()))
     if missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0]):
         return True
-    # Where limits of papers bind, reviews of other papers must do, which are small, too.
+    # Where limits of papers bind, reviews of other papers take their place, which are small, too.
     small, large = (x[rows.limited - 1], x[-rows.limited]) if rows.limited else (x[0], x[-1])
     return bool(x[-1] + others * small > rows.load * mean or x[0] + others * large < rows.load * mean)
 
 
 def _limits_may_tell(rows: Rows, sign: int) -> list[int]:
-    """For which `q` the limits of papers may lift a bound (1: on the largest, -1: the smallest) above what order says.
+    """The `q` for which limits of papers may improve a bound (on the largest: 1, on the smallest: -1).
 
     Of the `q l` smallest reviews of different papers at least `q (l - 1)` are of papers without pinned reviews.
     """
@@ -301,7 +252,7 @@ def _limits_may_tell(rows: Rows, sign: int) -> list[int]:
 
 
 def _pinned(rows: Rows, count: int) -> float:
-    """The least total for one ``count``: pinned reviews, forced reviews, then the smallest that may be added."""
+    """The least total for one ``count``: pinned reviews, forced reviews, then the smallest available ones."""
     weight = rows.weight - rows.centre
     order = np.lexsort((rows.rank, rows.weight))  # of equal weights in a paper, the last is pinned first
     pinned = np.zeros(rows.weight.size, dtype=bool)
@@ -317,7 +268,7 @@ def _pinned(rows: Rows, count: int) -> float:
 
 
 def _of_different_papers(reviews: Floats, smallest: Floats) -> bool:
-    """Whether the smallest reviews of all, ascending, can be taken from different papers, by each paper's smallest."""
+    """Whether the smallest reviews, ascending, can be of different papers, given each paper's smallest review."""
     if not reviews.size:
         return True
     last = reviews[-1]

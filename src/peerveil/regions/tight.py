@@ -1,6 +1,8 @@
-"""The tight region: everything tractable that the public record proves. The default."""
+"""The tight region: every tractable bound that the public record implies. The default."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,17 +13,16 @@ from peerveil.regions.convex import Region
 from peerveil.regions.envelope import envelope
 from peerveil.regions.packing import MOST_TUPLES, pigeonhole_bounds, programme_bounds, tuple_count
 
-#: Up to this many reviewers bounds on single entries are computed. Beyond, they say little that sums do not say
-#: already, and would keep projections from being two passes.
+#: Up to this many reviewers, bounds on single entries are computed. Beyond, they add little to the bounds on sums, and
+#: would rule out projection by isotonic regression.
 MOST_ENTRIES = 2_000
 
-#: Work allowed for chains, a side: constant, and per reviewer.
-EFFORT = 20_000
-EFFORT_PER_REVIEWER = 20
+#: Work limit for the chain bounds of each side: constant, and per reviewer.
+EFFORT, EFFORT_PER_REVIEWER = 20_000, 20
 
 
 def tight(weights: PublicWeights) -> Region:
-    """The envelope, with bounds on entries from chains and from packing where these can add to it.
+    """The envelope, with bounds on entries from chains and from packing for small records.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> region = tight(weights)
@@ -30,10 +31,10 @@ def tight(weights: PublicWeights) -> Region:
     """
     sums = envelope(weights)
     if weights.reviewers > MOST_ENTRIES:
-        return _named(sums, sums.lower, sums.upper)
+        return replace(sums, name="tight")
     lower = _entries(weights, weights.low)
     upper = 0.0 - _entries(weights, -weights.high)[::-1]
-    return _named(sums, np.maximum(sums.lower, lower), np.minimum(sums.upper, upper))
+    return replace(sums, name="tight", lower=np.maximum(sums.lower, lower), upper=np.minimum(sums.upper, upper))
 
 
 def _entries(weights: PublicWeights, ends: Floats) -> Floats:
@@ -49,16 +50,3 @@ def _entries(weights: PublicWeights, ends: Floats) -> Floats:
     if tuple_count(sizes.tolist(), loads) <= MOST_TUPLES:
         bounds.append(programme_bounds(rows, loads))
     return np.maximum.accumulate(np.maximum.reduce(bounds))
-
-
-def _named(sums: Region, lower: Floats, upper: Floats) -> Region:
-    return Region(
-        name="tight",
-        lower=lower,
-        upper=upper,
-        cumulative_lower=sums.cumulative_lower,
-        cumulative_upper=sums.cumulative_upper,
-        top_lower=sums.top_lower,
-        top_upper=sums.top_upper,
-        total=sums.total,
-    )

@@ -1,12 +1,11 @@
-"""Valid weight tuples, cheapest first, one at a time.
+"""Valid weight tuples in ascending order of their mean weight.
 
-A tuple is what one reviewer may hold: ``l`` reviews of ``l`` different papers, for a load ``l`` that may occur.
-Tuples are ordered by the mean of their weights. Any order of ties is valid for the paper's algorithm, but not any
-is cheap: with integer scores, index order would list astronomically many tuples that share their first review. So
-each review also gets a fixed pseudo-random key, and ties are broken by the mean of keys.
+A tuple is what one reviewer may hold: ``l`` reviews of ``l`` different papers, for a possible load ``l``. The paper's
+algorithm permits any order of ties, but index order would list astronomically many tuples that share their first
+review. So each review also gets a fixed pseudo-random key, and ties are broken by the mean of keys.
 
-Weights are turned into whole numbers (floats are dyadic fractions), with the key in the low bits. A tuple's place
-in the order is then one exact integer, and no rounding can put two tuples in the wrong order.
+Weights are turned into whole numbers (floats are dyadic fractions), with the key in the low bits. A tuple's place in
+the order is then one exact integer, free of rounding.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _KEY_SEED = 0x9EE7  # any constant: results must repeat
 
 
 class WeightTuple(NamedTuple):
-    """A valid tuple: its place in the order, and the reviews it holds."""
+    """A valid tuple: its cost, which determines the order, and its reviews."""
 
     cost: int
     reviews: tuple[int, ...]
@@ -32,15 +31,15 @@ class WeightTuple(NamedTuple):
 
 @dataclass(frozen=True)
 class TupleOrder:
-    """All valid tuples of a set of rows, in ascending order of their mean; make one with :meth:`of`.
+    """All valid tuples of a set of rows, in ascending order of their mean; create it with :meth:`of`.
 
     Attributes:
-        rows: the costs of each paper's reviews ascending, papers by their cheapest review.
-        factors: for each load that may occur, what summed costs are multiplied by so that means compare.
-        shift: bits of a cost that hold its key.
-        unit: what a weight of 1 is among the whole numbers above those bits, after multiplication.
-        below: summed costs of the cheapest reviews of the first papers.
-        offset: number of the first review of each paper.
+        rows: the ascending costs of each paper's reviews, papers in ascending order of their cheapest review.
+        factors: for each possible load, the factor that makes sums of costs comparable as means.
+        shift: the number of bits of a cost that hold its key.
+        unit: the cost of a weight of 1 above those bits, after multiplication.
+        below: running sums of the cheapest review of each paper.
+        offset: index of the first review of each paper.
     """
 
     rows: tuple[tuple[int, ...], ...]
@@ -56,7 +55,7 @@ class TupleOrder:
         usable = [size for size in sizes if size <= len(rows)]
         scale = lcm(*usable)
         ratios = [[x.as_integer_ratio() for x in row] for row in sorted(sorted(map(float, row)) for row in rows)]
-        unit = max(below for row in ratios for _, below in row)  # powers of two: the largest is a common one
+        unit = max(below for row in ratios for _, below in row)  # all are powers of two
         shift = _KEY_BITS + (scale * max(usable)).bit_length()
         key = random.Random(_KEY_SEED).getrandbits  # noqa: S311 - breaks ties, protects nothing
         costs = sorted(
@@ -76,13 +75,13 @@ class TupleOrder:
         return (cost >> self.shift) / self.unit
 
     def first_marks(self) -> Iterator[list[int]]:
-        """For each paper, the cost of the cheapest tuple that holds each of its reviews, ascending."""
+        """For each paper, the costs of the cheapest tuples with each of its reviews, ascending."""
         for r, row in enumerate(self.rows):
             others = [(factor, self._cheapest_others(r, size)) for size, factor in self.factors.items()]
             yield [min(factor * (cost + other) for factor, other in others) for cost in row]
 
     def marking_tuple(self, paper: int, rank: int) -> WeightTuple:
-        """The cheapest tuple that holds the review of that rank of that paper."""
+        """The cheapest tuple with the review of a rank of a paper."""
         review = self.rows[paper][rank]
         cost, size = min(
             (factor * (review + self._cheapest_others(paper, size)), size) for size, factor in self.factors.items()
@@ -91,11 +90,9 @@ class TupleOrder:
         return WeightTuple(cost, (self.offset[paper] + rank, *(self.offset[r] for r in others)))
 
     def cheapest_without(self, paper: int) -> int:
-        """The cost of the cheapest tuple that does not hold the cheapest review of that paper."""
-        rest = self.rows[paper][1:]
-        firsts = sorted(
-            [*(row[0] for p, row in enumerate(self.rows[: max(self.factors) + 1]) if p != paper), *rest[:1]]
-        )
+        """The cost of the cheapest tuple without the cheapest review of a paper."""
+        others = (row[0] for p, row in enumerate(self.rows[: max(self.factors) + 1]) if p != paper)
+        firsts = sorted([*others, *self.rows[paper][1:2]])
         return min(factor * sum(firsts[:size]) for size, factor in self.factors.items() if len(firsts) >= size)
 
     def _cheapest_others(self, paper: int, size: int) -> int:
@@ -103,9 +100,9 @@ class TupleOrder:
         return self.below[size - 1] if paper >= size - 1 else self.below[size] - self.rows[paper][0]
 
     def ascending(self) -> Iterator[WeightTuple]:
-        """Every valid tuple once, cheapest first.
+        """Iterate over all valid tuples, cheapest first.
 
-        A heap holds tuples whose successors are still to come. A tuple of papers' cheapest reviews moves its last
+        A heap holds tuples whose successors are not listed yet. A tuple of papers' cheapest reviews moves its last
         paper on, then its last but one, and so on, so that each set of papers has one predecessor; from each, the
         reviews are raised within their papers from left to right. Successors never cost less.
         """

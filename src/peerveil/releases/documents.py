@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 
 from peerveil.errors import FileError, InputError
-from peerveil.inference.expected_error import Outlook
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.mechanisms import kind_of, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
@@ -138,7 +138,7 @@ def time_from(text: str) -> datetime:
     raise InputError("created is not a time that ever was")
 
 
-def outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
+def outlook_document(outlook: ExpectedError | None) -> dict[str, Any] | None:
     """The error to expect, as it is written."""
     if outlook is None:
         return None
@@ -151,14 +151,14 @@ def outlook_document(outlook: Outlook | None) -> dict[str, Any] | None:
     }
 
 
-def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> Outlook | None:
+def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> ExpectedError | None:
     """The error to expect, as it was written."""
     if stated is None:
         return None
     lower, upper = (vector_from(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
     if lower.size != reviewers or upper.size != reviewers:
         raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
-    return Outlook(
+    return ExpectedError(
         expected_rmse=float(vector_from([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
         lower=lower,
         upper=upper,

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import InputError, PeerveilError, unexpected
-from peerveil.inference.count_posterior import CountNoise
+from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.estimators import check_estimator, estimate
-from peerveil.inference.likelihood import EntryNoise
+from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.mechanisms import Described, External, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
@@ -139,14 +139,14 @@ def assemble(
     """A release from noisy data, public weights with their region, and a claim: how every release is made."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
     law = law_of(description)
-    # Without noise, or where nothing is known of it, likelihood has nothing to say.
+    # Without a known law of the noise there is no likelihood.
     chosen = "projection" if law is None else "safe" if estimator is None else estimator
     counts = noisy if isinstance(noisy, NoisyCounts) else None
     vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
     r = check_vector("noisy", vector, bounds.reviewers)
-    evidence = None if law is None else EntryNoise(r, law) if counts is None else CountNoise(counts, law)
+    likelihood = None if law is None else EntryLikelihood(r, law) if counts is None else CountLikelihood(counts, law)
     with on_one_thread():
-        found = estimate(r, weights, bounds, evidence, estimator=chosen)
+        found = estimate(r, weights, bounds, likelihood, estimator=chosen)
     lower, upper = proven_bounds(weights, bounds)
     return Release(
         quantity=weights.quantity,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from peerveil.errors import FileError, InputError, unexpected
-from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, Outlook
+from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, ExpectedError
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
@@ -141,7 +141,7 @@ class Release:
     mechanism: dict[str, Any]
     region: str
     estimator: str
-    outlook: Outlook | None
+    outlook: ExpectedError | None
     papers: int
     loads: Loads
     public: str

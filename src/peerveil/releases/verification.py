@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from peerveil.errors import InputError, PeerveilError, SignatureError, unexpected
-from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, Outlook
+from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, ExpectedError
 from peerveil.inference.noise_test import LEVEL, NoiseCheck, count_noise, vector_noise
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
@@ -411,7 +411,7 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     return f"expected error {theirs.expected_rmse:.3g} and bands, as computed anew"
 
 
-def _assumption(ours: Outlook, release: Release) -> str:
+def _assumption(ours: ExpectedError, release: Release) -> str:
     """The assumption in the words of the schema that the release is written in."""
     hidden = ours.assumption.endswith(ASSUMPTION_HIDDEN)
     return words_v1.assumption(hidden=hidden) if release.schema == 1 else ours.assumption

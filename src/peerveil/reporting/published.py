@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from peerveil.inference.expected_error import Outlook
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
@@ -42,7 +42,7 @@ class Published(Protocol):
     @property
     def estimator(self) -> str: ...  # noqa: D102
     @property
-    def outlook(self) -> Outlook | None: ...  # noqa: D102
+    def outlook(self) -> ExpectedError | None: ...  # noqa: D102
     @property
     def papers(self) -> int: ...  # noqa: D102
     @property
