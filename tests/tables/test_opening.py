@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import peerveil as pv
-from peerveil.tables.opening import MOST_GROWTH
+from peerveil.tables.opening import MOST_GROWTH, open_source
 
 TEXT = b"paper,reviewer,score\np,ann,3\np,bob,4\nq,ann,5\n"
 
@@ -44,6 +44,16 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
 def test_packed_files_are_read(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(data)
     assert pv.read(tmp_path / "packed").score.tolist() == [3, 4, 5]
+
+
+def test_readers_may_take_an_opened_file_for_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "packed"
+    path.write_bytes(gzip.compress(TEXT))
+    source = open_source(path)
+    assert Path(source) == path
+    assert gzip.decompress(Path(source).read_bytes()) == source.content == TEXT
+    with pytest.raises(pv.FileError, match="the frame: is no file"):
+        Path(open_source(pl.DataFrame({"paper": ["p"]})))
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zip"])

@@ -29,7 +29,6 @@ READERS: dict[str, Reader] = {
     "cmt": cmt,
     **dict.fromkeys(FORMATS, table),
 }
-_PLATFORMS = ("openreview", "hotcrp", "easychair", "cmt")
 
 
 def read(
@@ -140,9 +139,8 @@ def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
     """
     if asked is not None:
         return asked, "you said so"
-    for name in _PLATFORMS:
-        why = READERS[name].recognise(seen)
-        if why:
+    for name, reader in READERS.items():
+        if name not in FORMATS and (why := reader.recognise(seen)):
             return name, why
     if seen.kind == "xml":
         raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=seen.name)
