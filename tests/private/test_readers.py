@@ -528,7 +528,7 @@ def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
 def test_the_narrow_form_of_hotcrp_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     path.write_text("pid,review,email,round,field,format,data\n1,1A,a@x.org,R1,Overall merit,,3\n")
-    with pytest.raises(pv.FileError, match=r"has a row a field; run .* without --narrow"):
+    with pytest.raises(pv.FileError, match=r"has one row per field; run .* without --narrow"):
         read(path)
 
 
@@ -583,7 +583,7 @@ def test_mappings_say_how_to_read(tmp_path: Path) -> None:
     assert read(path, mapping=mapping, symbols={"A": 1, "B": 2, "C": 3}).score.tolist() == [1, 2, 3]
     for text, message in {
         "paper = ": "is not well-formed TOML",
-        "papers = 'x'": "says 'papers', which a mapping cannot; it may say format, paper",
+        "papers = 'x'": "has the unknown key 'papers'; the keys of a mapping are format, paper",
         "paper = 3": "paper must be text",
         "scale = [1]": r"scale must be the lowest and highest",
         "scale = [true, 2]": r"scale must be the lowest and highest",

@@ -255,7 +255,7 @@ def test_reviews_that_cannot_be() -> None:
         pv.Reviews.from_columns(["p"], ["a"], [float("nan")])
     with pytest.raises(pv.RecordError, match="finite"):
         pv.Reviews.from_columns(["p"], ["a"], [float("inf")])
-    with pytest.raises(pv.RecordError, match="one entry a review"):
+    with pytest.raises(pv.RecordError, match="one entry per review"):
         pv.Reviews.from_columns(["p"], ["a", "b"], [1])
 
 

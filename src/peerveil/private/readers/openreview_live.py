@@ -1,6 +1,6 @@
-"""OpenReview, live: a venue's notes, groups and profiles through openreview-py, read like a dump of them.
+"""OpenReview through its API: a venue's notes, groups and profiles, read like a dump of them.
 
-Needs the extra ``peerveil[openreview]`` and an account that may see who reviewed what.
+Requires the extra ``peerveil[openreview]`` and an account that may see who reviewed what.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from peerveil.private.readers.openreview import from_elements
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.json_files import Element
 
-#: How a venue is written where a file could stand.
+#: The prefix of a venue given in place of a file.
 PREFIX = "openreview:"
 
-# The server answers no more at a time.
+# The largest number of profiles per request.
 _BATCH = 1000
 
 _MEMBERS = (
@@ -28,18 +28,14 @@ _SERVER = "https://api2.openreview.net"
 
 
 def is_venue(readable: object) -> TypeGuard[str]:
-    """Whether a source is a venue on OpenReview, not a file or a frame."""
+    """Return whether a source is a venue on OpenReview, not a file or a frame."""
     return isinstance(readable, str) and readable.startswith(PREFIX)
 
 
 def extract(venue: str, choices: Choices, client: Any = None) -> Extract:
-    """The reviews of a venue.
+    """Return the reviews of a venue, given by its group, such as ``"Example.org/2026/Conference"``.
 
-    Args:
-        venue: the venue's group, such as ``"Example.org/2026/Conference"``.
-        choices: what the user said.
-        client: an OpenReview client; made from the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD`` by
-            default.
+    By default, the client uses the account in the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD``.
     """
     problem = ""
     try:
@@ -64,7 +60,7 @@ def _client() -> Any:
 
 
 def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
-    """What a dump of the venue would hold, groups first."""
+    """Yield the elements of a dump of the venue, groups first."""
     group = _plain(client.get_group(venue))
     content = group.get("content") or {}
     submission = _named(content, "submission_name", "Submission")
@@ -82,15 +78,15 @@ def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
 
 
 def _profiles(client: Any, members: list[str]) -> Iterator[dict[str, Any]]:
-    """The profiles of the members that have one, each with the names and addresses that were asked for."""
+    """Yield the profiles of members, each with the names or the address by which it was requested."""
     ids = [member for member in members if member.startswith("~")]
     addresses = [member for member in members if not member.startswith("~")]
     for start in range(0, len(ids), _BATCH):
         for profile in client.search_profiles(ids=ids[start : start + _BATCH]):
             yield {"id": profile.id, "content": {"names": (profile.content or {}).get("names", [])}}
     for start in range(0, len(addresses), _BATCH):
-        found = client.search_profiles(confirmedEmails=addresses[start : start + _BATCH])
-        for member, profile in found.items():
+        profiles = client.search_profiles(confirmedEmails=addresses[start : start + _BATCH])
+        for member, profile in profiles.items():
             yield {"id": profile.id, "content": {"emails": [member]}}
 
 
@@ -101,7 +97,7 @@ def _named(content: dict[str, Any], key: str, usual: str) -> str:
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    """A note or group as an object; its details, which hold the replies, too."""
+    """Return the members of a note or group, including its details, which hold the replies."""
     if isinstance(thing, dict):
         return thing
     plain = {name: getattr(thing, name) for name in _MEMBERS if hasattr(thing, name)}
