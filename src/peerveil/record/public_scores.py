@@ -150,24 +150,14 @@ def scores_of(
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """Parser of the rows of a table of public scores.
-
-    Attributes:
-        table: the table.
-        scored: the columns of scores.
-        numbered: whether each of these columns holds one review per paper.
-        graded: the columns of criteria.
-        counts: the column with the number of reviews.
-        per_review: whether there is one row per review instead of one per paper.
-        parse: the value of a text, NaN if hidden.
-    """
+    """Parser of the rows of a table of public scores."""
 
     table: Table
-    scored: list[str]
-    numbered: bool
-    graded: list[str]
-    counts: str | None
-    per_review: bool
+    scored: list[str]  # the columns of scores
+    numbered: bool  # whether each of them holds one review per paper
+    graded: list[str]  # the columns of criteria
+    counts: str | None  # the column with the number of reviews
+    per_review: bool  # one row per review instead of one per paper
     parse: Callable[[str], float | None] = field(default_factory=lambda: lru_cache(_CACHED)(_parse))
 
     def read(self) -> tuple[Ints, Floats]:
@@ -219,11 +209,10 @@ class _Rows:
         if len(grades) != len(scores):
             raise self.table.error(f"has {len(grades)} values for {len(scores)} scores", row=row, column=column)
         if any(g != _GAP and math.isnan(x) != math.isnan(g) for x, g in zip(scores, grades, strict=True)):
-            raise self.table.error(
-                f"score and criteria of a review must be all public or all hidden; write '{HIDDEN}' for all or none",
-                row=row,
-                column=column,
+            problem = (
+                f"score and criteria of a review must be all public or all hidden; write '{HIDDEN}' for all or none"
             )
+            raise self.table.error(problem, row=row, column=column)
         return [math.nan if grade == _GAP else grade for grade in grades]
 
 
@@ -235,16 +224,15 @@ def _as_counted(table: Table, scores: list[float], cell: str, row: int, column: 
     """Return the scores of a paper, hidden ones if it shows none, and check them against its stated number."""
     if is_missing(cell):
         return scores
-    stated = table.number(cell, row=row, column=column)
+    stated, problem = table.number(cell, row=row, column=column), ""
     if stated != int(stated) or not 0 <= stated <= MOST_REVIEWS:
         problem = f"the number of reviews must be a whole number from 0 to {MOST_REVIEWS}"
-        raise table.error(problem, row=row, column=column)
-    if scores and len(scores) != stated:
-        raise table.error(
-            f"the paper states {int(stated)} reviews but shows {len(scores)} scores; write hidden ones as '{HIDDEN}'",
-            row=row,
-            column=column,
+    elif scores and len(scores) != stated:
+        problem = (
+            f"the paper states {int(stated)} reviews but shows {len(scores)} scores; write hidden ones as '{HIDDEN}'"
         )
+    if problem:
+        raise table.error(problem, row=row, column=column)
     return scores or [math.nan] * int(stated)
 
 

@@ -117,7 +117,7 @@ def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
 def choices_from(mapping: str | os.PathLike[str] | None, **arguments: Any) -> Choices:
     """Return the choices in a call and in a mapping; those of the call take precedence."""
     choices = {} if mapping is None else read_mapping(mapping)
-    choices |= {key: value for key, value in arguments.items() if value is not None and (value or key != "criteria")}
+    choices |= {key: value for key, value in arguments.items() if value is not None and (key != "criteria" or value)}
     if "symbols" in choices:
         choices["symbols"] = Symbols.declare(choices["symbols"])
     if choices.get("format", "csv") not in READERS:

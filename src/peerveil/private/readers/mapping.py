@@ -50,22 +50,13 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(criteria, list) or not all(isinstance(part, str) for part in criteria):
         raise FileError(f"criteria must be {KEYS['criteria']}", file=name)
     if "scale" in mapping:
-        mapping["scale"] = _scale(mapping["scale"], name)
+        scale = mapping["scale"]
+        if not isinstance(scale, list) or len(scale) != 2 or not all(type(x) in (int, float) for x in scale):
+            raise FileError(f"scale must be {KEYS['scale']}", file=name)
+        mapping["scale"] = (float(scale[0]), float(scale[1]))
     if "people" in mapping:
         mapping["people"] = str(Path(name).parent / mapping["people"])
     return mapping
-
-
-def _scale(value: Any, name: str) -> tuple[float, float]:
-    numbers = isinstance(value, list) and all(type(x) in (int, float) for x in value)
-    if not numbers or len(value) != 2:
-        raise FileError(f"scale must be {KEYS['scale']}", file=name)
-    return float(value[0]), float(value[1])
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML, which differs from JSON in one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def write_mapping(
@@ -74,6 +65,7 @@ def write_mapping(
     """Write a draft to a new file: known values, and the other keys as comments to fill in."""
     lines = ["# How to read an export; see docs/formats.md. Options on the command line come before it.", ""]
     for key, description in KEYS.items():
-        value, words = known.get(key), (comments or {}).get(key, description)
-        lines.append(f"{key} = {_toml(value)}  # {words}" if value is not None else f"# {key} =   # {words}")
+        words = (comments or {}).get(key, description)
+        toml = json.dumps(known.get(key), ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML escapes this as well
+        lines.append(f"# {key} =   # {words}" if known.get(key) is None else f"{key} = {toml}  # {words}")
     write_new(path, "\n".join(lines) + "\n")

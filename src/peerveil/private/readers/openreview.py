@@ -40,8 +40,7 @@ def extract(source: Source, choices: Choices) -> Extract:
 
 def from_elements(dump: Iterable[Element], name: str, choices: Choices) -> Extract:
     """Return the reviews among notes, groups and profiles."""
-    venue, people = _Venue(choices), _People()
-    notes = _Notes(name, venue, choices)
+    people, notes = _People(), _Notes(name, choices)
     for line, key, value in dump:
         if not isinstance(value, dict):
             raise FileError("is not a JSON object; OpenReview has one object per note", file=name, line=line)
@@ -49,7 +48,7 @@ def from_elements(dump: Iterable[Element], name: str, choices: Choices) -> Extra
             people.profile(value)
         elif key == "groups" or (not key and isinstance(value.get("members"), list)):
             people.group(value)
-            if venue.learn(value) and notes.gathering.rows:
+            if notes.learn(value) and notes.gathering.rows:
                 raise FileError(
                     "the venue's group, which names its reviews and ratings, follows its notes; put groups first, or "
                     "name them with ",
@@ -66,26 +65,6 @@ def from_elements(dump: Iterable[Element], name: str, choices: Choices) -> Extra
     return notes.extract(people)
 
 
-class _Venue:
-    """The names of a venue's reviews and ratings, which its group states."""
-
-    def __init__(self, choices: Choices) -> None:
-        self.review_name = choices.review_name or "Official_Review"
-        self.ratings: tuple[str, ...] = ()
-        self._choices = choices
-
-    def learn(self, group: dict[str, Any]) -> bool:
-        """Take the names that a group states; return whether any changed."""
-        before = (self.review_name, self.ratings)
-        content = _object(group.get("content"))
-        name, rating = _value(content.get("review_name")), _value(content.get("review_rating"))
-        if isinstance(name, str) and self._choices.review_name is None:
-            self.review_name = name
-        if rating is not None and self._choices.score is None:
-            self.ratings = tuple(part for part in _list(rating) or [rating] if isinstance(part, str))
-        return (self.review_name, self.ratings) != before
-
-
 class _People:
     """The people behind signatures."""
 
@@ -100,8 +79,8 @@ class _People:
 
     def profile(self, profile: dict[str, Any]) -> None:
         content = _object(profile.get("content"))
-        names = (_object(name).get("username") for name in _list(_value(content.get("names"))))
-        for alias in (profile.get("id"), *names, *_list(_value(content.get("emails")))):
+        names = (_object(name).get("username") for name in _list(field_value(content.get("names"))))
+        for alias in (profile.get("id"), *names, *_list(field_value(content.get("emails")))):
             if isinstance(alias, str) and isinstance(profile.get("id"), str):
                 self.canonical[address(alias)] = profile["id"]
 
@@ -138,12 +117,25 @@ class _People:
 class _Notes:
     """The reviews among the notes and their replies."""
 
-    def __init__(self, name: str, venue: _Venue, choices: Choices) -> None:
-        self.venue, self.choices = venue, choices
+    def __init__(self, name: str, choices: Choices) -> None:
+        self.choices = choices
+        self.review_name = choices.review_name or "Official_Review"
+        self.ratings: tuple[str, ...] = ()
         self.gathering = Gathering(name, "json", SCORES, choices)
         self.seen: set[str] = set()
         self.with_readers = self.everyone = 0
         self.open_papers: dict[str, bool] = {}
+
+    def learn(self, group: dict[str, Any]) -> bool:
+        """Take the names of reviews and ratings that the venue's group states; return whether any changed."""
+        before = (self.review_name, self.ratings)
+        content = _object(group.get("content"))
+        name, rating = (field_value(content.get(f"review_{key}")) for key in ("name", "rating"))
+        if isinstance(name, str) and self.choices.review_name is None:
+            self.review_name = name
+        if rating is not None and self.choices.score is None:
+            self.ratings = tuple(part for part in _list(rating) or [rating] if isinstance(part, str))
+        return (self.review_name, self.ratings) != before
 
     def take(self, line: int, note: dict[str, Any]) -> None:
         """Add the reviews among a note and its replies, and count the other replies."""
@@ -151,7 +143,7 @@ class _Notes:
         replies = _list(details.get("replies")) or _list(details.get("directReplies"))
         for reply in (note, *map(_object, replies)):
             kind = _kind(reply)
-            if kind == self.venue.review_name:
+            if kind == self.review_name:
                 self._review(line, reply)
             elif reply is not note or note.get("replyto"):
                 self.gathering.drop(METAREVIEWS if kind.endswith("Meta_Review") else _OTHER_REPLIES)
@@ -170,9 +162,10 @@ class _Notes:
         if not signatures or not isinstance(signatures[0], str):
             raise FileError("a review has no signature", file=self.gathering.name, line=line, column="signatures")
         content = _object(note.get("content"))
-        fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
+        wants = self.ratings.__contains__ if self.ratings else self.gathering.wants
+        fields = {name: field_value(value) for name, value in content.items() if wants(name)}
         graded = self.gathering.grades(content)
-        grades = {name: _value(value) for name, value in graded.items()}
+        grades = {name: field_value(value) for name, value in graded.items()}
         self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
         if isinstance(note.get("readers"), list):
             parts = (*(content[name] for name in fields), *graded.values())
@@ -181,9 +174,6 @@ class _Notes:
             self.everyone += visible
             paper = str(note.get("forum"))
             self.open_papers[paper] = visible and self.open_papers.get(paper, True)
-
-    def _wants(self, field: str) -> bool:
-        return field in self.venue.ratings if self.venue.ratings else self.gathering.wants(field)
 
     def extract(self, people: _People) -> Extract:
         """Return the reviews, with people instead of signatures."""
@@ -234,7 +224,7 @@ def _open(part: dict[str, Any]) -> bool:
     return readers is None or "everyone" in _list(readers)
 
 
-def _value(content: Any) -> Any:
+def field_value(content: Any) -> Any:
     """Return the value of a content field, which version 2 of the API wraps in an object."""
     return content.get("value") if isinstance(content, dict) else content
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from peerveil.errors import InputError, PeerveilError, VenueError
-from peerveil.private.readers.openreview import from_elements
+from peerveil.private.readers.openreview import field_value, from_elements
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.json_files import Element
 
@@ -37,10 +37,8 @@ def extract(venue: str, choices: Choices, client: Any = None) -> Extract:
 
     By default, the client uses the account in the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD``.
     """
-    problem = ""
     try:
-        client = client or _client()
-        return from_elements(_elements(venue, choices, client), f"{PREFIX}{venue}", choices)
+        return from_elements(_elements(venue, client or _client()), f"{PREFIX}{venue}", choices)
     except PeerveilError:
         raise
     except Exception as error:  # noqa: BLE001 - the client's errors may hold names
@@ -59,11 +57,11 @@ def _client() -> Any:
     return OpenReviewClient(baseurl=_SERVER, username=account[0], password=account[1])
 
 
-def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
+def _elements(venue: str, client: Any) -> Iterator[Element]:
     """Yield the elements of a dump of the venue, groups first."""
     group = _plain(client.get_group(venue))
-    content = group.get("content") or {}
-    submission = _named(content, "submission_name", "Submission")
+    named = field_value((group.get("content") or {}).get("submission_name"))
+    submission = named if isinstance(named, str) else "Submission"
     yield Element(1, "groups", group)
     groups = [_plain(g) for g in client.get_all_groups(prefix=f"{venue}/{submission}", domain=venue)]
     behind = [g for g in groups if "/Reviewer_" in str(g.get("id")) and g.get("members")]
@@ -90,15 +88,8 @@ def _profiles(client: Any, members: list[str]) -> Iterator[dict[str, Any]]:
             yield {"id": profile.id, "content": {"emails": [member]}}
 
 
-def _named(content: dict[str, Any], key: str, usual: str) -> str:
-    field = content.get(key)
-    value = field.get("value") if isinstance(field, dict) else field
-    return value if isinstance(value, str) else usual
-
-
 def _plain(thing: Any) -> dict[str, Any]:
     """Return the members of a note or group, including its details, which hold the replies."""
     if isinstance(thing, dict):
         return thing
-    plain = {name: getattr(thing, name) for name in _MEMBERS if hasattr(thing, name)}
-    return {name: value for name, value in plain.items() if value is not None}
+    return {name: value for name in _MEMBERS if (value := getattr(thing, name, None)) is not None}
