@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.private.inspection import inspect
+from peerveil.private.inspection import draft_mapping, inspect
 from peerveil.private.readers import openreview_live, read
+from peerveil.private.readers.finish import finish
 from peerveil.private.readers.protocol import Choices
 from peerveil.simulation.conferences import Conference, synthetic_conference
 from peerveil.simulation.exports import KINDS, PRIVATE, Cast, Style, export
@@ -79,20 +82,31 @@ def casts(draw: st.DrawFn, conference: Conference) -> Cast:
     return replace(Cast.invent(conference), names=names, emails=emails)
 
 
-def holdings(reviews: pv.Reviews) -> Counter[frozenset[tuple[int, float]]]:
-    """What each reviewer holds, whatever they are called: papers by their number."""
+Holdings = Counter[frozenset[tuple[int, float]]]
+
+
+def holdings(reviews: pv.Reviews) -> Holdings:
+    """The papers (by number) and scores of each reviewer, whatever the reviewers are called."""
     number = [int(re.sub(r"\D", "", name)) for name in reviews.papers]
-    held: dict[int, set[tuple[int, float]]] = {}
-    for p, a, x in zip(reviews.paper.tolist(), reviews.reviewer.tolist(), reviews.score.tolist(), strict=True):
-        held.setdefault(a, set()).add((number[p], x))
-    return Counter(map(frozenset, held.values()))
+    return by_reviewer((number[paper] for paper in reviews.paper), reviews.reviewer.tolist(), reviews.score)
 
 
-def expected(conference: Conference, owner: Any = None) -> Counter[frozenset[tuple[int, float]]]:
-    held: dict[int, set[tuple[int, float]]] = {}
-    for p, a, x in zip(conference.paper.tolist(), conference.reviewer.tolist(), conference.score.tolist(), strict=True):
-        held.setdefault(a if owner is None else owner[a], set()).add((p + 1, x))
-    return Counter(map(frozenset, held.values()))
+def expected(conference: Conference, owner: Any = None) -> Holdings:
+    owners = [reviewer if owner is None else owner[reviewer] for reviewer in conference.reviewer.tolist()]
+    return by_reviewer(conference.paper + 1, owners, conference.score)
+
+
+def by_reviewer(papers: Iterable[int], reviewers: list[int], scores: Iterable[float]) -> Holdings:
+    holdings: dict[int, set[tuple[int, float]]] = {}
+    for paper, reviewer, score in zip(papers, reviewers, scores, strict=True):
+        holdings.setdefault(reviewer, set()).add((int(paper), float(score)))
+    return Counter(map(frozenset, holdings.values()))
+
+
+def text_file(folder: Path, text: str, name: str = "file") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
 
 
 def written(folder: str | Path, conference: Conference, kind: str, **how: Any) -> Path:
@@ -163,8 +177,7 @@ def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> N
         for i, (p, a) in enumerate(people, 1)
     ]
     reviews[0]["Nov"] = gone
-    path = tmp_path / "hotcrp.json"
-    path.write_text(json.dumps({"reviews": reviews}))
+    path = text_file(tmp_path, json.dumps({"reviews": reviews}), "hotcrp.json")
     with pytest.raises(pv.FileError, match=r"hotcrp\.json: 1 of 6 reviews lack a criterion, in 1 of 3 papers"):
         read(path, criteria=["nov"])
     assert "1 of 6 reviews lack the criterion 'nov'" in inspect(path, criteria=["nov"])["problems"]
@@ -187,9 +200,13 @@ def test_a_criterion_without_an_entry_is_missing(gone: Any, tmp_path: Path) -> N
     assert "Ann" not in str(caught.value)
 
 
-def test_openreview_tells_whether_everyone_can_read_the_criteria(tmp_path: Path) -> None:
+def with_clarity(folder: Path, kind: str) -> Path:
     made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
-    path = written(tmp_path, made, "openreview")
+    return written(folder, made, kind)
+
+
+def test_openreview_tells_whether_everyone_can_read_the_criteria(tmp_path: Path) -> None:
+    path = with_clarity(tmp_path, "openreview")
     tree = json.loads(path.read_text(encoding="utf-8"))
     tree["notes"][1]["details"]["replies"][0]["content"]["clarity"]["readers"] = ["Example.org/Chairs"]
     path.write_text(json.dumps(tree), encoding="utf-8")
@@ -199,8 +216,7 @@ def test_openreview_tells_whether_everyone_can_read_the_criteria(tmp_path: Path)
 
 
 def test_questions_of_cmt_go_by_number_or_text(tmp_path: Path) -> None:
-    made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
-    path = written(tmp_path, made, "cmt")
+    path = with_clarity(tmp_path, "cmt")
     by_text, by_number = read(path, criteria=["Clarity"]), read(path, criteria=["Q4"])
     assert by_text.criteria is not None
     assert by_number.criteria is not None
@@ -208,10 +224,8 @@ def test_questions_of_cmt_go_by_number_or_text(tmp_path: Path) -> None:
 
 
 def test_a_mapping_may_name_criteria(tmp_path: Path) -> None:
-    made = synthetic_conference(reviewers=8, load=2, criteria=["clarity"], rng=np.random.default_rng(1))
-    path = written(tmp_path, made, "hotcrp")
-    mapping = tmp_path / "mapping.toml"
-    mapping.write_text('criteria = ["clarity"]\n')
+    path = with_clarity(tmp_path, "hotcrp")
+    mapping = text_file(tmp_path, 'criteria = ["clarity"]\n', "mapping.toml")
     assert read(path, mapping=mapping).criteria_names == ("clarity",)
     assert "criterion 'clarity'" in inspect(path, mapping=mapping)
     mapping.write_text('criteria = "clarity"\n')
@@ -292,8 +306,7 @@ def test_letters_need_a_declared_order(tmp_path: Path) -> None:
         f'{p},T,{p}A,N,{n}@x.org,"{s}"\n'
         for p, n, s in [(1, "a", "A"), (1, "b", "C. Weak"), (2, "a", "B"), (2, "b", "")]
     )
-    path = tmp_path / "h.csv"
-    path.write_text("paper,title,review,reviewername,email,Overall merit\n" + rows)
+    path = text_file(tmp_path, "paper,title,review,reviewername,email,Overall merit\n" + rows)
     with pytest.raises(pv.FileError, match=r"line 2, column 'Overall merit': text .*symbols='D<C<B<A'"):
         read(path)
     with pytest.raises(pv.FileError, match=r"line 3, column 'Overall merit': text .* none of the declared symbols"):
@@ -321,22 +334,19 @@ def test_half_points_are_no_symbols_with_labels(cell: str) -> None:
 
 @pytest.mark.parametrize("cell", ["7,5", " 7,5 ", "7.5", "7,5: good", "7.5 good", "7,50"])
 def test_decimal_commas(cell: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f"paper;reviewer;score\np;ann;{cell}\np;bob;3\n")
+    path = text_file(tmp_path, f"paper;reviewer;score\np;ann;{cell}\np;bob;3\n")
     assert read(path).score.tolist() == [3, 7.5]
 
 
 def test_addresses_differ_by_more_than_case(tmp_path: Path) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("pid,review,email,Overall merit\n1,1A,Ann@X.org,3\n2,2A,ann@x.org,4\n2,2B,bob@x.org,4\n")
-    assert read(path).reviewers == 2
+    text = "pid,review,email,Overall merit\n1,1A,Ann@X.org,3\n2,2A,ann@x.org,4\n2,2B,bob@x.org,4\n"
+    assert read(text_file(tmp_path, text)).reviewers == 2
 
 
 def test_openreview_needs_to_know_who_is_behind_a_signature(tmp_path: Path, conference: Conference) -> None:
     dump = json.loads(export(conference, "openreview")[1])
-    notes, groups = tmp_path / "notes.json", tmp_path / "groups.json"
-    notes.write_text(json.dumps(dump["notes"]))
-    groups.write_text(json.dumps({"groups": dump["groups"]}))
+    notes = text_file(tmp_path, json.dumps(dump["notes"]), "notes.json")
+    groups = text_file(tmp_path, json.dumps({"groups": dump["groups"]}), "groups.json")
     with pytest.raises(pv.FileError, match=r"60 of 60 reviews have anonymous signatures.*groups.*people=") as caught:
         read(notes)
     assert "Reviewer_" not in str(caught.value)
@@ -346,12 +356,10 @@ def test_openreview_needs_to_know_who_is_behind_a_signature(tmp_path: Path, conf
     assert holdings(read(notes, people=table)) == expected(conference)
     groups.write_text(json.dumps(dict(pairs)))
     assert holdings(read(notes, people=groups)) == expected(conference)
-    lines = tmp_path / "notes.jsonl"
-    lines.write_text("\n".join(map(json.dumps, dump["notes"])))
-    assert holdings(read(lines, people=table)) == expected(conference)
-    flat = tmp_path / "flat.json"
-    flat.write_text(json.dumps([reply for note in dump["notes"] for reply in note["details"]["replies"]]))
-    assert holdings(read(flat, people=table)) == expected(conference)
+    lines = "\n".join(map(json.dumps, dump["notes"]))
+    flat = json.dumps([reply for note in dump["notes"] for reply in note["details"]["replies"]])
+    for text in (lines, flat):
+        assert holdings(read(text_file(tmp_path, text), people=table)) == expected(conference)
 
 
 def test_openreview_profiles_make_people_one(tmp_path: Path, conference: Conference) -> None:
@@ -360,8 +368,7 @@ def test_openreview_profiles_make_people_one(tmp_path: Path, conference: Confere
         if i % 2:
             group["members"] = [f"~{group['members'][0].partition('@')[0]}1"]
     names = {f"reviewer-{j:04d}" for j in range(1, 21)}
-    path = tmp_path / "notes.json"
-    path.write_text(json.dumps(dump))
+    path = text_file(tmp_path, json.dumps(dump))
     split = read(path)
     assert split.reviewers > 20
     assert "some reviewers go by a profile" in split.report.problems[0]
@@ -378,8 +385,7 @@ def test_openreview_shows_who_can_read_what(tmp_path: Path, conference: Conferen
     replies = [reply for note in dump["notes"] for reply in note["details"]["replies"] if "rating" in reply["content"]]
     replies[1]["readers"] = ["Ex.org/Program_Chairs"]
     replies[5]["content"]["rating"]["readers"] = ["Ex.org/Program_Chairs"]
-    path = tmp_path / "notes.json"
-    path.write_text(json.dumps(dump))
+    path = text_file(tmp_path, json.dumps(dump))
     shows = read(path).report.shows
     assert "everyone can read the score of 58 of 60 reviews" in shows[0]
     assert "all scores of 18 of 20 papers are among them; the others must be hidden ('?')" in shows[1]
@@ -392,8 +398,7 @@ def test_openreview_shows_who_can_read_what(tmp_path: Path, conference: Conferen
 def test_openreview_venues_name_their_reviews(tmp_path: Path, conference: Conference) -> None:
     text = export(conference, "openreview")[1].decode()
     text = text.replace('/-/Official_Review"', '/-/Judgement"').replace('"rating"', '"verdict"')
-    path = tmp_path / "notes.json"
-    path.write_text(text)
+    path = text_file(tmp_path, text)
     with pytest.raises(pv.FileError, match=r"holds no review with a score: .* other replies"):
         read(path)
     assert holdings(read(path, review_name="Judgement")) == expected(conference)
@@ -454,8 +459,6 @@ def test_openreview_live(conference: Conference) -> None:
         if i % 2:
             group["members"] = [f"~{group['members'][0].partition('@')[0]}1"]
     client = Client(dump)
-    from peerveil.private.readers.finish import finish
-
     extract = openreview_live.extract("Example.org/2026/Conference", Choices(), client)
     reviews = finish(extract, Choices(), format="openreview", why="")
     assert holdings(reviews) == expected(conference)
@@ -467,8 +470,6 @@ def test_openreview_live(conference: Conference) -> None:
 
 
 def test_openreview_live_needs_its_extra_and_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "openreview.api", None)
     with pytest.raises(pv.InputError, match=r"pip install 'peerveil\[openreview\]'"):
         read("openreview:Ex.org/2026")
@@ -476,8 +477,7 @@ def test_openreview_live_needs_its_extra_and_an_account(monkeypatch: pytest.Monk
 
 def test_cmt_needs_addresses_and_one_question(tmp_path: Path, conference: Conference) -> None:
     text = export(conference, "cmt")[1].decode()
-    path = tmp_path / "cmt.xls"
-    path.write_text(text.replace("Reviewer Email", "Reviewer Mail"))
+    path = text_file(tmp_path, text.replace("Reviewer Email", "Reviewer Mail"))
     with pytest.raises(pv.FileError, match="line 6: has no column 'Reviewer Email'"):
         read(path)
     path.write_text(text.replace("(Confidence", "(Score of confidence"))
@@ -508,28 +508,21 @@ ENTITIES = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;
 def test_spreadsheets_that_are_none(
     change: tuple[str, str], message: str, tmp_path: Path, conference: Conference
 ) -> None:
-    path = tmp_path / "cmt.xls"
-    path.write_text(export(conference, "cmt")[1].decode().replace(*change))
     with pytest.raises(pv.FileError, match=message):
-        read(path)
+        read(text_file(tmp_path, export(conference, "cmt")[1].decode().replace(*change)))
 
 
 def test_hotcrp_without_addresses_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("paper,title,review,Overall merit\n1,T,1A,3\n")
     with pytest.raises(pv.FileError, match=r"has no addresses of reviewers, .* download it as an administrator"):
-        read(path)
-    path = tmp_path / "h.json"
-    path.write_text('[{"pid": 1, "rid": 3,\n"rtype": 2, "OveMer": 3}]')
+        read(text_file(tmp_path, "paper,title,review,Overall merit\n1,T,1A,3\n"))
     with pytest.raises(pv.FileError, match="line 1, column 'reviewer_email': a review has no addresses"):
-        read(path)
+        read(text_file(tmp_path, '[{"pid": 1, "rid": 3,\n"rtype": 2, "OveMer": 3}]'))
 
 
 def test_the_narrow_form_of_hotcrp_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("pid,review,email,round,field,format,data\n1,1A,a@x.org,R1,Overall merit,,3\n")
-    with pytest.raises(pv.FileError, match=r"has a row a field; run .* without --narrow"):
-        read(path)
+    narrow = "pid,review,email,round,field,format,data\n1,1A,a@x.org,R1,Overall merit,,3\n"
+    with pytest.raises(pv.FileError, match=r"has one row per field; run .* without --narrow"):
+        read(text_file(tmp_path, narrow))
 
 
 def test_hotcrp_csv_cannot_tell_metareviews(tmp_path: Path, conference: Conference) -> None:
@@ -564,8 +557,7 @@ def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
         "2,2,2,Bob Ray,2,1,t,Overall evaluation: 1, ANN ,Lee,ann@x.org,77",
         "3,1,2,Bob Ray,3,1,t,Overall evaluation: 0,,,,",
     ]
-    path = tmp_path / "review.csv"
-    path.write_text("\n".join([header, *rows]))
+    path = text_file(tmp_path, "\n".join([header, *rows]))
     reviews = read(path, person="subreviewer")
     assert reviews.reviewers == 2
     assert reviews.report.problems == ("1 subreviewers have the name of a PC member and are taken for the same people",)
@@ -574,16 +566,15 @@ def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
 
 
 def test_mappings_say_how_to_read(tmp_path: Path) -> None:
-    path, mapping = tmp_path / "a.csv", tmp_path / "m.toml"
-    path.write_text("nr,who,mark\n1,ann,A\n1,bob,B\n2,ann,C\n")
-    (tmp_path / "people.csv").write_text("signature,profile\n")
-    mapping.write_text('paper = "nr"\nreviewer = "who"\nscore = "mark"\nsymbols = ["C", "B", "A"]\nscale = [1, 5]\n')
+    path = text_file(tmp_path, "nr,who,mark\n1,ann,A\n1,bob,B\n2,ann,C\n")
+    names = 'paper = "nr"\nreviewer = "who"\nscore = "mark"\n'
+    mapping = text_file(tmp_path, f'{names}symbols = ["C", "B", "A"]\nscale = [1, 5]\n', "m.toml")
     reviews = read(path, mapping=mapping)
     assert (reviews.score.tolist(), reviews.scale) == ([2, 3, 1], (1, 5))
     assert read(path, mapping=mapping, symbols={"A": 1, "B": 2, "C": 3}).score.tolist() == [1, 2, 3]
     for text, message in {
         "paper = ": "is not well-formed TOML",
-        "papers = 'x'": "says 'papers', which a mapping cannot; it may say format, paper",
+        "papers = 'x'": "has the unknown key 'papers'; the keys of a mapping are format, paper",
         "paper = 3": "paper must be text",
         "scale = [1]": r"scale must be the lowest and highest",
         "scale = [true, 2]": r"scale must be the lowest and highest",
@@ -599,8 +590,6 @@ def test_mappings_say_how_to_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_nobody_is_named(kind: str, tmp_path: Path, conference: Conference) -> None:
-    from peerveil.private.inspection import draft_mapping, inspect
-
     count = int(conference.reviewer.max()) + 1
     cast = replace(
         Cast.invent(conference),
@@ -631,45 +620,26 @@ def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Confere
     assert "metareview" not in made.to_json()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[" + "[]," * 5000 + "[]]", "hardly anything but brackets"),
-        ('{"notes": ' + "[" * 100_000, "hardly anything but brackets|not well-formed"),
-        ('{"signatures": 1, "invitation": ' + "[ 12345678" * 5000, "line 1: is not well-formed JSON"),
-        ('[{"paper": 1,\n"score": ' + "9" * 5000 + "}]", "line 1: is not well-formed JSON"),
-        ("\n".join(f'{{"key{i}": 1}}' for i in range(500)), "line .*: its objects have too little in common"),
-        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "x\n", "line 2, column 'score': text"),
-        ("paper,reviewer,score\np,ann," + "1" * 200_000 + "\n", "line 2, column 'score': text"),
-        ("paper,reviewer,score\np,ann," + "1" * 900 + "\n", "line 2, column 'score': a number .* finite"),
-        ("paper,reviewer,score\n" + " , ,\n" * 600, "has no rows below its header"),
-        ("\n" * 600, "is empty"),
-        ("paper,reviewer,score\np,ann,8" + " " * 200_000 + ";\n", "line 2, column 'score': text"),
-        ('paper,reviewer,score\np,"' + "x\n" * 1000, "line 2: is not well-formed"),
-        (
-            '[{"paper": "p", "reviewer": "\\ud800", "score": 1}]',
-            "line 1, column 'reviewer': the cell holds half a char",
-        ),
-    ],
-    ids=[
-        "brackets",
-        "deep",
-        "deep with text",
-        "digits",
-        "sparse",
-        "long",
-        "longer",
-        "large",
-        "blank rows",
-        "blank",
-        "blanks",
-        "open quote",
-        "half",
-    ],
-)
+HOSTILE = {
+    "brackets": ("[" + "[]," * 5000 + "[]]", "hardly anything but brackets"),
+    "deep": ('{"notes": ' + "[" * 100_000, "hardly anything but brackets|not well-formed"),
+    "deep with text": ('{"signatures": 1, "invitation": ' + "[ 12345678" * 5000, "line 1: is not well-formed JSON"),
+    "digits": ('[{"paper": 1,\n"score": ' + "9" * 5000 + "}]", "line 1: is not well-formed JSON"),
+    "sparse": ("\n".join(f'{{"key{i}": 1}}' for i in range(500)), "line .*: its objects have too little in common"),
+    "long": ("paper,reviewer,score\np,ann," + "1" * 200_000 + "x\n", "line 2, column 'score': text"),
+    "longer": ("paper,reviewer,score\np,ann," + "1" * 200_000 + "\n", "line 2, column 'score': text"),
+    "large": ("paper,reviewer,score\np,ann," + "1" * 900 + "\n", "line 2, column 'score': a number .* finite"),
+    "blank rows": ("paper,reviewer,score\n" + " , ,\n" * 600, "has no rows below its header"),
+    "blank": ("\n" * 600, "is empty"),
+    "blanks": ("paper,reviewer,score\np,ann,8" + " " * 200_000 + ";\n", "line 2, column 'score': text"),
+    "open quote": ('paper,reviewer,score\np,"' + "x\n" * 1000, "line 2: is not well-formed"),
+    "half": ('[{"paper": "p", "reviewer": "\\ud800", "score": 1}]', "line 1, column 'reviewer': the cell holds half a"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_are_refused(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text(text)
+    path = text_file(tmp_path, text)
     with pytest.raises(pv.FileError, match=message) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
@@ -690,10 +660,8 @@ def test_members_that_stand_twice_are_refused(kind: str, tmp_path: Path, confere
     assert len(texts) > 3
     for name, text in texts.items():
         assert json.loads(text) == json.loads(path.read_text()), "without a check, nobody would see it"
-        spoilt = tmp_path / "spoilt.json"
-        spoilt.write_text(text)
         with pytest.raises(pv.FileError, match=f"two members ('{name}'|of the same name)") as caught:
-            reading(spoilt)
+            reading(text_file(tmp_path, text))
         assert caught.value.line is not None
         assert caught.value.__context__ is None
 
@@ -701,28 +669,19 @@ def test_members_that_stand_twice_are_refused(kind: str, tmp_path: Path, confere
 PLAIN_LINE = '{"paper": "p", "reviewer": "ann", "score": 3}'
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            f'{PLAIN_LINE}\n{{"paper": "q", "reviewer": "ann", "score": 8, "score": 3}}',
-            "line 2: .* two members 'score'",
-        ),
-        (f'[{PLAIN_LINE},\n{{"paper": "q", "paper": "r", "reviewer": "ann"}}]', "line 2: .* two members 'paper'"),
-        (
-            f'[{PLAIN_LINE},\n{{"paper": {{"Ann Secret": 1, "Ann Secret": 2}}}}]',
-            "line 2: .* two members of the same na",
-        ),
-        (f'{{"notes": [],\n"groups": [], "signatures": 1,\n"notes": [{PLAIN_LINE}]}}', "line 3: .* members 'notes'"),
-        ('{"paper": "p", "reviewer": "Ann Secret", "reviewer": "bob"}', "line 1: .* two members 'reviewer'"),
-    ],
-    ids=["lines", "array", "within", "outermost", "value"],
-)
+TWICE = {
+    "lines": (f'{PLAIN_LINE}\n{{"paper": "q", "score": 8, "score": 3}}', "line 2: .* two members 'score'"),
+    "array": (f'[{PLAIN_LINE},\n{{"paper": "q", "paper": "r"}}]', "line 2: .* two members 'paper'"),
+    "within": (f'[{PLAIN_LINE},\n{{"paper": {{"Ann Secret": 1, "Ann Secret": 2}}}}]', "line 2: .* of the same name"),
+    "outermost": (f'{{"notes": [],\n"signatures": 1,\n"notes": [{PLAIN_LINE}]}}', "line 3: .* two members 'notes'"),
+    "value": ('{"paper": "p", "reviewer": "Ann Secret", "reviewer": "bob"}', "line 1: .* two members 'reviewer'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TWICE.values(), ids=TWICE)
 def test_members_that_stand_twice_are_named_without_their_values(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    path.write_text(text)
     with pytest.raises(pv.FileError, match=message) as caught:
-        read(path, format="openreview" if "notes" in text else None)
+        read(text_file(tmp_path, text), format="openreview" if "notes" in text else None)
     assert "Secret" not in str(caught.value)
 
 
@@ -752,15 +711,12 @@ def test_a_nul_is_found_in_every_column_of_ids(column: str, tmp_path: Path) -> N
     if column == "paper":
         public = frame.select("paper", pl.col("score").alias("rating"))
         public.write_csv(tmp_path / "public.csv")
-        for source in (public, tmp_path / "public.csv"):
+        papers = json.dumps([{"id": paper, "title": "", "rating": "5"} for paper in cells["paper"]])
+        reviews = [{"id": paper, "reviews": [{"RECOMMENDATION": "5"}]} for paper in cells["paper"]]
+        paperlists = text_file(tmp_path, papers, "paperlists.json")
+        peerread = text_file(tmp_path, "\n".join(map(json.dumps, reviews)), "peerread.json")
+        for source in (public, tmp_path / "public.csv", paperlists, peerread):
             with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
                 pv.read_public(source, load=1)
-        papers = [{"id": paper, "title": "", "rating": "5"} for paper in cells["paper"]]
-        (tmp_path / "paperlists.json").write_text(json.dumps(papers))
-        reviews = [{"id": paper, "reviews": [{"RECOMMENDATION": "5"}]} for paper in cells["paper"]]
-        (tmp_path / "peerread.json").write_text("\n".join(map(json.dumps, reviews)))
-        for name in ("paperlists.json", "peerread.json"):
-            with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
-                pv.read_public(tmp_path / name, load=1)
         with pytest.raises(pv.FileError, match="column 'paper': the cell holds a NUL character"):
             pv.read_groups(frame.with_columns(track=pl.lit("a")))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -20,15 +21,20 @@ from peerveil.releases.documents import release_schema
 from peerveil.releases.noisy_files import read_noisy
 from peerveil.releases.release import COLUMNS
 from peerveil.releases.terms import METHOD
-from reference.theta import assignments
+from reference.theta import Assignment, assignments
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants
 
 THEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+WEIGHTS = pv.PublicWeights.from_rows([[1, 2]], load=1)
 
 
 def small_reviews() -> pv.Reviews:
     papers = ["p", "p", "q", "q", "r", "r"]
     return pv.Reviews.from_columns(papers, ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
+
+
+def refined() -> pv.Release:
+    return pv.refine([1, 2], WEIGHTS)
 
 
 def published(release: pv.Release, folder: Path, *, report: bool = True) -> dict[str, bytes]:
@@ -41,38 +47,47 @@ def published(release: pv.Release, folder: Path, *, report: bool = True) -> dict
 REPORTS = st.sampled_from([*[False] * 9, True])
 
 
-@given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
-@settings(max_examples=12)
-def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
-    case: Case, report: bool, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Two assignments with one public part, the same noisy vector: the same bytes."""
-    folder = tmp_path_factory.mktemp("bytes")
+def bytes_differ(
+    case: Case,
+    examples: Sequence[tuple[Assignment, Sequence[Sequence[float]]]],
+    folder: Path,
+    *,
+    report: bool,
+    scale: tuple[float, float] | None = None,
+    **how: Any,
+) -> bool:
+    """Whether releases of assignments and scores differ in any byte although their noisy vectors are equal."""
     noisy = np.linspace(-1, 7, case.reviewers)
+    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
 
     def fixed(_: Prepared, vector: Floats) -> Floats:
         assert vector.size == noisy.size
         return noisy.copy()
 
-    scores = [x for row in case.rows for x in row]
-    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
-    listed = list(assignments(case.rows, case.loads))
+    seen = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Prepared, "draw", fixed)
-        for quantity in ("ratings", "miscalibration"):
-            seen = set()
-            for assignment in (listed[0], listed[-1], listed[len(listed) // 2]):
-                reviewers = [f"r{j}" for row in assignment for j in row]
-                # the rows of the file come in another order, too
-                order = np.argsort(reviewers, kind="stable")
-                reviews = pv.Reviews.from_columns(
-                    [papers[i] for i in order], [reviewers[i] for i in order], [scores[i] for i in order]
-                )
-                made = pv.release(
-                    reviews, public="all", quantity=quantity, mechanism=pv.Laplace(epsilon=1.0), lone="zero"
-                )
-                seen.add(tuple(published(made, folder / "out", report=report).items()))
-            assert len(seen) == 1
+        for assignment, rows in examples:
+            reviewers = [f"r{j}" for row in assignment for j in row]
+            scores = [x for row in rows for x in row]
+            order = np.argsort(reviewers, kind="stable")  # the rows of the file come in another order, too
+            columns: Any = ([column[i] for i in order] for column in (papers, reviewers, scores))
+            reviews = pv.Reviews.from_columns(*columns, scale=scale)
+            made = pv.release(reviews, mechanism=pv.Laplace(epsilon=1.0), lone="zero", **how)
+            seen.add(tuple(published(made, folder / "out", report=report).items()))
+    return len(seen) > 1
+
+
+@given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
+@settings(max_examples=12)
+def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
+    case: Case, report: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("bytes")
+    listed = list(assignments(case.rows, case.loads))
+    examples = [(assignment, case.rows) for assignment in (listed[0], listed[-1], listed[len(listed) // 2])]
+    for quantity in ("ratings", "miscalibration"):
+        assert not bytes_differ(case, examples, folder, report=report, public="all", quantity=quantity)
 
 
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
@@ -80,32 +95,17 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(
     pair: tuple[Case, list[list[bool]]], report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Other hidden scores, another assignment, the same noisy vector: the same bytes."""
     case, hidden = pair
     folder = tmp_path_factory.mktemp("hidden")
-    noisy = np.linspace(-1, 7, case.reviewers)
-    papers = [PAPERS[p] for p, row in enumerate(case.rows) for _ in row]
     listed = list(assignments(case.rows, case.loads))
     variants = list(hidden_variants(case.rows, hidden, [1, 2, 3]))
-    names = [PAPERS[p] for p in range(len(case.rows))]
-    record = pv.PublicRecord.from_rows(
-        [[None if h else x for x, h in zip(r, f, strict=True)] for r, f in zip(case.rows, hidden, strict=True)],
-        papers=names,
-        loads=case.stated(),
-        scale=(1, 3),
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Prepared, "draw", lambda *_: noisy.copy())
-        for public, quantity in ((record, "ratings"), (record, "miscalibration"), ("none", "ratings")):
-            seen = set()
-            for assignment, filled in ((listed[0], variants[0]), (listed[-1], variants[-1])):
-                holders = [f"r{j}" for row in assignment for j in row]
-                scores = [x for row in filled for x in row]
-                reviews = pv.Reviews.from_columns(papers, holders, scores, scale=(1, 3))
-                mechanism = pv.Laplace(epsilon=1.0)
-                made = pv.release(reviews, public=public, quantity=quantity, mechanism=mechanism, lone="zero")
-                seen.add(tuple(published(made, folder / "out", report=report).items()))
-            assert len(seen) == 1
+    rows = [[None if h else x for x, h in zip(r, f, strict=True)] for r, f in zip(case.rows, hidden, strict=True)]
+    names = PAPERS[: len(case.rows)]
+    record = pv.PublicRecord.from_rows(rows, papers=names, loads=case.stated(), scale=(1, 3))
+    examples = [(listed[0], variants[0]), (listed[-1], variants[-1])]
+    for public, quantity in ((record, "ratings"), (record, "miscalibration"), ("none", "ratings")):
+        how: dict[str, Any] = {"public": public, "quantity": quantity, "scale": (1, 3)}
+        assert not bytes_differ(case, examples, folder, report=report, **how)
 
 
 @pytest.mark.parametrize("unit", ["reviewer", "review"])
@@ -249,14 +249,14 @@ def test_reviews_forget_names_and_never_show_scores() -> None:
 
 
 def test_reviews_that_cannot_be() -> None:
-    with pytest.raises(pv.RecordError, match="two reviews of one paper"):
-        pv.Reviews.from_columns(["p", "p"], ["a", "a"], [1, 2])
-    with pytest.raises(pv.RecordError, match="1 of 1 reviews have no score"):
-        pv.Reviews.from_columns(["p"], ["a"], [float("nan")])
-    with pytest.raises(pv.RecordError, match="finite"):
-        pv.Reviews.from_columns(["p"], ["a"], [float("inf")])
-    with pytest.raises(pv.RecordError, match="one entry a review"):
-        pv.Reviews.from_columns(["p"], ["a", "b"], [1])
+    for papers, reviewers, scores, message in (
+        ("pp", "aa", [1.0, 2.0], "two reviews of one paper"),
+        ("p", "a", [float("nan")], "1 of 1 reviews have no score"),
+        ("p", "a", [float("inf")], "finite"),
+        ("p", "ab", [1.0], "one entry per review"),
+    ):
+        with pytest.raises(pv.RecordError, match=message):
+            pv.Reviews.from_columns(list(papers), list(reviewers), scores)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ class TestFiles:
         ],
     )
     def test_documents_that_are_no_release(self, change: dict[str, object], message: str, tmp_path: Path) -> None:
-        document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
+        document = json.loads(refined().to_json())
         for key, value in change.items():
             document[key] = (document[key] or {}) | value if isinstance(value, dict) else value
         (tmp_path / "release.json").write_text(json.dumps(document))
@@ -347,14 +347,14 @@ class TestFiles:
         assert caught.value.__context__ is None
 
     def test_numbers_beyond_all_bounds_are_refused(self, tmp_path: Path) -> None:
-        document = json.loads(pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1)).to_json())
+        document = json.loads(refined().to_json())
         document["certificate"]["gap"] = "beyond"
         (tmp_path / "release.json").write_text(json.dumps(document).replace('"beyond"', "1e999"))
         with pytest.raises(pv.FileError, match=r"release.json: certificate/gap holds a number that is too large"):
             pv.Release.load(tmp_path)
 
     def test_what_schema_2_adds_is_kept(self, tmp_path: Path) -> None:
-        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made = refined()
         assert (made.charge, made.part, made.extension, made.schema) == (None, None, {}, 2)
         assert made.rendered == {"peerveil": pv.__version__} | {
             name: metadata.version(name) for name in ("altair", "vl-convert-python", "jinja2", "numpy", "scipy")
@@ -371,7 +371,7 @@ class TestFiles:
         assert (tmp_path / "two" / "release.json").read_bytes() == (tmp_path / "one" / "release.json").read_bytes()
 
     def test_the_versions_that_write_are_stated(self, tmp_path: Path) -> None:
-        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made = refined()
         elsewhere = replace(made, rendered={"peerveil": "0.9.1", "numpy": "9.0"})
         (tmp_path / "release.json").write_text(elsewhere.to_json())
         loaded = pv.Release.load(tmp_path)
@@ -391,13 +391,12 @@ class TestFiles:
         ],
     )
     def test_what_no_document_can_hold_is_refused(self, field: str, value: object, message: str) -> None:
-        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made = refined()
         with pytest.raises(pv.InputError, match=message):
             replace(made, **{field: value})  # type: ignore[arg-type]
 
     def test_a_key_that_occurs_twice_is_refused_by_all_who_read(self, tmp_path: Path) -> None:
-        weights = pv.PublicWeights.from_rows([[1, 2]], load=1)
-        text = pv.refine([1, 2], weights).to_json()
+        text = refined().to_json()
         for line in ('"region": "tight"', '"gap": 0.0', '"kind": "stated"'):
             assert line in text
             key = line.split('"')[1]
@@ -406,21 +405,20 @@ class TestFiles:
                 with pytest.raises(pv.FileError, match=f"release.json: the key '{key}' occurs twice") as caught:
                     read(tmp_path / "release.json")
                 assert caught.value.__context__ is None
-            checked = pv.verify(tmp_path, weights)
+            checked = pv.verify(tmp_path, WEIGHTS)
             assert checked.failed == ("schema",)
             assert f"the key '{key}' occurs twice" in checked.checks[0].found
 
     @pytest.mark.parametrize("place", ["mechanism", "claim", "extension"])
     @pytest.mark.parametrize("depth", [40, 900])
     def test_what_is_nested_too_deeply_is_refused(self, place: str, depth: int, tmp_path: Path) -> None:
-        weights = pv.PublicWeights.from_rows([[1, 2]], load=1)
-        document = json.loads(pv.refine([1, 2], weights).to_json())
+        document = json.loads(refined().to_json())
         document[place] = (document[place] or {}) | {"deep": "deep"}
         text = json.dumps(document).replace('"deep": "deep"', f'"deep": {"[" * depth}{"]" * depth}')
         (tmp_path / "release.json").write_text(text)
         with pytest.raises(pv.FileError, match=f"{place}/deep is nested too deeply"):
             pv.Release.load(tmp_path)
-        assert pv.verify(tmp_path, weights).failed == ("schema",)
+        assert pv.verify(tmp_path, WEIGHTS).failed == ("schema",)
 
     def test_no_release_at_all(self, tmp_path: Path) -> None:
         with pytest.raises(pv.FileError, match="cannot be read"):
@@ -430,7 +428,7 @@ class TestFiles:
             pv.Release.load(tmp_path / "release.json")
 
     def test_written_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made = refined()
         made.save(tmp_path / "out")
         before = published(made, tmp_path / "out")
         with pytest.raises(pv.OutputError, match="already holds files"):
@@ -449,7 +447,7 @@ class TestFiles:
         assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
     def test_places_that_cannot_be_written(self, tmp_path: Path) -> None:
-        made = pv.refine([1, 2], pv.PublicWeights.from_rows([[1, 2]], load=1))
+        made = refined()
         (tmp_path / "file").write_text("")
         for place, message in (("file", "is a file"), ("file/below", "cannot be written")):
             with pytest.raises(pv.OutputError, match=message):
@@ -458,7 +456,7 @@ class TestFiles:
 
 class TestTerms:
     def test_licence_and_citation_are_the_chairs(self, tmp_path: Path) -> None:
-        reviews = pv.Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
+        reviews = small_reviews()
         plain = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
         document = json.loads(plain.to_json())
         assert document["licence"] is None
@@ -473,7 +471,6 @@ class TestTerms:
         assert refined.terms == again.terms
 
     def test_terms_that_say_nothing_are_refused_before_noise_is_drawn(self) -> None:
-        reviews = pv.Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
         for wrong in ("", "  ", "two\nlines", "x" * 2001):
             with pytest.raises(pv.InputError, match="licence must be"):
-                pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), licence=wrong)
+                pv.release(small_reviews(), public="all", mechanism=pv.Laplace(epsilon=1.0), licence=wrong)

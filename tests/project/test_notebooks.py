@@ -12,7 +12,6 @@ import pytest
 from nbclient import NotebookClient
 
 import peerveil as pv
-from peerveil.privacy.joint_claims import Group
 from peerveil.simulation.conferences import synthetic_conference
 
 ROOT = Path(__file__).parents[2]
@@ -76,9 +75,9 @@ def test_releases_are_shown_with_a_picture(reviews: pv.Reviews) -> None:
 
 
 def test_words_of_others_are_escaped(reviews: pv.Reviews) -> None:
-    release = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
-    group = Group(name=HOSTILE, groups=2, shared=True)
-    hostile = dataclasses.replace(release, public=HOSTILE, notes=(HOSTILE,), group=group)
+    groups = {paper: HOSTILE if place % 2 else "other" for place, paper in enumerate(reviews.papers)}
+    made = pv.release_groups(reviews, groups, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    hostile = dataclasses.replace(made.releases[HOSTILE], public=HOSTILE, notes=(HOSTILE,))
     assert HOSTILE not in hostile._repr_html_()
     assert shown(hostile).words.count(HOSTILE) == 3
 

@@ -95,8 +95,8 @@ def test_hidden_reviews_are_written_and_read_whole(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"clarity": ["2;1", "3", "4;5"]}, "row 2, column 'clarity': has 1 values for 2 scores"),
-        ({"clarity": ["2;1", "3;?", "4;5"]}, "row 2, column 'clarity': a review is public as a whole"),
-        ({"ratings": ["5;5", "4;?", "8;6"]}, "row 2, column 'soundness': a review is public as a whole"),
+        ({"clarity": ["2;1", "3;?", "4;5"]}, "row 2, column 'clarity': score and criteria of a review must be all"),
+        ({"ratings": ["5;5", "4;?", "8;6"]}, "row 2, column 'soundness': score and criteria of a review must be all"),
         ({"clarity": ["2;1", "3;good", "4;5"]}, "row 2, column 'clarity': text .not shown here"),
         ({"clarity": ["2;1", "3;", "4;5"]}, "1 of 6 reviews lack a criterion, in 1 of 3 papers"),
         ({"clarity": ["2;1", "", "4;5"]}, "2 of 6 reviews lack a criterion, in 1 of 3 papers"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,20 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.record.public_scores import PublicScores, public_scores
-from peerveil.simulation.exports import KINDS, PRIVATE, export
+from peerveil.simulation.conferences import Conference
+from peerveil.simulation.exports import KINDS, PRIVATE, Style, export
 from private.test_readers import STYLES, conferences, graded
 
 PUBLIC = tuple(kind for kind in KINDS if kind not in PRIVATE)
+
+
+@contextmanager
+def exported(conference: Conference, kind: str, style: Style) -> Iterator[Path]:
+    """The path of an export, without decimal commas."""
+    name, content = export(conference, kind, style=replace(style, comma=False))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / name).write_bytes(content)
+        yield Path(folder) / name
 
 
 def by_paper(scores: PublicScores) -> dict[str, list[tuple[float, ...]]]:
@@ -35,15 +47,12 @@ def by_paper(scores: PublicScores) -> dict[str, list[tuple[float, ...]]]:
 @settings(max_examples=25)
 @given(data=st.data())
 def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
-    conference = data.draw(conferences())
-    style = replace(data.draw(STYLES), comma=False)
+    conference, style = data.draw(conferences()), data.draw(STYLES)
     expected: dict[str, list[float]] = {}
     for p, x in zip(conference.paper.tolist(), conference.score.tolist(), strict=True):
         expected.setdefault(str(p + 1), []).append(x)
-    with tempfile.TemporaryDirectory() as folder:
-        name, content = export(conference, kind, style=style)
-        (Path(folder) / name).write_bytes(content)
-        found = public_scores(Path(folder) / name)
+    with exported(conference, kind, style) as path:
+        found = public_scores(path)
     read = {p: sorted(x for (x,) in xs) for p, xs in by_paper(found).items()}
     assert read == {p: sorted(xs) for p, xs in expected.items()}
     assert found.without == (kind == "paperlists")
@@ -57,19 +66,16 @@ def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
 @settings(max_examples=10)
 @given(data=st.data())
 def test_criteria_are_read_back(kind: str, data: st.DataObject) -> None:
-    conference = graded(data.draw(conferences()), data)
-    style = replace(data.draw(STYLES), comma=False)
+    conference, style = graded(data.draw(conferences()), data), data.draw(STYLES)
     expected: dict[str, list[tuple[float, ...]]] = {}
     for p, *review in zip(conference.paper.tolist(), conference.score, *conference.criteria.values(), strict=True):
         expected.setdefault(str(p + 1), []).append(tuple(review))
     names = list(conference.criteria)
-    with tempfile.TemporaryDirectory() as folder:
-        name, content = export(conference, kind, style=style)
-        (Path(folder) / name).write_bytes(content)
-        reviews = by_paper(public_scores(Path(folder) / name, criteria=names))
+    with exported(conference, kind, style) as path:
+        reviews = by_paper(public_scores(path, criteria=names))
         assert {p: sorted(xs) for p, xs in reviews.items()} == {p: sorted(xs) for p, xs in expected.items()}
         with pytest.raises(pv.FileError, match="criterion 'novelty'"):
-            pv.read_public(Path(folder) / name, load=1, criteria=["novelty"])
+            pv.read_public(path, load=1, criteria=["novelty"])
 
 
 def test_a_criterion_that_peerread_lacks_is_missing(tmp_path: Path) -> None:
@@ -96,20 +102,18 @@ def test_commas_in_criteria_are_as_unclear_as_in_scores(tmp_path: Path) -> None:
 def test_peerread_comes_in_folders(tmp_path: Path) -> None:
     papers: list[list[str | int]] = [["4", "3"], ["5", 2]]
     for i, scores in enumerate(papers):
-        paper = {
-            "id": str(i),
-            "title": "T",
-            "reviews": [{"RECOMMENDATION": x, "is_meta_review": False} for x in scores],
-        }
+        reviews = [{"RECOMMENDATION": x, "is_meta_review": False} for x in scores]
+        paper = {"id": str(i), "title": "T", "reviews": reviews}
         (tmp_path / f"{i}.json").write_text(json.dumps(paper))
     record = pv.read_public(tmp_path, load=2)
     assert record.rows() == [[3, 4], [2, 5]]
-    (tmp_path / "2.json").write_text('{"id": "x", "reviews": 5}')
-    with pytest.raises(pv.FileError, match=r"2\.json, line 1: a paper has no list of reviews"):
-        pv.read_public(tmp_path, load=2)
-    (tmp_path / "2.json").write_text("[1]")
-    with pytest.raises(pv.FileError, match=r"2\.json, line 1: is not a JSON object"):
-        pv.read_public(tmp_path, load=2)
+    for text, message in (
+        ('{"id": "x", "reviews": 5}', "a paper has no list of reviews"),
+        ("[1]", "is not a JSON object"),
+    ):
+        (tmp_path / "2.json").write_text(text)
+        with pytest.raises(pv.FileError, match=rf"2\.json, line 1: {message}"):
+            pv.read_public(tmp_path, load=2)
     (tmp_path / "empty").mkdir()
     with pytest.raises(pv.FileError, match="holds no papers"):
         pv.read_public(tmp_path / "empty", load=2)

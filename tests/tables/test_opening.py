@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import peerveil as pv
-from peerveil.tables.opening import MOST_GROWTH
+from peerveil.tables.opening import MOST_GROWTH, open_source
 
 TEXT = b"paper,reviewer,score\np,ann,3\np,bob,4\nq,ann,5\n"
 
@@ -44,6 +44,16 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
 def test_packed_files_are_read(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(data)
     assert pv.read(tmp_path / "packed").score.tolist() == [3, 4, 5]
+
+
+def test_readers_may_take_an_opened_file_for_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "packed"
+    path.write_bytes(gzip.compress(TEXT))
+    source = open_source(path)
+    assert Path(source) == path
+    assert gzip.decompress(Path(source).read_bytes()) == source.content == TEXT
+    with pytest.raises(pv.FileError, match="the frame: is no file"):
+        Path(open_source(pl.DataFrame({"paper": ["p"]})))
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zip"])
@@ -112,37 +122,24 @@ SPOILT_HEADER = bytearray(zipped({"review.csv": TEXT}))
 SPOILT_HEADER[26] = 5  # the name's length, which the directory states otherwise
 
 
+REFUSED: dict[str, bytes] = {
+    "gzip bomb": gzip.compress(b"0" * (MOST_GROWTH + 50) * 2**17),
+    "zip bomb": zipped({"review.csv": b"0" * (MOST_GROWTH + 50) * 2**17}),
+    "short gzip": gzip.compress(TEXT)[:-9],
+    "lzma": zipped({"review.csv": TEXT}, zipfile.ZIP_LZMA),
+    "two files": zipped({"a.csv": TEXT, "b.csv": TEXT}),
+    "Excel": zipped({"[Content_Types].xml": b"<x/>"}),
+    "spoilt zip": bytes(SPOILT_HEADER),
+    "not UTF-8": b"paper,reviewer,score\n\xe4,b,3\n",
+    "JSON": b"[{]",
+    "Parquet": b"PAR1 and no more",
+    "XML": b"<?xml version='1.0'?><Workbook><a></Workbook>",
+}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are listed by /proc")
 @pytest.mark.parametrize("read", [pv.read, pv.read_public])
-@pytest.mark.parametrize(
-    "data",
-    [
-        gzip.compress(b"0" * (MOST_GROWTH + 50) * 2**17),
-        zipped({"review.csv": b"0" * (MOST_GROWTH + 50) * 2**17}),
-        gzip.compress(TEXT)[:-9],
-        zipped({"review.csv": TEXT}, zipfile.ZIP_LZMA),
-        zipped({"a.csv": TEXT, "b.csv": TEXT}),
-        zipped({"[Content_Types].xml": b"<x/>"}),
-        bytes(SPOILT_HEADER),
-        b"paper,reviewer,score\n\xe4,b,3\n",
-        b"[{]",
-        b"PAR1 and no more",
-        b"<?xml version='1.0'?><Workbook><a></Workbook>",
-    ],
-    ids=[
-        "gzip bomb",
-        "zip bomb",
-        "short gzip",
-        "lzma",
-        "two files",
-        "Excel",
-        "spoilt zip",
-        "not UTF-8",
-        "JSON",
-        "Parquet",
-        "XML",
-    ],
-)
+@pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED)
 def test_no_refusal_leaves_a_file_open(data: bytes, read: Callable[[Path], object], tmp_path: Path) -> None:
     path = tmp_path / "refused"
     path.write_bytes(data)

@@ -253,7 +253,7 @@ def test_public_records_come_with_a_row_a_paper_or_a_row_a_review(tmp_path: Path
     for text, message in {
         "paper,ratings\na,3;x\n": "line 2, column 'ratings': text",
         "paper,ratings\na,3;\n": "an empty cell is not a number",
-        "paper,ratings\na,3;4\na,4\n": "a row a paper, or a row a review",
+        "paper,ratings\na,3;4\na,4\n": "one row per paper, or one row per review",
         "paper,score\na,3\na,\n": "line 3, column 'score': the score is missing",
         "paper,ratings\na,\n": "holds no scores",
         "paper,decision\na,yes\n": "no column for the ratings",

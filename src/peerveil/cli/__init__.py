@@ -82,6 +82,7 @@ def _say(*sentences: str) -> None:
 
 
 def _run() -> None:
+    load_extensions()  # before the options are built, whose help lists what is registered
     try:
         app()
     finally:
@@ -104,4 +105,4 @@ def _everywhere(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    load_extensions()
+    pass

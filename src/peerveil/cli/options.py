@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, get_type_hints
@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.models import OptionInfo
 
+from peerveil.app.formats import format_labels
 from peerveil.app.messages import written
 from peerveil.app.options import filled
 from peerveil.errors import Argument
@@ -22,16 +23,24 @@ _A_RELEASE = "A release: its folder, or its release.json."
 
 
 class RegisteredNames(OptionInfo):
-    """An option whose help lists the quantities that are registered when it is shown."""
+    """An option whose help lists what is registered when it is shown: quantities by default."""
+
+    listed: Callable[[], Iterable[str]] = staticmethod(names)
 
     @property
     def help(self) -> str:
         """The names, and the text that was given."""
-        return " | ".join(names()) + self._text
+        return " | ".join(self.listed()) + self._text
 
     @help.setter  # noqa: A003 - typer's name
     def help(self, text: str | None) -> None:
         self._text = text or ""
+
+
+class RegisteredFormats(RegisteredNames):
+    """An option whose help lists the formats of private files."""
+
+    listed = staticmethod(format_labels)
 
 
 def _panel(name: str, **options: str) -> dict[str, Any]:
@@ -107,7 +116,6 @@ OPTIONS: dict[str, Any] = {
         workers="Processes to use; all cores by default.",
         cluster="Run on a Dask cluster: tcp://host:8786.",
         score_scale="Lowest and highest possible score, e.g. '1,10'; others are refused.",
-        format="openreview | hotcrp | easychair | cmt | csv | tsv | parquet | json; found from the content by default.",
         write_public="Write the scores of every paper, without reviewers, to a new CSV file. Publish it only if "
         "visitors see all of these scores anyway.",
         signed_by="Refuse what is not signed by this SSH public key, or by one of an allowed_signers file.",
@@ -121,6 +129,7 @@ OPTIONS: dict[str, Any] = {
         "venues failed. By default <output>.private, beside it.",
     ),
     "quantity": RegisteredNames(default=...),
+    "format": RegisteredFormats(default=..., help="; found from the content by default."),
     "seed": typer.Option(help="Where the draws come from.", min=0),
     "output": _folder("Folder to write; must not hold files already."),
     "overwrite": typer.Option("--overwrite", help="Replace the output folder if it holds files."),

@@ -1,4 +1,4 @@
-"""What is in a file, in numbers that name nobody."""
+"""Facts about a file that identify nobody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import is_venue
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
-from peerveil.record.public_formats import is_folder, recognise
+from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, recognise
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
@@ -27,16 +27,11 @@ from peerveil.tables.table import Table
 def inspect(
     source: Readable,
     *,
-    scale: tuple[float, float] | None = None,
-    paper: str | None = None,
-    reviewer: str | None = None,
-    score: str | None = None,
-    criteria: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the name users know
     mapping: str | os.PathLike[str] | None = None,
-    **said: Any,
+    **arguments: Any,
 ) -> dict[str, Any]:
-    """Counts, loads, the scores' range and problems of a private or public file; no identity, no mean.
+    """Return counts, loads, the range of scores and problems of a private or public file; no identity and no mean.
 
     The arguments are those of :func:`peerveil.read`.
 
@@ -44,10 +39,8 @@ def inspect(
     >>> inspect(pl.DataFrame({"paper": ["a", "b"], "ratings": ["6;8;5", "3"]}))["problems"]
     ['1 of 2 papers have a single review: their miscalibration is not defined']
     """
-    said |= {"scale": scale, "paper": paper, "reviewer": reviewer, "score": score, "format": format}
-    said["criteria"] = criteria
-    public = format if format in ("paperlists", "peerread") else None
-    choices = choices_from(mapping, **(said | {"format": None} if public else said))
+    public = format if format in (PAPERLISTS, PEERREAD) else None
+    choices = choices_from(mapping, format=None if public else format, **arguments)
     opened = source if is_venue(source) or (choices.format is None and is_folder(source)) else open_source(source)
     facts: dict[str, Any] = {"file": opened.name if isinstance(opened, Source) else str(source)}
     if not public and _is_private(opened, choices):
@@ -64,17 +57,12 @@ def inspect(
         if reviews.reviewers < 2:
             problems.append("one reviewer only: nothing can be released")
     else:
-        shown = public_scores(
-            opened,
-            format=public or choices.format,
-            paper=choices.paper,
-            ratings=choices.score,
-            criteria=choices.criteria,
-        )
+        names: dict[str, Any] = {"paper": choices.paper, "ratings": choices.score, "criteria": choices.criteria}
+        shown = public_scores(opened, format=public or choices.format, **names)
         scores = shown.score
         graded = {name: column[~np.isnan(scores)] for name, column in shown.criteria.items()}
         declared = choices.scale
-        check_scale(np.empty(0), declared)  # what is wrong with the scale itself is not about the file
+        check_scale(np.empty(0), declared)  # an invalid scale is not an error of the file
         located(lambda: check_scale(scores, declared), facts["file"])
         sizes = shown.sizes.tolist()
         facts |= {"format": shown.format, "because": shown.why} | _columns(list(shown.header), shown.others)
@@ -90,8 +78,7 @@ def inspect(
                 "no column of reviewers was found, so this is taken for public scores; if it holds reviews, say which "
                 "column tells who wrote them (--reviewer)"
             )
-    alone = sum(size == 1 for size in sizes)
-    if alone:
+    if alone := sum(size == 1 for size in sizes):
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
     facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
     different = f"{np.unique(scores).size} different values"
@@ -102,18 +89,17 @@ def inspect(
     return facts
 
 
-def draft_mapping(source: Readable, path: str | os.PathLike[str], **said: Any) -> None:
-    """Write a mapping with what can be told about a file; what cannot is left to fill in.
+def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: Any) -> None:
+    """Write a mapping with the arguments that a file determines; the others are left to fill in.
 
-    Columns whose names could be somebody's are not written, so that the draft names nobody.
+    Names of columns that could be people's are not written, so that the draft identifies nobody.
     """
-    choices = choices_from(None, **said)
-    known: dict[str, Any] = {key: value for key, value in said.items() if value not in (None, [], ())}
-    comments = {}
+    choices = choices_from(None, **arguments)
     opened = open_source(source)
     kind, why = detect(opened.look, choices.format)
+    known: dict[str, Any] = {key: value for key, value in arguments.items() if value not in (None, [], ())}
     known["format"] = kind
-    comments["format"] = f"the file's format: {why}"
+    comments = {"format": f"the file's format: {why}"}
     if kind in FORMATS:
         table = _heading(opened, choices)
         for role, names in (("paper", PAPER_NAMES), ("reviewer", table.reviewer_names()), ("score", SCORE_NAMES)):
@@ -126,13 +112,13 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **said: Any) -
 
 
 def _is_private(source: Readable, choices: Choices) -> bool:
-    """Whether a file tells who reviewed what: a platform's does, a table if it has a column of reviewers."""
+    """Return whether a file holds private reviews: a platform's export, or a table with a column of reviewers."""
     if not isinstance(source, Source):
         return is_venue(source)
     kind, _ = detect(source.look, choices.format)
     if kind not in FORMATS or choices.reviewer is not None:
         return True
-    look = source.look  # which shows the header of a CSV
+    look = source.look
     header = look.first if look.kind == "csv" and choices.format is None else _heading(source, choices).header
     return not recognise(look)[0] and any(map(_NAMES_REVIEWERS, header))
 
@@ -141,18 +127,16 @@ _NAMES_REVIEWERS = wanted_columns((*REVIEWER_NAMES, *REVIEWER_NAMES_ELSE))
 
 
 def _heading(source: Source, choices: Choices) -> Table:
-    """A table of which only the header is read."""
+    """Return a table of which only the header is read."""
     return read_table(source, format=choices.format, wanted=lambda _: False)
 
 
 def _private_facts(reviews: Reviews) -> dict[str, Any]:
     report = reviews.report
     facts: dict[str, Any] = {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
-    if reviews.whole is None:
-        facts |= {"reviewers": reviews.reviewers, "loads": reviews.loads().describe()}
-    else:  # loads that are stated are those of the whole conference
-        whole = reviews.whole.loads()
-        facts |= {"reviewers": whole.reviewers, "loads": whole.describe()}
+    loads = (reviews.whole or reviews).loads()  # stated loads are those of the whole conference
+    facts |= {"reviewers": loads.reviewers, "loads": loads.describe()}
+    if reviews.whole is not None:
         facts["loads among kept reviews"] = reviews.loads().describe()
     facts["left out"] = list(report.left_out)
     facts["public"] = [*report.shows, "you say what is public (--public); nothing is assumed"]
@@ -160,22 +144,20 @@ def _private_facts(reviews: Reviews) -> dict[str, Any]:
 
 
 def _table_facts(table: Table, choices: Choices) -> dict[str, Any]:
-    """The columns of a table that may be shown, and how many others it has."""
+    """Return the columns of a table that may be shown, and the number of others."""
     header = table.showable((choices.paper, choices.reviewer, choices.score, *choices.criteria))
     return _columns(header, len(table.header) - len(header))
 
 
 def _columns(shown: list[str], others: int) -> dict[str, Any]:
-    facts: dict[str, Any] = {"columns": shown}
-    if others:
-        facts["other columns"] = f"{others}, not shown here as they could be names"
-    return facts
+    hidden = {"other columns": f"{others}, not shown here as they could be names"} if others else {}
+    return {"columns": shown, **hidden}
 
 
 def _describe(graded: Mapping[str, Floats], facts: dict[str, Any], problems: list[str]) -> None:
-    """The range of each criterion; reviews that lack one are a problem."""
+    """Add the range of each criterion to the facts, and reviews that lack it to the problems."""
     for name, column in graded.items():
-        known = column[~np.isnan(column)]
-        facts[f"criterion {name!r}"] = f"{known.min():g} to {known.max():g}" if known.size else "empty"
-        if known.size < column.size:
-            problems.append(f"{column.size - known.size} of {column.size} reviews lack the criterion {name!r}")
+        values = column[~np.isnan(column)]
+        facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
+        if values.size < column.size:
+            problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")

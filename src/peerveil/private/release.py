@@ -1,4 +1,4 @@
-"""A release, from private reviews to what may be published."""
+"""Releases of private reviews."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
-from peerveil.private.statements import stated
+from peerveil.private.statements import release_statement
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
@@ -58,30 +58,30 @@ def release(
     licence: str | None = None,
     citation: str | None = None,
 ) -> Release:
-    """Release the sorted means of reviewers' weights, privately.
+    """Release the sorted means of the reviewers' weights with differential privacy.
 
     Args:
         reviews: the private reviews.
-        public: which scores (and criteria, where they are read) are public: ``"all"``, ``"none"``, or the public
-            record. There is no default.
+        public: which scores (and criteria, if any were read) are public: ``"all"``, ``"none"``, or the public record.
+            There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
         mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``; or
-            ``Auto(epsilon=1.0)``, which takes what a plan from public data finds best.
-        unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
-        region: the region that public data proves to hold the truth.
-        estimator: how the noisy vector is refined: ``"safe"`` (the default, but for ``Auto``), ``"projection"`` or
+            ``Auto(epsilon=1.0)``, which uses the best mechanism of a plan from public data.
+        unit: the protected unit: all reviews of a ``"reviewer"``, or one ``"review"``.
+        region: the region that contains the true vector by public data.
+        estimator: how the noisy vector is refined: ``"safe"`` (the default, except for ``Auto``), ``"projection"`` or
             ``"bayes"``; see ``refine``.
-        lone: what to do with the miscalibration of a paper's only review: ``"refuse"`` or ``"zero"``.
-        name: what to call a quantity given as a function; the function's name by default.
-        ledger: the ledger to charge, before noise is drawn: a file, or a database's address.
-        dataset: the name under which the ledger has the budget; may be left out if it has one data set only.
-        accept_float_noise: take noise whose last digits are not protected (``SinhNormal``).
-        declare_kept: where papers or reviews were left out, declare for everyone to know how many reviewers have which
-            load among the kept reviews. Noise on the vector needs that, unless it follows from what is public; a
-            histogram does not: it counts the reviewers without a kept review along with the others.
-        licence: under which the release may be used, such as ``"CC-BY-4.0"``; none is stated by default.
-        citation: how to cite it, where the usual words do not fit.
+        lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
+        name: the name of a quantity given as a function; the function's name by default.
+        ledger: the ledger to charge before noise is drawn: a file, or the address of a database.
+        dataset: the name of the data set in the ledger; optional if there is only one.
+        accept_float_noise: accept noise whose last digits are not protected (``SinhNormal``).
+        declare_kept: if papers or reviews were left out, declare the number of reviewers with each load among the kept
+            reviews to be public. Noise on the vector requires that, unless it follows from what is public; a histogram
+            does not, because it also counts the reviewers without a kept review.
+        licence: the licence of the release, such as ``"CC-BY-4.0"``; none is stated by default.
+        citation: how to cite it, instead of the usual citation.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -113,7 +113,7 @@ def release(
 
 @contextmanager
 def spending_for(ledger: str | None) -> Iterator[Spending]:
-    """What a call of the library charges: it ends when the caller has the release."""
+    """Yield the charges of a call of the library, which are completed when the caller has the release."""
     with Spending(ledger) as spending:
         yield spending
         for number in spending.resumed:
@@ -122,19 +122,19 @@ def spending_for(ledger: str | None) -> Iterator[Spending]:
         spending.done("the caller")
 
 
-#: How far neighbours' vectors can be apart, for a unit.
+#: The sensitivity for a unit.
 Bound = Callable[[PublicWeights, Unit], Sensitivity]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Protected:
-    """What is to be protected, checked, with the noise for it. It holds the truth, so it stays on the private side.
+    """The checked true vector or counts, with their noise; private.
 
     Attributes:
-        noise: what will be drawn.
+        noise: the prepared noise.
         truth: the true vector, or the true counts.
-        bins: the bins of counts; none for a vector.
-        open: whether reviewers without a kept review are counted, too, in a last cell.
+        bins: the bins of counts; ``None`` for a vector.
+        open: whether the last count is that of reviewers without a kept review.
     """
 
     noise: Prepared
@@ -144,10 +144,7 @@ class Protected:
 
     @classmethod
     def checked(cls, noise: Prepared, truth: Floats, bins: Bins | None, *, everybody: int | None) -> Protected:
-        """Check what is to be protected; noise is drawn later.
-
-        With ``everybody``, the number of all reviewers, those without a kept review are counted, too.
-        """
+        """Return a checked vector or counts; given the number of all reviewers, those without a kept review count."""
         if bins is None:
             return cls(noise=noise, truth=noise.checked(truth), bins=None, open=False)
         inside = bins.counts(truth)
@@ -155,7 +152,7 @@ class Protected:
         return cls(noise=noise, truth=noise.checked_counts(cells), bins=bins, open=everybody is not None)
 
     def draw(self) -> Floats | NoisyCounts:
-        """The noisy vector, or the noisy counts with their bins."""
+        """Return the noisy vector, or the noisy counts with their bins."""
         if self.bins is None:
             return self.noise.draw(self.truth)
         noisy = self.noise.draw_counts(self.truth)
@@ -164,21 +161,21 @@ class Protected:
         return NoisyCounts(bins=self.bins, counts=noisy[:-1], outside=int(noisy[-1]))
 
     def draw_often(self, times: int) -> Any:
-        """Independent draws, one per row, from the same source as a release: what an audit needs."""
+        """Return independent draws, one per row, from the same source as a release, for an audit."""
         return self.noise.draw_often(self.truth, times)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ready:
-    """A release for which all was checked that can be, before budget is spent and noise is drawn.
+    """A checked release, before budget is spent and noise is drawn.
 
     Attributes:
         weights: the public weights.
-        noise: what will be drawn, with its claim.
-        estimator: how it will be refined.
-        public: what was stated to be public.
-        notes: what readers of the release should know.
-        statement: what was stated about the data set, as the ledger keeps it.
+        noise: the prepared noise, with its claim.
+        estimator: how the noisy vector will be refined.
+        public: what was stated to be public, in words.
+        notes: notes for readers of the release.
+        statement: the statement about the data set that the ledger stores.
     """
 
     weights: PublicWeights
@@ -192,24 +189,18 @@ class Ready:
     _bound: Bound = field(repr=False)
 
     def claim_for(self, unit: Unit) -> Guarantee:
-        """The claim for a unit: its own, or computed from its noise."""
+        """Return the claim for a unit: its own, or computed from its noise."""
         if unit == self.noise.guarantee.unit:
             return self.noise.guarantee
         claim = self.noise.mechanism.guarantee(self._bound(self.weights, unit), unit)
         return claim.about(self.noise.guarantee.neighbours)
 
     def about(self, neighbours: Neighbours) -> Ready:
-        """The same release, whose claim speaks of these neighbours."""
+        """Return the same release with a claim about these neighbours."""
         return replace(self, noise=self.noise.about(neighbours))
 
     def charge(self, book: Ledger, dataset: str | None, *, release: str | None = None) -> None:
-        """Charge the budgets of a data set; a claim for another unit than the release's is computed from the noise.
-
-        Args:
-            book: the ledger.
-            dataset: the name of the data set; may be left out if the ledger has one only.
-            release: the number of the release, where it has one already.
-        """
+        """Charge the budgets of a data set, each with the claim for its unit."""
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         charge = book.charge(
             book.dataset(dataset),
@@ -225,7 +216,7 @@ class Ready:
             warnings.warn(LedgerWarning(remark), stacklevel=3)
 
     def drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Perturbed, str | None]:
-        """The noisy vector, and the number of its charge where there is a ledger; drawn now or by an earlier run."""
+        """Return the noisy vector, drawn now or by an earlier run, and the number of its charge in a ledger."""
         if spending.ledger is None:
             return self.draw(), None
         fresh: list[Perturbed] = []
@@ -249,7 +240,7 @@ class Ready:
         return fresh[0] if fresh else Perturbed.from_document(drawn, self.weights), number
 
     def settings(self) -> dict[str, Any]:
-        """What makes it this release and no other, however it is refined. Nothing in it is private."""
+        """Return the settings that identify the release, except for its refinement; nothing in it is private."""
         return {
             "quantity": self.weights.quantity,
             "record": self.weights.digest(),
@@ -260,18 +251,18 @@ class Ready:
         }
 
     def digest(self) -> str:
-        """A digest of the settings and of the private data, which says nothing without the key of fingerprints."""
+        """Return a digest of the settings and the private data, which reveals nothing without the fingerprint's key."""
         data = fingerprint(self._reviews)
         text = json.dumps([self.settings(), data and [data.key, data.digest]], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def size(self) -> int:
-        """How many bytes what is drawn takes at most, as JSON."""
+        """Upper bound on the size of the noisy vector or counts as JSON, in bytes."""
         return 2**14 + self.noise.length * (512 if self.noise.mechanism.on_counts else 32)
 
     def draw(self) -> Perturbed:
-        """The noisy vector, or noisy counts. Nothing private is left in what is returned."""
+        """Return the noisy vector or counts, without anything private."""
         return Perturbed(
             noisy=self._protected.draw(),
             weights=self.weights,
@@ -282,41 +273,37 @@ class Ready:
         )
 
     def protected(self) -> Protected:
-        """What is protected, with its noise: for an audit, whose reviews are made up. It holds the truth."""
+        """Return the true vector or counts with their noise, for an audit of synthetic reviews."""
         return self._protected
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedRelease:
-    """A release for which everything was checked and bounded, before budget is spent and noise is drawn.
-
-    Attributes:
-        ready: the settled noise, with its claim.
-        bounds: the region of the truth.
-        terms: on which terms the release is published.
-    """
+    """A checked release with the region of its true vector and the terms of its publication."""
 
     ready: Ready
     bounds: Region
     terms: Terms
 
     def draw(self, spending: Spending, dataset: str | None) -> Release:
-        """The release, whose charge is kept in ``spending`` until the caller has written it."""
-        if dataset is not None and spending.ledger is None:
-            raise InputError(
-                Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
-            )
+        """Return the release; ``spending`` holds its charge until the caller has written it."""
+        check_dataset(dataset, spending)
         perturbed, number = self.ready.drawn_for(spending, dataset)
         return replace(perturbed.refined(self.bounds, self.ready.estimator), terms=self.terms, charge=number)
+
+
+def check_dataset(dataset: str | None, spending: Spending) -> None:
+    """Refuse a data set without a ledger."""
+    if dataset is not None and spending.ledger is None:
+        raise InputError(
+            Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
+        )
 
 
 def prepare_whole_release(
     reviews: Reviews, *, region: str = "tight", licence: str | None = None, citation: str | None = None, **how: Any
 ) -> PreparedRelease:
-    """The prepared release: what can fail fails here, before budget is spent and noise is drawn.
-
-    Arguments as in :func:`release`; ``how`` as in :func:`prepare_release`.
-    """
+    """Return the prepared release, so that errors occur before budget is spent; arguments as in :func:`release`."""
     check_region(region)
     terms = Terms(licence=licence, citation=citation)
     ready = prepare_release(reviews, **how)
@@ -324,7 +311,7 @@ def prepare_whole_release(
 
 
 def files_size(reviewers: int) -> int:
-    """How many bytes the files of a release take, or somewhat less."""
+    """Return a lower estimate of the size of a release's files, in bytes."""
     return 2**18 + 400 * reviewers
 
 
@@ -342,10 +329,7 @@ def prepare_release(
     declare_kept: bool = False,
     bound: Bound = sensitivity,
 ) -> Ready:
-    """Check everything and settle the noise, without spending or drawing any.
-
-    Arguments as in a release; ``bound`` says how far neighbours can be apart.
-    """
+    """Return a checked release with settled noise, without spending or drawing; ``bound`` is the sensitivity."""
     if public is None:
         raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
     if not isinstance(mechanism, Asked):
@@ -391,7 +375,7 @@ def prepare_release(
         estimator=estimator or "safe",
         public=_public_words(public, record),
         notes=(*record.notes, *notes),
-        statement=stated(public, record, score=reviews.report.score),
+        statement=release_statement(public, record, score=reviews.report.score),
         _reviews=reviews,
         _protected=Protected.checked(
             noise,
@@ -404,7 +388,7 @@ def prepare_release(
 
 
 def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
-    """What was stated to be public."""
+    """Return in words what was stated to be public."""
     if public == "none":
         return "no scores; load counts"
     criteria = "" if record.criteria is None else f" and criteria ({', '.join(record.criteria_names)})"

@@ -1,9 +1,10 @@
-"""The private record: who gave which score to which paper, without names."""
+"""Private reviews, with reviewers as numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, get_args
@@ -48,15 +49,15 @@ EXPLAIN_PUBLIC = (
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What reading a file showed, in counts that name nobody. For the chair's eyes: it is never published.
+    """Facts about how a file was read, which identify nobody. For the chair; never published.
 
     Attributes:
-        format: the format the file was read as.
-        why: what showed that it has this format.
-        score: the column, field, question or label that was named for the score; empty for the usual one.
+        format: the format of the file.
+        why: how the format was recognised.
+        score: the named column, field, question or label of the score; empty for the usual one.
         left_out: what was left out, and why.
-        shows: what the file shows about which scores are public; it decides nothing.
-        problems: what the chair should look at.
+        shows: what the file shows about which scores are public, for information only.
+        problems: warnings for the chair.
     """
 
     format: str = ""
@@ -69,13 +70,13 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Whole:
-    """The whole conference that reviews are a part of: who reviewed what, without scores.
+    """The assignment of the whole conference that reviews are a part of.
 
     Attributes:
-        paper: for each review its paper, by number.
-        reviewer: for each review its reviewer, by number.
+        paper: the number of each review's paper.
+        reviewer: the number of each review's reviewer.
         left_out: what was left out, and why.
-        stated: whether it was stated that everyone can see which reviews have no score, where some have none.
+        stated: whether it was stated that everyone can see which reviews have no score, if some have none.
     """
 
     paper: Ints
@@ -88,21 +89,21 @@ class Whole:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def loads(self) -> Loads:
-        """How many reviewers of the whole conference have which load. Public only if it is stated to be."""
+        """Return the loads of the whole conference, which are public only if stated to be."""
         return _loads(self.reviewer)
 
     def concerned(self, why: str) -> int:
-        """How many papers reviews were left out of for a reason."""
-        return sum(one.papers for one in self.left_out if one.why == why)
+        """Return the number of papers that lost reviews for a reason."""
+        return sum(part.papers for part in self.left_out if part.why == why)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reviews:
-    """All reviews of a conference, with reviewers as bare numbers: names are forgotten on reading.
+    """All reviews of a conference, with reviewers as numbers; their names are not kept.
 
-    Reviews are sorted by paper, score, criteria and reviewer. Make one with :func:`peerveil.read` or
-    :meth:`from_columns`. Where something was left out (papers, reviews without a score), ``whole`` knows of the
-    whole conference: neighbouring assignments are those of the whole. ``report`` tells of all that was left out.
+    Reviews are sorted by paper, score, criteria and reviewer. Create them with :func:`peerveil.read` or
+    :meth:`from_columns`. If papers or reviews were left out, ``whole`` is the assignment of the whole conference, to
+    which neighbouring assignments refer, and ``report`` lists all that was left out.
 
     >>> reviews = Reviews.from_columns(["p1", "p1", "p2", "p2"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
     >>> reviews
@@ -148,13 +149,12 @@ class Reviews:
         missing_criteria: MissingCriteria = "refuse",
         missing_score: MissingScore | None = "refuse",
     ) -> Reviews:
-        """Reviews from parallel columns in any order.
+        """Return reviews from parallel columns in any order.
 
-        A review that lacks a criterion is refused, or on request (``"leave-out"``) its whole paper is left out;
-        criteria must then be public, for which ones are missing shows. A score of NaN is missing: it is refused, or
-        the review is ``"absent"`` (everyone can see that it has no score: it enters no mean), or its whole paper is
-        left out (``"leave-out"``). ``None`` takes reviews without a score for absent where all scores are stated to be
-        public, and refuses them elsewhere.
+        A review that lacks a criterion is refused, or its whole paper is left out (``"leave-out"``), which requires
+        public criteria, because it reveals which ones are missing. A review whose score is NaN is refused, or
+        ``"absent"`` (everyone can see that it has no score; it enters no mean), or its whole paper is left out. With
+        ``None`` it is absent if all scores are stated to be public, and refused otherwise.
 
         >>> reviews = Reviews.from_columns(list("ppqq"), ["ann", "bob"] * 2, [3, 5, 4, np.nan], missing_score="absent")
         >>> reviews.public("all").loads.describe()
@@ -163,28 +163,28 @@ class Reviews:
         by_paper, by_reviewer = _coded("papers", papers), _coded("reviewers", reviewers)
         score = _numbers(scores)
         if not by_paper.codes.size == by_reviewer.codes.size == score.size > 0:
-            raise RecordError("papers, reviewers and scores must have one entry a review, and at least one")
+            raise RecordError("papers, reviewers and scores must have one entry per review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
-        held = _Columns(by_paper.values, by_paper.codes, by_reviewer.codes, score, matrix)
-        held = _without_missing_scores(held, missing_score)
-        if held.criteria is not None:
-            lacking = np.logical_or.reduce(np.isnan(held.criteria), axis=1)
-            left = papers_left_out(held.paper, lacking, missing_criteria)
-            held = held.without(np.isin(held.paper, left), NO_CRITERION)
-        whole = held.whole
+        columns = _Columns(by_paper.values, by_paper.codes, by_reviewer.codes, score, matrix)
+        columns = _without_missing_scores(columns, missing_score)
+        if columns.criteria is not None:
+            lacking = np.logical_or.reduce(np.isnan(columns.criteria), axis=1)
+            left = papers_left_out(columns.paper, lacking, missing_criteria)
+            columns = columns.without(np.isin(columns.paper, left), NO_CRITERION)
+        whole = columns.whole
         if whole is not None and missing_score is None:
             whole = replace(whole, stated=False)
-        told = () if whole is None else tuple(one.words for one in whole.left_out)
-        order = canonical_order(held.paper, held.score, held.criteria, held.reviewer)
+        left_out = () if whole is None else tuple(part.words for part in whole.left_out)
+        order = canonical_order(columns.paper, columns.score, columns.criteria, columns.reviewer)
         return cls(
-            papers=tuple(held.papers),
-            paper=owned(held.paper[order].astype(np.int64)),
-            reviewer=owned(held.reviewer[order].astype(np.int64)),
-            score=owned(held.score[order]),
+            papers=tuple(columns.papers),
+            paper=owned(columns.paper[order].astype(np.int64)),
+            reviewer=owned(columns.reviewer[order].astype(np.int64)),
+            score=owned(columns.score[order]),
             scale=scale,
-            notes=(*notes, *told),
-            report=replace(report, left_out=(*report.left_out, *told)),
-            criteria=None if held.criteria is None else owned(held.criteria[order]),
+            notes=(*notes, *left_out),
+            report=replace(report, left_out=(*report.left_out, *left_out)),
+            criteria=None if columns.criteria is None else owned(columns.criteria[order]),
             criteria_names=criteria_names,
             whole=whole,
         )
@@ -196,18 +196,17 @@ class Reviews:
 
     @property
     def ungraded(self) -> int:
-        """Number of papers that were left out whole for a missing criterion."""
+        """Number of papers left out for a missing criterion."""
         return 0 if self.whole is None else self.whole.concerned(NO_CRITERION)
 
     @property
     def absent(self) -> tuple[int, int]:
-        """Of how many papers reviews have no score, as everyone can see, and how many reviews these are."""
-        listed = () if self.whole is None else self.whole.left_out
-        mine = [one for one in listed if one.why == ABSENT]
-        return sum(one.papers for one in mine), sum(one.reviews for one in mine)
+        """Number of papers with reviews that visibly have no score, and number of such reviews."""
+        absent = [part for part in (self.whole.left_out if self.whole else ()) if part.why == ABSENT]
+        return sum(part.papers for part in absent), sum(part.reviews for part in absent)
 
     def only(self, papers: Iterable[str]) -> Reviews:
-        """The reviews of some papers. These must be chosen on public grounds: which they are, everyone will see.
+        """Return the reviews of some papers, which must be chosen on public grounds, as they become visible.
 
         >>> reviews = Reviews.from_columns(["p1", "p1", "p2"], ["ann", "bob", "bob"], [3, 5, 4])
         >>> reviews.only(["p2"])
@@ -217,31 +216,24 @@ class Reviews:
         kept = [place for place, name in enumerate(self.papers) if name in wanted]
         if not kept or len(kept) < len(wanted):
             raise RecordError(f"{len(wanted) - len(kept)} of {len(wanted)} papers asked for are not among the reviews'")
-        held = _Columns(self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole)
-        held = held.without(~np.isin(self.paper, kept), OTHER_PAPERS)
-        return replace(
-            self,
-            papers=tuple(held.papers),
-            paper=held.paper.astype(np.int64),
-            reviewer=held.reviewer.astype(np.int64),
-            score=held.score,
-            criteria=held.criteria,
-            whole=held.whole,
-        )
+        columns = _Columns(self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole)
+        columns = columns.without(~np.isin(self.paper, kept), OTHER_PAPERS)
+        arrays = {name: getattr(columns, name) for name in ("paper", "reviewer", "score", "criteria", "whole")}
+        return replace(self, papers=tuple(columns.papers), **arrays)
 
     def loads(self) -> Loads:
-        """How many reviewers have which load. Public only if it is stated to be."""
+        """Return the loads of the reviewers, which are public only if stated to be."""
         return _loads(self.reviewer)
 
     def public(self, visible: str | PublicRecord, *, declare_kept: bool = False) -> PublicRecord:
-        """The public part, as stated; the only way from private to public.
+        """Return the public record, as stated; the only conversion of private to public data.
 
         Args:
-            visible: ``"all"`` if every score (and criterion, where there are any) and the number of reviewers with each
-                load are public; ``"none"`` if of these only the loads are; or a public record, which is checked against
-                these reviews paper by paper and then used as it is. Loads are those of the whole conference.
-            declare_kept: where something was left out, declare the number of reviewers with a kept review, and how
-                many have which load among these, to be public, too. Neighbouring assignments then keep them.
+            visible: ``"all"`` if every score (and criterion, if any) and the number of reviewers with each load are
+                public; ``"none"`` if only the loads are; or a public record, which is checked against these reviews
+                paper by paper and then used unchanged. Loads are those of the whole conference.
+            declare_kept: if something was left out, declare the loads among kept reviews to be public as well.
+                Neighbouring assignments then share them.
         """
         self._check_grounds(visible)
         if isinstance(visible, PublicRecord):
@@ -251,7 +243,7 @@ class Reviews:
             return visible
         if visible in ("all", "none"):
             shown = visible == "all"
-            criteria = dict(zip(self.criteria_names, self._columns(), strict=True)) if shown else None
+            criteria = None if self.criteria is None else dict(zip(self.criteria_names, self.criteria.T, strict=True))
             loads, part = self._public_loads(declare_kept=declare_kept)
             return PublicRecord.from_reviews(
                 self.papers,
@@ -260,13 +252,13 @@ class Reviews:
                 loads,
                 scale=self.scale,
                 notes=self.notes,
-                criteria=criteria,
+                criteria=criteria if shown else None,
                 part=part,
             )
         raise InputError(*EXPLAIN_PUBLIC, "; got ", Argument("public", visible))
 
     def _public_loads(self, *, declare_kept: bool) -> tuple[Loads, Part | None]:
-        """The loads that are public if those of the whole conference are, and of what this is a part."""
+        """Return the loads that follow from those of the whole conference, and the part that these reviews are."""
         if self.whole is None:
             return self.loads(), None
         whole, left_out = self.whole.loads(), self.whole.left_out
@@ -276,7 +268,7 @@ class Reviews:
         return public_part(whole, left_out, papers=len(self.papers), largest_paper=largest)
 
     def _check_grounds(self, visible: str | PublicRecord) -> None:
-        """Refuse to have left out reviews on grounds that are not public: their absence would tell of these."""
+        """Refuse reviews left out on grounds that are not public, because their absence would reveal these."""
         if self.whole is None:
             return
         criteria = visible.criteria is not None if isinstance(visible, PublicRecord) else visible == "all"
@@ -308,7 +300,7 @@ class Reviews:
             )
 
     def _check(self, record: PublicRecord) -> None:
-        """Refuse a public record that these reviews do not have, without telling more than it already says."""
+        """Refuse a public record that contradicts these reviews, without revealing more than it states."""
         ours, theirs = set(self.papers), set(record.papers)
         if theirs - ours:
             raise RecordError(
@@ -316,7 +308,7 @@ class Reviews:
                 f"{_shown(min(theirs - ours))}; both must hold the same papers"
             )
         if ours - theirs:
-            raise RecordError(  # without a name: nothing says that it is public
+            raise RecordError(  # without a name, which may not be public
                 f"{len(ours - theirs)} papers of the private record are not in the public one; both must hold the same "
                 "papers (a score that is not public is written '?' there)"
             )
@@ -351,7 +343,7 @@ class Reviews:
             _check_loads(record.loads, self.loads())
 
     def _papers_with_other_scores(self, record: PublicRecord) -> list[int]:
-        """The papers some of whose public scores, or criteria, are not among the private ones."""
+        """Return the papers with public scores or criteria that are not among the private ones."""
         ours, theirs = self.score[:, None], record.score[:, None]
         if record.criteria is not None and self.criteria is not None:
             ours, theirs = np.hstack([ours, self.criteria]), np.hstack([theirs, record.criteria])
@@ -365,12 +357,8 @@ class Reviews:
                 unequal.add(p)
         return sorted(unequal)
 
-    def _columns(self) -> list[Floats]:
-        """The criteria, each by itself."""
-        return [] if self.criteria is None else list(self.criteria.T)
-
     def _check_part(self, stated: Part | None) -> None:
-        """Refuse a public record that does not know that these reviews are a part of a conference, or of another."""
+        """Refuse a public record of another part of the conference."""
         if self.whole is None and stated is None:
             return
         if self.whole is None or stated is None:
@@ -392,7 +380,7 @@ class Reviews:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Reviews in parallel arrays, and the one way to leave some of them out."""
+    """Reviews in parallel arrays."""
 
     papers: Sequence[str]
     paper: npt.NDArray[Any]
@@ -402,7 +390,7 @@ class _Columns:
     whole: Whole | None = None
 
     def without(self, gone: npt.NDArray[np.bool_], why: str) -> _Columns:
-        """The other reviews, which know of the whole conference; which ones are gone must be public."""
+        """Return the other reviews, with the whole conference; which ones are left out must be public."""
         if not gone.any():
             return self
         left_out = LeftOut(papers=np.unique(self.paper[gone]).size, reviews=int(np.count_nonzero(gone)), why=why)
@@ -420,12 +408,12 @@ class _Columns:
         )
 
 
-def _without_missing_scores(held: _Columns, missing: MissingScore | None) -> _Columns:
-    """The reviews that have a score; what becomes of the others, and of their papers, is the caller's choice."""
+def _without_missing_scores(columns: _Columns, missing: MissingScore | None) -> _Columns:
+    """Return the reviews that have a score; ``missing`` tells whether others are refused or left out."""
     if missing not in (None, *get_args(MissingScore)):
         raise InputError(Argument("missing_score"), f" must be 'refuse', 'absent' or 'leave-out', got {missing!r}")
-    blank = np.isnan(held.score)
-    count, papers = int(np.count_nonzero(blank)), np.unique(held.paper[blank])
+    blank = np.isnan(columns.score)
+    count, papers = int(np.count_nonzero(blank)), np.unique(columns.paper[blank])
     if count and missing == "refuse":
         raise RecordError(
             f"{count} of {blank.size} reviews have no score; if everyone can see which, state it (",
@@ -434,10 +422,10 @@ def _without_missing_scores(held: _Columns, missing: MissingScore | None) -> _Co
             Argument("missing_score", "leave-out"),
             ")",
         )
-    gone = np.isin(held.paper, papers) if missing == "leave-out" else blank
+    gone = np.isin(columns.paper, papers) if missing == "leave-out" else blank
     if count and gone.all():
         raise RecordError(f"{count} of {blank.size} reviews have no score; nothing would be left without them")
-    return held.without(gone, NO_SCORE if missing == "leave-out" else ABSENT)
+    return columns.without(gone, NO_SCORE if missing == "leave-out" else ABSENT)
 
 
 def _check_once(paper: Ints, reviewer: Ints) -> None:
@@ -465,37 +453,27 @@ def _check_loads(stated: Loads, own: Loads) -> None:
 
 
 def _shown(paper: str) -> str:
-    """A paper's name for a message; a name with an @ may be a person's, in a column taken for papers by mistake."""
+    """Return a paper's name for a message, unless it may be an address in a column mistaken for papers."""
     return "(name not shown)" if "@" in paper else repr(paper)
-
-
-def _names(column: str, values: Sequence[object]) -> list[str]:
-    """Names as text; what is no name is pointed at, never shown."""
-    if set(map(type, values)) <= {str}:
-        return list(map(str, values))
-    for place, value in enumerate(values, 1):
-        if not isinstance(value, str | Real) or value != value:  # noqa: PLR0124 - only not-a-number differs from itself
-            raise RecordError(f"entry {place} of {column} is neither text nor a number")
-    return [str(value) for value in values]
 
 
 def _numbers(values: Sequence[float] | Floats) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
         return values
-    numbers = [_number(value) for value in values]
-    for place, number in enumerate(numbers, 1):
-        if number is None:
-            raise RecordError(f"entry {place} of scores is not a number")
+    numbers: list[float] = []
+    with suppress(TypeError, ValueError, OverflowError):  # whose messages hold the value
+        for value in values:
+            numbers.append(float(value))  # noqa: PERF401 - what precedes an error is kept
+    if len(numbers) < len(values):
+        raise RecordError(f"entry {len(numbers) + 1} of scores is not a number")
     return np.array(numbers, dtype=np.float64)
 
 
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None  # the error would hold the value
-
-
 def _coded(column: str, values: Sequence[object] | Names) -> Names:
-    """Names as indices into the sorted distinct ones."""
-    return values if isinstance(values, Names) else Names.of(_names(column, values))
+    """Return names as indices into the sorted distinct ones; anything but text and numbers is refused, unseen."""
+    if isinstance(values, Names):
+        return values
+    for place, value in enumerate(values, 1):
+        if not isinstance(value, str | Real) or value != value:  # noqa: PLR0124 - only NaN differs from itself
+            raise RecordError(f"entry {place} of {column} is neither text nor a number")
+    return Names.of([str(value) for value in values])

@@ -1,4 +1,4 @@
-"""What a release states about its data set, as the ledger keeps it."""
+"""Statements of releases about their data sets, as the ledger stores them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from peerveil.privacy.statement import Statement
 from peerveil.record.public_record import PublicRecord
 
 
-def stated(public: str | PublicRecord, record: PublicRecord, *, score: str = "") -> Statement:
-    """What one release states.
+def release_statement(public: str | PublicRecord, record: PublicRecord, *, score: str = "") -> Statement:
+    """Return the statement of one release.
 
-    Args:
-        public: what was stated to be public.
-        record: the public record that follows from it. Where it is a part of a conference, and it is declared how many
-            reviewers have a kept review, neighbouring assignments share that.
-        score: the column of scores that was named; empty for the usual one.
+    If the record is a part of a conference, and the number of reviewers with a kept review is declared, that number is
+    an invariant of neighbouring assignments. ``score`` names the column of scores; empty for the usual one.
     """
     part = record.part
     return Statement(
@@ -28,20 +25,18 @@ def stated(public: str | PublicRecord, record: PublicRecord, *, score: str = "")
         record="" if isinstance(public, str) else scores_digest(public),
         scale=record.scale,
         score=score,
-        left_out=() if part is None else tuple(one.words for one in part.left_out),
+        left_out=() if part is None else tuple(reason.words for reason in part.left_out),
         invariants=() if part is None or part.number != "declared" else _declared(record),
     )
 
 
-def stated_together(statements: Mapping[str, Statement], record: PublicRecord | None, *, shared: bool) -> Statement:
-    """What the releases of groups of papers state together.
+def joint_statement(statements: Mapping[str, Statement], record: PublicRecord | None, *, shared: bool) -> Statement:
+    """Return the joint statement of the releases of groups of papers.
 
-    Args:
-        statements: what the release of each group states.
-        record: the public record of all groups, where it is one that shows the public scores.
-        shared: whether reviewers may have reviews in several groups; otherwise it is declared that none has.
+    ``record`` is the public record of all groups, if one was given. ``shared`` tells whether reviewers may have reviews
+    in several groups; otherwise it is declared that none has.
     """
-    facts = {fact for one in statements.values() for fact in one.invariants}
+    facts = {fact for statement in statements.values() for fact in statement.invariants}
     if not shared:
         names = _short(", ".join(map(repr, sorted(statements))))
         facts.add(f"nobody has reviews in two of the groups {names}")
@@ -52,7 +47,7 @@ def stated_together(statements: Mapping[str, Statement], record: PublicRecord | 
 
 
 def scores_digest(record: PublicRecord) -> str:
-    """A digest of which scores a public record shows, of which papers."""
+    """Return a digest of the papers and scores of a public record."""
     digest = hashlib.sha256(json.dumps(record.papers).encode())
     for numbers in (record.paper.astype("<i8"), record.score.astype("<f8") + 0.0):
         digest.update(numbers.tobytes())
@@ -60,7 +55,7 @@ def scores_digest(record: PublicRecord) -> str:
 
 
 def _declared(record: PublicRecord) -> tuple[str, ...]:
-    """The facts that are declared of a part of a conference, which a digest of its papers and their sizes tells."""
+    """Return the declared facts about a part of a conference, which a digest of papers and sizes identifies."""
     sizes = np.bincount(record.paper, minlength=len(record.papers)).tolist()
     digest = hashlib.sha256(json.dumps([record.papers, sizes]).encode()).hexdigest()[:16]
     which = f"the {sum(sizes)} reviews of the part {digest}"
@@ -69,5 +64,5 @@ def _declared(record: PublicRecord) -> tuple[str, ...]:
 
 
 def _short(words: str) -> str:
-    """Words, or a digest where they are long."""
+    """Return words, or a digest if they are long."""
     return words if len(words) <= 300 else f"of the list {hashlib.sha256(words.encode()).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""Releases of groups of papers, such as tracks and areas: one each, and one charge for all."""
+"""Releases of groups of papers, such as tracks and areas: one per group, and one charge for all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_
 from peerveil.privacy.statement import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
-from peerveil.private.release import Ready, files_size, prepare_release, spending_for
+from peerveil.private.release import Ready, check_dataset, files_size, prepare_release, spending_for
 from peerveil.private.reviews import Reviews
-from peerveil.private.statements import stated_together
+from peerveil.private.statements import joint_statement
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import Part
@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupReleases:
-    """The releases of all groups.
-
-    Attributes:
-        releases: by the groups' names.
-        guarantee: what all of them promise together.
-    """
+    """The releases by group, and their joint guarantee."""
 
     releases: dict[str, Release]
     guarantee: Guarantee
@@ -67,29 +62,14 @@ def release_groups(
     licence: str | None = None,
     citation: str | None = None,
 ) -> GroupReleases:
-    """Release each group of papers by itself: in each, the sorted means of its reviewers' weights there.
+    """Release the sorted means of the reviewers' weights in each group of papers.
 
-    The number of reviewers of each group becomes public, and with ``public="all"`` or ``"none"`` also how many have
-    which load in it. A ledger is charged once, for all groups together.
+    The number of reviewers of each group becomes public, and with ``public="all"`` or ``"none"`` also the number with
+    each load in it. A ledger is charged once, for all groups together.
 
-    Args:
-        reviews: the private reviews of all groups.
-        groups: for each paper its group. Which paper is in which group must be public.
-        public: as in :func:`peerveil.release`, for all papers.
-        quantity: as there.
-        mechanism: the noise of each group; a budget is each group's own.
-        unit: as in :func:`peerveil.release`.
-        region: as there.
-        estimator: as there.
-        shared: whether reviewers may have reviews in several groups. ``False`` declares, for everyone to know, that
-            none has; the reviews are checked against that. Then the largest claim counts instead of the sum.
-        lone: as there.
-        name: as there.
-        ledger: as there.
-        dataset: as there.
-        accept_float_noise: as there.
-        licence: as there.
-        citation: as there.
+    ``groups`` holds the group of each paper, which must be public. ``shared`` tells whether reviewers may have reviews
+    in several groups; ``False`` declares publicly that none has, which is checked, and then the largest claim counts
+    instead of the sum. The other arguments are those of :func:`peerveil.release`; a budget applies to each group.
 
     >>> import peerveil as pv
     >>> people = ["ann", "bob", "ann", "cem", "bob", "cem", "bob", "ann"]
@@ -136,9 +116,9 @@ def release_groups_within(
     citation: str | None = None,
     **how: Any,
 ) -> GroupReleases:
-    """Releases of groups whose charge is kept in ``spending`` until whoever called says that they are written.
+    """Return the releases of groups; ``spending`` holds their charge until the caller has written them.
 
-    Other arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
+    Other arguments as in :func:`release_groups`.
     """
     check_region(region)
     estimator = estimator or "safe"
@@ -148,46 +128,38 @@ def release_groups_within(
             Argument("mechanism"), " must be named where there are groups; a plan of each may tell which is best"
         )
     terms = Terms(licence=licence, citation=citation)
-    if dataset is not None and spending.ledger is None:
-        raise InputError(
-            Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
-        )
+    check_dataset(dataset, spending)
     prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
     ready, claim_for = prepared.ready, prepared.claim_for
-    bounds = {its: make_region(one.weights, region) for its, one in ready.items()}
+    bounds = {group: make_region(part.weights, region) for group, part in ready.items()}
     first = next(iter(ready.values()))
     assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
     total = claim_for(first.noise.guarantee.unit)
     _warn_of_small(ready)
-    about = stated_together({its: one.statement for its, one in ready.items()}, prepared.record, shared=shared)
-    perturbed, number = _drawn(spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=about)
-    made = {its: one.refined(bounds[its], estimator) for its, one in perturbed.items()}
-    claims = prepared.claims_for(first.noise.guarantee.unit)
-    of = {its: Group(name=its, groups=len(ready), shared=shared, claims=claims, together=total) for its in ready}
-    return GroupReleases(
-        releases={
-            its: replace(
-                one,
-                terms=terms,
-                charge=number,
-                group=of[its],
-                notes=(*one.notes, of[its].note),
-                public=f"{one.public}, in each group of papers",
-            )
-            for its, one in made.items()
-        },
-        guarantee=total,
+    statement = joint_statement(
+        {group: part.statement for group, part in ready.items()}, prepared.record, shared=shared
     )
+    perturbed, number = _drawn(
+        spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=statement
+    )
+    claims = prepared.claims_for(first.noise.guarantee.unit)
+    releases = {}
+    for name, noisy in perturbed.items():
+        group = Group(name=name, groups=len(ready), shared=shared, claims=claims, together=total)
+        made = noisy.refined(bounds[name], estimator)
+        public_words, notes = f"{made.public}, in each group of papers", (*made.notes, group.note)
+        releases[name] = replace(made, terms=terms, charge=number, group=group, notes=notes, public=public_words)
+    return GroupReleases(releases=releases, guarantee=total)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReadyGroups:
-    """The releases of all groups, for which all was checked that can be, before budget is spent and noise is drawn.
+    """The checked releases by group, before budget is spent and noise is drawn.
 
     Attributes:
-        ready: by the groups' names.
+        ready: the release of each group.
         shared: whether reviewers may have reviews in several groups.
-        record: the public record of all groups, where one was given.
+        record: the public record of all groups, if one was given.
     """
 
     ready: dict[str, Ready]
@@ -195,20 +167,17 @@ class ReadyGroups:
     record: PublicRecord | None
 
     def claim_for(self, unit: Unit) -> Guarantee:
-        """What all of them promise together, for a unit."""
-        wholes = [one.weights.part.whole.largest for one in self.ready.values() if one.weights.part is not None]
-        return joint_claim(self.claims_for(unit), shared=self.shared, largest_load=max(wholes, default=None))
+        """Return the joint claim for a unit."""
+        parts = [group.weights.part for group in self.ready.values() if group.weights.part is not None]
+        largest = max((part.whole.largest for part in parts), default=None)
+        return joint_claim(self.claims_for(unit), shared=self.shared, largest_load=largest)
 
     def claims_for(self, unit: Unit) -> tuple[GroupClaim, ...]:
-        """What each of them promises, for a unit, in the order of their names."""
+        """Return the claim of each group for a unit, in the order of their names."""
+        groups = [(group, group.noise.mechanism) for group in self.ready.values()]
         return tuple(
-            group_claim(
-                one.claim_for(unit),
-                one.weights,
-                counted=one.noise.mechanism.on_counts,
-                scale=one.noise.mechanism.scale_on_counts,
-            )
-            for one in self.ready.values()
+            group_claim(group.claim_for(unit), group.weights, counted=noise.on_counts, scale=noise.scale_on_counts)
+            for group, noise in groups
         )
 
 
@@ -221,36 +190,29 @@ def prepare_groups(
     shared: bool = True,
     **how: Any,
 ) -> ReadyGroups:
-    """Check everything and settle the noise of every group, without spending or drawing any.
-
-    Arguments as in :func:`release_groups`; ``how`` as in a release's preparation.
-    """
-    parts = {its: reviews.only(papers) for its, papers in papers_by_group(reviews.papers, groups).items()}
+    """Return the checked releases of all groups with settled noise; arguments as in :func:`release_groups`."""
+    parts = {group: reviews.only(papers) for group, papers in papers_by_group(reviews.papers, groups).items()}
     if not shared:
         _check_apart(reviews, groups)
-        parts = {its: replace(part, whole=None) for its, part in parts.items()}  # each is a conference of its own
+        parts = {group: replace(part, whole=None) for group, part in parts.items()}  # a conference of its own
     record = reviews.public(public) if isinstance(public, PublicRecord) else None
     ready: dict[str, Ready] = {}
-    for its, part in parts.items():
+    for group, part in parts.items():
+        visible, kept = public if record is None else _part_of(record, part), part.whole is not None
         try:
-            ready[its] = prepare_release(
-                part,
-                public=public if record is None else _part_of(record, part),
-                declare_kept=part.whole is not None,
-                mechanism=mechanism,
-                **how,
-            )
-        except RecordError as error:
-            raise RecordError(f"group {its!r}: ", *error.parts) from None
+            ready[group] = prepare_release(part, public=visible, declare_kept=kept, mechanism=mechanism, **how)
         except InputError as error:
-            raise InputError(f"group {its!r}: ", *error.parts) from None
+            kind = RecordError if isinstance(error, RecordError) else InputError
+            raise kind(f"group {group!r}: ", *error.parts) from None
     if not shared:
-        ready = {its: one.about(replace(one.noise.guarantee.neighbours, apart=True)) for its, one in ready.items()}
+        ready = {
+            group: part.about(replace(part.noise.guarantee.neighbours, apart=True)) for group, part in ready.items()
+        }
     return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
 def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
-    """What is public of a group: its scores, the number of its reviewers, and that nobody has more than elsewhere."""
+    """Return the public record of a group: its scores, number of reviewers, and the largest load of the conference."""
     stated = record.loads if record.part is None else record.part.whole
     whole = None
     if part.whole is not None:
@@ -277,9 +239,9 @@ def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
 
 
 def _warn_of_small(ready: Mapping[str, Ready]) -> None:
-    small = {its: one.weights.reviewers for its, one in ready.items() if one.weights.reviewers < SMALL}
+    small = {group: part.weights.reviewers for group, part in ready.items() if part.weights.reviewers < SMALL}
     if small:
-        listed = ", ".join(f"{its!r} ({count})" for its, count in small.items())
+        listed = ", ".join(f"{group!r} ({count})" for group, count in small.items())
         remark = (
             f"{len(small)} of {len(ready)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
             "few is mostly noise, and who is among them is easily guessed; consider larger groups"
@@ -297,12 +259,12 @@ def _drawn(
     mechanism: Mechanism,
     statement: Statement,
 ) -> tuple[dict[str, Perturbed], str | None]:
-    """What is drawn for each group, and the number of their one charge where there is a ledger."""
+    """Return the noisy vector or counts of each group, and the number of their joint charge in a ledger."""
     fresh: dict[str, Perturbed] = {}
 
     def draw() -> dict[str, Any]:
-        fresh.update({its: one.draw() for its, one in ready.items()})
-        return {its: one.to_document() for its, one in fresh.items()}
+        fresh.update({group: part.draw() for group, part in ready.items()})
+        return {group: noisy.to_document() for group, noisy in fresh.items()}
 
     if spending.ledger is None:
         draw()
@@ -313,7 +275,7 @@ def _drawn(
     what, data = f"{first.weights.quantity} in {len(ready)} groups", fingerprint(reviews)
 
     def charge(book: Ledger, name: str, number: str) -> None:
-        made = book.charge(
+        charged = book.charge(
             name,
             claim_for,
             quantity=what,
@@ -323,7 +285,7 @@ def _drawn(
             release=number,
             statement=statement,
         )
-        for remark in made.remarks:
+        for remark in charged.remarks:
             warnings.warn(LedgerWarning(remark), stacklevel=3)
 
     number, drawn = spending.drawn(
@@ -333,16 +295,17 @@ def _drawn(
             settings={
                 "guarantee": asdict(claim_for(unit)),
                 "statement": statement.to_document(),
-                "groups": {its: one.settings() for its, one in ready.items()},
+                "groups": {group: part.settings() for group, part in ready.items()},
             },
             data=data,
-            size=sum(one.size for one in ready.values()),
-            room=sum(files_size(one.weights.reviewers) for one in ready.values()),
+            size=sum(part.size for part in ready.values()),
+            room=sum(files_size(part.weights.reviewers) for part in ready.values()),
             charge=charge,
             draw=draw,
         )
     )
     if not fresh:  # an earlier run drew it
-        kept = {its: Perturbed.from_document(drawn[its], one.weights) for its, one in ready.items()}
-        fresh = {its: replace(one, guarantee=ready[its].noise.guarantee) for its, one in kept.items()}
+        for group, part in ready.items():
+            stored = Perturbed.from_document(drawn[group], part.weights)
+            fresh[group] = replace(stored, guarantee=part.noise.guarantee)
     return fresh, number

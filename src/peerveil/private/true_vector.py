@@ -1,4 +1,4 @@
-"""The true vector. It is made here, handed to the noise, and goes nowhere else."""
+"""The true vector, which is only ever passed to the noise."""
 
 from __future__ import annotations
 
@@ -20,16 +20,11 @@ def true_vector(
     lone: Lone = "refuse",
     statistic: str = "mean",
 ) -> Floats:
-    """The sorted means of the reviewers' weights, or another statistic of them.
+    """Return the sorted means of the reviewers' weights, or another statistic of them.
 
-    Args:
-        reviews: the private reviews.
-        quantity: what to compute.
-        record: what is public of them, as checked against them: what is learnt from reviews is learnt from those that
-            it shows. By default everything is public.
-        lone: what to do with the miscalibration of a paper's only review.
-        statistic: the number that stands for a reviewer's weights. It does not depend on the order of the reviews, so
-            that neighbouring assignments differ only in the numbers of the reviewers they concern, to the last bit.
+    Quantities that are learnt from reviews use only those in ``record``, their checked public record; by default
+    everything is public. The statistic does not depend on the order of the reviews, so that the entries of neighbouring
+    assignments differ only for the reviewers concerned, to the last bit.
 
     >>> reviews = Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
     >>> true_vector(reviews, "ratings").tolist()
@@ -39,4 +34,4 @@ def true_vector(
     weight = review_weights(reviews, quantity, record=public, lone=lone)
     order = np.argsort(reviews.reviewer, kind="stable")
     ends = np.cumsum(np.bincount(reviews.reviewer))
-    return np.sort([named(statistic).of(held) for held in np.split(weight[order], ends[:-1])])
+    return np.sort([named(statistic).of(weights) for weights in np.split(weight[order], ends[:-1])])

@@ -32,29 +32,29 @@ def read_public(
     part: Part | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
 ) -> PublicRecord:
-    """Read a public record from a file or frame: a row a paper or a row a review.
+    """Read a public record from a file or frame with one row per paper or one row per review.
 
-    The scores of a paper are written ``6;8;5`` or ``[6, 8, 5]``, or stand in columns ``0``, ``1`` and so on. JSON of
-    paperlists and of PeerRead is read as well. A score that exists but is not public is written ``?``, or a paper
-    without scores says how many it has in a column ``reviews``; ``scale`` is then needed. Criteria are written like
-    scores, in columns of their own and in the same order; a review is public as a whole or not at all.
+    The scores of a paper are written ``6;8;5`` or ``[6, 8, 5]``, or in columns ``0``, ``1`` and so on. JSON of
+    paperlists and PeerRead is read as well. A score that exists but is not public is written ``?``; a paper without
+    scores may state their number in a column ``reviews``. Both require ``scale``. Criteria are written like scores, in
+    columns of their own and in the same order. Score and criteria of a review are either all public or all hidden.
 
     Args:
         source: a CSV, TSV, Parquet or JSON file, a folder of PeerRead's files, or a polars or pandas frame.
         load: every reviewer's load.
         loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
-        reviewers: number of reviewers; needed with a range or a set.
+        reviewers: number of reviewers; required with a range or a set.
         scale: the lowest and highest possible score.
-        paper: the column of papers, where its name is not a usual one.
-        ratings: the column of scores, where its name is not a usual one.
+        paper: the column of papers, if its name is unusual.
+        ratings: the column of scores, if its name is unusual.
         criteria: the columns of criteria, such as ``["soundness", "clarity"]``.
-        missing_criteria: what to do where a criterion of a public review is missing: ``"refuse"``, or ``"leave-out"``
-            the whole paper. The loads that are stated are those of the whole conference all the same.
-        absent: of how many papers reviews have no score, as everyone can see, and how many reviews these are. They are
-            not in the file, and count in the loads that are stated.
-        part: of what conference the file, less what is left out, is a part, where that is known already; the loads that
-            are stated are then those among its reviews.
-        format: the file's format; found from its content by default.
+        missing_criteria: ``"refuse"`` public reviews that lack a criterion, or ``"leave-out"`` their whole papers. The
+            stated loads are those of the whole conference in both cases.
+        absent: the number of papers with reviews that visibly have no score, and the number of such reviews. They are
+            not in the file, but count in the stated loads.
+        part: the conference that the file, without what is left out, is a part of, if it is already known; stated
+            loads are then those among its reviews.
+        format: the file's format; detected from its content by default.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"paper": ["b", "a"], "ratings": ["6;8;5", "3;4"]})
@@ -90,8 +90,7 @@ def _record(
     left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
     papers, reviews = len(scores.papers), scores.score.size
     scores = scores.leave_out(missing)
-    if len(scores.papers) < papers:
-        gone = papers - len(scores.papers)
+    if gone := papers - len(scores.papers):
         left_out.append(LeftOut(papers=gone, reviews=reviews - scores.score.size, why=NO_CRITERION))
     if part is not None or not left_out:
         loads = declare(scores.score.size, len(scores.papers))
@@ -105,16 +104,16 @@ def _record(
         scores.score,
         loads,
         scale=scale,
-        notes=(*notes, *(one.words for one in left_out)),
+        notes=(*notes, *(reason.words for reason in left_out)),
         criteria=scores.criteria,
         part=part,
     )
 
 
 def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
-    """Write a public record as CSV, a row a paper, in the form that :func:`read_public` reads; a new file.
+    """Write a public record to a new CSV file with one row per paper, which :func:`read_public` reads.
 
-    What is public about loads, and the scale, are not part of the file: say them when reading it.
+    The file holds neither loads nor the scale; state them when reading it.
     """
     columns = [record.score, *(() if record.criteria is None else record.criteria.T)]
     rows = [split_rows(column, record.sizes()) for column in columns]

@@ -1,4 +1,4 @@
-"""The forms in which public scores come: tables, paperlists' JSON, PeerRead's JSON. Each becomes a table."""
+"""Conversion of public scores to tables: generic tables, JSON of paperlists and PeerRead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PUBLIC_FORMATS = (*FORMATS, PAPERLISTS, PEERREAD)
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTable:
-    """A table of public scores, the format it came in and why, and what was left out of it."""
+    """A table of public scores, its format, how that was recognised, and the number of reviews left out by reason."""
 
     table: Table
     format: str
@@ -35,7 +35,7 @@ class PublicTable:
 
 
 def recognise(seen: Look) -> tuple[str, str]:
-    """Whether a file has one of the public JSON forms, and what shows it; nothing for any other table.
+    """Return the public JSON format of a file and how it was recognised; empty for any other file.
 
     >>> recognise(Look(name="a.json", kind="json", first=("id", "title", "rating")))
     ('paperlists', "its objects have paperlists' id, title and rating")
@@ -53,7 +53,7 @@ def public_table(
     criteria: Sequence[str] = (),
     wanted: Wanted = lambda _: True,
 ) -> PublicTable:
-    """The table of public scores and criteria in a file, a folder of PeerRead's files, or a frame."""
+    """Return the table of public scores and criteria in a file, a folder of PeerRead's files, or a frame."""
     criteria = check_names(criteria)
     if format is not None and format not in PUBLIC_FORMATS:
         name = str(readable) if is_path(readable) else open_source(readable).name
@@ -73,7 +73,7 @@ def public_table(
 
 
 def is_folder(readable: Readable) -> bool:
-    """Whether a path is that of a folder."""
+    """Return whether a source is the path of a folder."""
     return is_path(readable) and file_to_read(readable).is_dir()
 
 
@@ -91,7 +91,7 @@ def _paperlists(source: Source, why: str, criteria: Sequence[str]) -> PublicTabl
 
 
 def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[str]) -> PublicTable:
-    """The table of PeerRead's papers, with lists of scores; in a folder, papers are counted instead of lines."""
+    """Return a table with lists of scores; rows from a folder have numbers instead of lines."""
     columns = _columns(criteria)
     papers = columns["paper"]
     lines = array("I")
@@ -115,7 +115,7 @@ def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[s
 
 
 def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[dict[str, Any]]:
-    """The reviews that have a score; the others are counted."""
+    """Yield the reviews that have a score, and count the others."""
     for review in reviews:
         if review.get("is_meta_review") in (True, "true", "True"):
             left_out["metareviews"] += 1
@@ -128,7 +128,7 @@ def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[d
 def _objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, _, value in elements(source):
         if not isinstance(value, dict):
-            raise FileError("is not a JSON object; there must be one a paper", file=source.name, line=line)
+            raise FileError("is not a JSON object; there must be one per paper", file=source.name, line=line)
         yield line, value
 
 
@@ -140,7 +140,7 @@ def _columns(criteria: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _checked(table: Table, criteria: Sequence[str]) -> Table:
-    """The table, if it has papers and each criterion occurs in it."""
+    """Return the table; one without papers, or without a criterion, is refused."""
     if not table.rows:
         raise table.error("holds no papers")
     for criterion in criteria:

@@ -1,4 +1,4 @@
-"""Text with separators, read by the standard csv module: it knows the line of each record, whatever its cells hold."""
+"""Delimited text, read by the standard csv module, which knows the line on which each record starts."""
 
 from __future__ import annotations
 
@@ -15,34 +15,30 @@ from peerveil.tables.opening import Source
 from peerveil.tables.sniffing import separator_of
 from peerveil.tables.table import Table
 
-# Reviews can be long; a cell beyond this is a quote that was never closed.
+# Reviews can be long; a longer cell is an unclosed quote.
 _LONGEST_CELL = 2**26
 
-# No spreadsheet has more.
+# The limit of Excel.
 _MOST_COLUMNS = 2**14
 
-# Records that are Python objects at the same time, before polars has them.
+# Records held as Python objects at a time, before polars takes them.
 _CHUNK = 2**13
 
 
 def read_delimited(
     source: Source, delimiter: str | None = None, header: Sequence[str] = (), wanted: Wanted = lambda _: True
 ) -> Table:
-    """The table of a CSV or similar file.
+    """Return the table of a CSV or similar file.
 
-    Args:
-        source: the file.
-        delimiter: the separator; the most frequent one by default.
-        header: the columns of a file that has no header.
-        wanted: which columns to read; all by default.
+    The most frequent separator is used by default. ``header`` names the columns of a file without a header.
     """
     separator = delimiter or separator_of(source.text().readline())
     records = _records(source, separator)
     names = list(header) or [cell.strip() for cell in next(records, (1, []))[1]]
     if len(set(names)) < len(names):
         second = next(i for i, name in enumerate(names) if name in names[:i])
-        first = names.index(names[second])
-        raise FileError(f"columns {first + 1} and {second + 1} have the same name", file=source.name)
+        pair = f"columns {names.index(names[second]) + 1} and {second + 1}"
+        raise FileError(f"{pair} have the same name", file=source.name)
     places = {name: place for place, name in enumerate(names) if wanted(name)}
     schema = dict.fromkeys(places, pl.String)
     lines, frames = array("I"), [pl.DataFrame(schema=schema)]
@@ -56,7 +52,7 @@ def read_delimited(
 
 
 def _records(source: Source, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The records that are not blank, each with the line it starts on."""
+    """Yield the records that are not blank, each with the line it starts on."""
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     reader = csv.reader(_lines(source, separator), delimiter=separator, strict=True)
     line, problem = 1, ""
@@ -72,7 +68,7 @@ def _records(source: Source, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _lines(source: Source, separator: str) -> Iterator[str]:
-    """The lines of the file; one with more cells than any table has would fill the memory."""
+    """Yield the lines of the file; a line with too many cells, which would exhaust memory, is refused."""
     for number, line in enumerate(source.text(), 1):
         if len(line) > _MOST_COLUMNS and line.count(separator) > _MOST_COLUMNS:
             problem = f"has more than {_MOST_COLUMNS} cells in a line; no table has so many"

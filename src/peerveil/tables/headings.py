@@ -1,4 +1,4 @@
-"""Names of columns: which ones are usual for which role, and which may be shown in messages."""
+"""Names of columns: usual ones for each role, and those that messages may show."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from peerveil.errors import Argument, InputError
 
-#: The names that columns usually have, compared without case and punctuation.
+#: Usual names of columns, compared without case and punctuation.
 PAPER_NAMES = ("paper", "paper id", "submission", "submission id", "submission number")
 REVIEWER_NAMES = ("reviewer", "reviewer id", "email", "reviewer email")
-#: Used only where none of the above occurs: an id or an address identifies people better than a name.
+#: Used only if none of the above occurs: an id or an address identifies people better than a name.
 REVIEWER_NAMES_ELSE = ("reviewer name", "reviewer full name", "referee", "referee name")
 SCORE_NAMES = ("score", "rating", "overall", "overall score", "overall rating", "recommendation")
 RATING_NAMES = ("ratings", "rating", "scores", "score", "overall", "overall score", "overall rating")
 NOISY_NAMES = ("noisy", "value", "values", "mean", "theta")
 
-# Other usual columns of reviews. A heading that is neither here nor above may be a person's name: some files have no
-# header, others one column per reviewer.
+# Other usual columns. Any other heading may be a person's name, as in a file without a header or with one column per
+# reviewer.
 _OTHER_NAMES = (
     *("title", "track", "area", "decision", "status", "round", "date", "time", "id", "number", "rank", "lower"),
     *("upper", "confidence", "review", "reviews", "comment", "comments", "soundness", "clarity", "originality"),
@@ -31,13 +31,13 @@ Wanted = Callable[[str], bool]
 
 
 def plain(name: str) -> str:
-    """A column's name without case and punctuation."""
+    """Return a column's name without case and punctuation."""
     if len(name) > _LONGEST_NAME:
         return name
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-#: Names of columns, as `plain` gives them, that identify nobody and may be shown.
+#: Names of columns that identify nobody, without case and punctuation.
 SHOWABLE = {
     plain(name)
     for names in (PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, RATING_NAMES, NOISY_NAMES)
@@ -46,7 +46,7 @@ SHOWABLE = {
 
 
 def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
-    """The names of criteria; refused if they are not a list, or one occurs twice."""
+    """Return the names of criteria; anything but a list of distinct names is refused."""
     if (
         isinstance(criteria, str)
         or not all(isinstance(name, str) for name in criteria)
@@ -57,18 +57,18 @@ def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
 
 
 def wanted_columns(usual: Iterable[str], *asked: str | None) -> Wanted:
-    """Which columns to read: those asked for by name, and those with usual names.
+    """Return a predicate for columns to read: those asked for by name, and those with usual names.
 
     >>> wanted = wanted_columns(PAPER_NAMES, "who")
     >>> [name for name in ("Paper ID", "who", "comments") if wanted(name)]
     ['Paper ID', 'who']
     """
-    known = {plain(name) for name in usual}
-    return lambda name: name in asked or plain(name) in known
+    plain_names = {plain(name) for name in usual}
+    return lambda name: name in asked or plain(name) in plain_names
 
 
 def field_called(name: str, fields: Collection[str]) -> str | None:
-    """The field of a form with this name: exactly, or else up to case and punctuation.
+    """Return the field with this name, exactly or else up to case and punctuation.
 
     >>> field_called("soundness", ["Soundness", "clarity"])
     'Soundness'

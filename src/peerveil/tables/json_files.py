@@ -1,7 +1,7 @@
-"""The elements of a JSON file, one at a time: of an array, of an object that holds arrays, or of JSON lines.
+"""Incremental reading of JSON arrays, objects that hold arrays, and JSON Lines.
 
-Each element has the line it starts on, which a parser of whole documents does not report. Only one element is an
-object in memory at a time, so that what is not needed of a large export is released at once.
+Each element comes with the line it starts on, which parsers of whole documents do not report. Elements become Python
+objects one at a time, so that unused parts of a large export take no memory.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from peerveil.tables.opening import Source
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
-# An export has several characters for each bracket. Brackets alone would take thirty times their size in memory.
+# Exports have several characters per bracket. Brackets alone would take thirty times their size in memory.
 _CHARACTERS_PER_BRACKET = 5
 
 
 class Element(NamedTuple):
-    """An element of a file: the line it starts on, the array that holds it (``""`` for the outermost), its value."""
+    """The line on which an element starts, the key of its array (``""`` for the outermost) and its value."""
 
     line: int
     key: str
@@ -31,12 +31,10 @@ class Element(NamedTuple):
 
 
 def elements(source: Source, *, under: Collection[str] = ()) -> Iterator[Element]:
-    """The elements of a JSON file.
+    """Return an iterator over the elements of a JSON file.
 
-    Args:
-        source: the file.
-        under: members of an outermost object whose arrays are read element by element. An object without any of them
-            is itself an element.
+    Members of an outermost object that ``under`` names are read element by element if they are arrays. An object
+    without such members is itself an element.
     """
     text = source.file().text().read()
     if (text.count("[") + text.count("{")) * _CHARACTERS_PER_BRACKET > len(text) + 1000:
@@ -55,7 +53,7 @@ class _Cursor:
     counted: int = 0
 
     def elements(self, under: Collection[str]) -> Iterator[Element]:
-        """The elements of every outermost value."""
+        """Yield the elements of every outermost value."""
         while self.peek():
             if self.peek() == "[":
                 yield from self.array("")
@@ -73,7 +71,7 @@ class _Cursor:
         self.take("]")
 
     def members(self, under: Collection[str]) -> Iterator[Element]:
-        """The elements of the arrays in an object; the object itself if it has no such array."""
+        """Yield the elements of the arrays in an object, or the object itself if it has none."""
         start, members, seen = self.here(), {}, set()
         self.take("{")
         while self.peek() == '"':
@@ -95,13 +93,13 @@ class _Cursor:
             yield Element(start, "", members)
 
     def peek(self) -> str:
-        """The next character that is not blank; nothing at the end."""
+        """Move to the next character that is not blank and return it; empty at the end."""
         blanks = _BLANKS.match(self.text, self.place)
         self.place = blanks.end() if blanks else self.place
         return self.text[self.place : self.place + 1]
 
     def skip(self, character: str) -> bool:
-        """Whether a character comes next; if so, it is passed."""
+        """Return whether a character comes next, and move past it if so."""
         comes = self.peek() == character
         self.place += comes
         return comes
@@ -111,23 +109,23 @@ class _Cursor:
             raise self.malformed()
 
     def value(self) -> Any:
-        """The value that comes next."""
+        """Return the next value."""
         line, problem, value = self.here(), None, None
         try:
             value, self.place = _DECODER.raw_decode(self.text, self.place)
         except json.JSONDecodeError as error:
             self.place = error.pos
             problem = self.malformed()
-        except _TwoMembersError as error:
-            problem = self.two_members(error.key, line)
-        except (ValueError, RecursionError):  # a number of thousands of digits, brackets within brackets
+        except KeyError as error:  # raised by _unique
+            problem = self.two_members(error.args[0], line)
+        except (ValueError, RecursionError):  # thousands of digits, or of nested brackets
             problem = self.malformed()
         if problem is not None:
             raise problem
         return value
 
     def here(self) -> int:
-        """The line of the next character that is not blank."""
+        """Return the line of the next character that is not blank."""
         self.peek()
         self.line += self.text.count("\n", self.counted, self.place)
         self.counted = max(self.counted, self.place)
@@ -137,29 +135,23 @@ class _Cursor:
         return FileError("is not well-formed JSON", file=self.name, line=1 + self.text.count("\n", 0, self.place))
 
     def two_members(self, key: str, line: int) -> FileError:
-        """The error for an object with two members of one name: programs differ in which of them they use."""
+        """Return the error for an object with two members of one name, of which programs use different ones."""
         called = repr(key) if plain(key) in _SHOWN else "of the same name (not shown here, as it could be somebody's)"
         problem = f"what begins here has an object with two members {called}; keep one of them"
         return FileError(problem, file=self.name, line=line)
 
 
-class _TwoMembersError(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__()
-        self.key = key
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object from its members, each with a name of its own."""
+    """Return an object from its members; a name that occurs twice is a KeyError."""
     members: dict[str, Any] = {}
     for key, value in pairs:
         if key in members:
-            raise _TwoMembersError(key)
+            raise KeyError(key)
         members[key] = value
     return members
 
 
-# Names that platforms give to members, which identify nobody.
+# Names of members in exports, which identify nobody.
 _SHOWN = SHOWABLE | {
     plain(name)
     for name in (
@@ -170,5 +162,5 @@ _SHOWN = SHOWABLE | {
     )
 }
 
-# Not-a-number and infinity stay text, which is refused where a number is needed.
+# NaN and infinity become text, which is refused where a number is needed.
 _DECODER = json.JSONDecoder(parse_constant=str, object_pairs_hook=_unique)

@@ -22,7 +22,7 @@ from peerveil.tables.table import Table
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
 
-# A table may have this many empty cells for each one that is filled.
+# The largest accepted ratio of empty to filled cells.
 _SPARSE = 8
 
 _SAME_NAME = "two columns have the same name"
@@ -35,13 +35,10 @@ def read_table(
     header: Sequence[str] = (),
     wanted: Wanted = lambda _: True,
 ) -> Table:
-    """The table in a CSV, TSV, Parquet or JSON file, packed or not, or in a frame.
+    """Return the table in a CSV, TSV, Parquet or JSON file, packed or not, or in a frame.
 
-    Args:
-        readable: a path, an opened source, or a polars or pandas frame.
-        format: one of ``"csv"``, ``"tsv"``, ``"parquet"``, ``"jsonl"``, ``"json"``; found from the content by default.
-        header: the columns of a CSV or TSV that has no header.
-        wanted: which columns to read; all by default.
+    The format is detected from the content by default. ``header`` names the columns of a CSV or TSV without a header,
+    ``wanted`` selects columns to read.
     """
     source = open_source(readable)
     kind = source.look.kind
@@ -60,14 +57,14 @@ def read_table(
 
 
 def table_of(objects: Iterator[Element], name: str, wanted: Wanted = lambda _: True) -> Table:
-    """A table from JSON objects, each with the line it starts on."""
+    """Return a table from JSON objects, one per row."""
     header: dict[str, None] = {}
     columns: dict[str, list[str]] = {}
     lines, filled = array("I"), 0
-    known: dict[str, str] = {}  # one copy of equal cells
+    interned: dict[str, str] = {}  # one copy of equal cells
     for row, (line, _, value) in enumerate(objects):
         if not isinstance(value, dict):
-            raise FileError("is not a JSON object; a table holds one object a row", file=name, line=line)
+            raise FileError("is not a JSON object; a table holds one object per row", file=name, line=line)
         filled += len(value)
         header |= dict.fromkeys(value)
         columns |= {key: [""] * row for key in value if key not in columns and wanted(key)}
@@ -75,7 +72,7 @@ def table_of(objects: Iterator[Element], name: str, wanted: Wanted = lambda _: T
             raise FileError("its objects have too little in common to be the rows of a table", file=name, line=line)
         for key, cells in columns.items():
             text = to_text(value.get(key))
-            cells.append(known.setdefault(text, text))
+            cells.append(interned.setdefault(text, text))
         lines.append(line)
     return Table.of(name, "json", columns, lines, tuple(header))
 
@@ -88,7 +85,7 @@ def _read_parquet(source: Source, wanted: Wanted) -> Table:
     most = most_unpacked(len(source.content))
     header: list[str] = []
     frame, rows = None, 0
-    # A panic of polars is not an Exception, and its text may hold cells.
+    # PanicException does not derive from Exception, and its text may hold cells.
     with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
         scan = pl.scan_parquet(source.content)
         header, rows = scan.collect_schema().names(), scan.select(pl.len()).collect().item()
@@ -118,7 +115,7 @@ def _read_frame(source: Source, wanted: Wanted) -> Table:
 
 
 def _from_columns(frame: nw.DataFrame[Any], name: str, kind: str, header: list[str], rows: int) -> Table:
-    """The table of a frame that holds some of the columns of a header."""
+    """Return the table of a frame that holds some of the columns of a header."""
     if len(set(header)) < len(header):
         raise FileError(_SAME_NAME, file=name)
     columns = {str(series.name): _texts(series) for series in frame.iter_columns()}
@@ -126,11 +123,11 @@ def _from_columns(frame: nw.DataFrame[Any], name: str, kind: str, header: list[s
 
 
 def _texts(series: nw.Series[Any]) -> pl.Series | list[str]:
-    """The cells of a frame's column as text."""
+    """Return the cells of a frame's column as text."""
     native = series.to_native()
     if isinstance(native, pl.Series) and native.dtype == pl.String:
         return native.fill_null("")
-    missing = series.is_null().to_list()  # a frame's own kinds of missing values, such as pandas' NA and NaT
+    missing = series.is_null().to_list()  # includes pandas' NA and NaT
     return ["" if gone else _text(cell) for cell, gone in zip(series.to_list(), missing, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Scores as platforms write them: numbers, labelled numbers, decimal commas, and symbols with a declared order."""
+"""Parsing of scores: numbers, labelled numbers, decimal commas, and symbols with a declared order."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from peerveil.errors import Argument, InputError
 from peerveil.tables.cells import is_missing, to_number
 
-# A number, then its label: "8: accept", "3 good", "4. Accept", "2 (weak)". A label has a letter before any digit, or
-# stands after a colon and a blank: telephone numbers and the like are no scores.
+# A number and its label: "8: accept", "3 good", "4. Accept", "2 (weak)". A label has a letter before any digit, or
+# follows a colon and a blank, so that telephone numbers are not scores.
 _LABELLED = re.compile(r"([+-]?\d+(?:[.,]\d+)?)(?::(?:\s|$)|(?:\s|[:.)=\u2013\u2014-]\s?)[^\w]*[^\W\d_])")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d{1,2}")
 
-# A label begins within so many characters, or it is none.
+# A label begins within so many characters.
 _LONGEST = 100
 
 # A symbol ends where its label begins.
@@ -23,7 +23,7 @@ _LABEL = re.compile(r"\s*(?:[:)=\u2013\u2014(]|\.(?!\d))|\s+-?\s*")
 
 
 def to_score(cell: object) -> float | None:
-    """A cell as a score: a number, perhaps with a label or a decimal comma; ``None`` if it is none.
+    """Return a cell as a score, a number with an optional label or decimal comma; ``None`` if it is none.
 
     >>> [to_score(cell) for cell in (8, "6,5", "8: Top 50%", "3 good", "-1. Reject", "1,000", "+49 30 1234", "A")]
     [8.0, 6.5, 8.0, 3.0, -1.0, None, None, None]
@@ -41,7 +41,7 @@ def to_score(cell: object) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Symbols:
-    """A declared scale: what each symbol is worth. Make one with :meth:`declare`.
+    """The value of each symbol of a declared scale; created by :meth:`declare`.
 
     >>> letters = Symbols.declare("D<C<B<A")
     >>> letters.value("B: weak accept"), letters.value("E"), letters.scale
@@ -55,7 +55,7 @@ class Symbols:
 
     @classmethod
     def declare(cls, stated: str | Sequence[str] | Mapping[str, float]) -> Symbols:
-        """A scale from its symbols, the lowest first and worth 1, or with what each is worth.
+        """Return a scale from its symbols, in ascending order and with values from 1, or with stated values.
 
         >>> Symbols.declare(["X", "Y"]) == Symbols.declare({"X": 1, "Y": 2}) == Symbols.declare("X=1, Y=2")
         True
@@ -82,7 +82,7 @@ class Symbols:
         return min(self.worth.values()), max(self.worth.values())
 
     def value(self, cell: object) -> float | None:
-        """What a cell is worth; ``None`` if its symbol was not declared."""
+        """Return the value of a cell; ``None`` if its symbol is not declared."""
         text = str(cell).strip()[:1000]
         if text in self.worth:
             return self.worth[text]
@@ -103,7 +103,7 @@ def _split(text: str) -> list[str] | dict[str, float]:
 
 
 def is_no_entry(cell: object) -> bool:
-    """Whether a cell says that there is no score: nothing, HotCRP's ``false``, or a dash.
+    """Return whether a cell states that there is no score: a missing value, HotCRP's ``false``, or a dash.
 
     >>> [is_no_entry(cell) for cell in ("", None, False, "n/a", "-", 0, "A")]
     [True, True, True, True, True, False, False]

@@ -1,4 +1,4 @@
-"""The first look at a file: its format, and the names in it that identify a platform."""
+"""Detection of a file's format and of the names that identify a platform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from peerveil.errors import FileError
 from peerveil.tables.headings import plain
 
-#: What a UTF-16 text starts with.
+#: Byte order marks of UTF-16.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _SIZE = 2**16
@@ -20,29 +20,27 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.){1,60})"\s*:')
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the beginning of a file shows.
+    """The format of a file and the names at its beginning.
 
     Attributes:
-        name: what messages call the file.
-        kind: ``"csv"``, ``"json"``, ``"xml"``, ``"parquet"``, or ``"frame"``, which is no file.
-        packing: ``"gzip"``, ``"zip"`` or ``""``.
-        first: the cells of the first record of a CSV; the keys that occur at the beginning of a JSON text.
-        start: the beginning itself.
+        name: the name of the file in messages.
+        kind: ``"csv"``, ``"json"``, ``"xml"``, ``"parquet"``, or ``"frame"`` if it is not a file.
+        first: the cells of the first record of a CSV; the keys at the beginning of a JSON text.
+        start: the beginning of the text.
     """
 
     name: str
     kind: str
-    packing: str = ""
     first: tuple[str, ...] = ()
     start: str = ""
 
     def names(self, *wanted: str) -> bool:
-        """Whether all of these are among the names of the beginning, without case and punctuation."""
+        """Return whether ``first`` has all these names, up to case and punctuation."""
         return {plain(name) for name in wanted} <= {plain(name) for name in self.first}
 
 
-def sniff(name: str, content: bytes, packing: str = "") -> Look:
-    """What the beginning of a file's content shows; an empty file is an error."""
+def sniff(name: str, content: bytes) -> Look:
+    """Return the format of a file's content and the names at its beginning; an empty file is an error."""
     start = content[:_SIZE].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise FileError("is empty", file=name)
@@ -50,7 +48,7 @@ def sniff(name: str, content: bytes, packing: str = "") -> Look:
         raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
     text = start.decode("utf-16" if start.startswith(UTF_16) else "utf-8", errors="replace")
     kind = _kind(start, text)
-    return Look(name=name, kind=kind, packing=packing, first=_first(kind, text), start=text)
+    return Look(name=name, kind=kind, first=_first(kind, text), start=text)
 
 
 def _kind(start: bytes, text: str) -> str:
@@ -72,7 +70,7 @@ def _first(kind: str, text: str) -> tuple[str, ...]:
 
 
 def separator_of(line: str) -> str:
-    """The separator that occurs most often in a line.
+    """Return the separator that occurs most often in a line.
 
     >>> separator_of("paper;reviewer;score, overall")
     ';'

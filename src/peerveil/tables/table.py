@@ -1,4 +1,4 @@
-"""The table that every reader returns: columns of text in polars, with the line of each row.
+"""Tables as columns of text in polars, with the line of each row.
 
 A missing cell is an empty text. Errors name file, line and column, and never show a cell that could be a name.
 """
@@ -21,15 +21,12 @@ from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SHOWAB
 # Some programs end a text at NUL, and databases refuse it.
 _NUL = "\0"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_NO_NUMBER = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """A column of names, each distinct one stored once.
-
-    Attributes:
-        values: the distinct names, sorted.
-        codes: for each row the index of its name in ``values``.
+    """The sorted distinct names of a column (``values``), and the index of each row's name in them (``codes``).
 
     >>> names = Names.of(["b", "a", "b"])
     >>> names.values, names.codes.tolist()
@@ -41,7 +38,7 @@ class Names:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> Names:
-        """The names of all rows."""
+        """Return the names of all rows."""
         values = tuple(sorted(set(names)))
         place = {name: code for code, name in enumerate(values)}
         return cls(values, np.fromiter(map(place.__getitem__, names), dtype=np.uint32, count=len(names)))
@@ -49,14 +46,14 @@ class Names:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Columns of text of equal length, their source, and the line of each row.
+    """Columns of text, with the line on which each row starts.
 
     Attributes:
-        name: the file's name, or what messages call the frame.
+        name: the name of the file or frame in messages.
         kind: the format that was read.
-        header: the names of all columns of the file.
+        header: the names of all columns of the file, including those that were not read.
         cells: the columns that were read; a missing cell is an empty text.
-        lines: the line each row starts on; its number, from 1, in formats without lines.
+        lines: the line of each row, or its number from 1 in formats without lines.
     """
 
     name: str
@@ -74,7 +71,7 @@ class Table:
         lines: Sequence[int],
         header: tuple[str, ...] = (),
     ) -> Table:
-        """A table from columns of text; the header is theirs by default."""
+        """Return a table of columns of text, whose names are the header by default."""
         table = cls(name, kind, header or tuple(columns), pl.DataFrame(), lines)
         for column, texts in columns.items():
             if not isinstance(texts, pl.Series):
@@ -92,26 +89,26 @@ class Table:
         return len(self.lines)
 
     def error(self, *parts: Part, row: int | None = None, column: str | None = None) -> FileError:
-        """An error that points at a place in this table."""
+        """Return an error that names a place in this table."""
         return FileError(*parts, file=self.name, line=None if row is None else self.lines[row], column=column)
 
     def where(self, kept: pl.Series) -> Table:
-        """The rows for which a column of truth values holds."""
+        """Return the table of those rows for which ``kept`` is true."""
         lines = [line for line, keep in zip(self.lines, kept, strict=True) if keep]
         return replace(self, cells=self.cells.filter(kept), lines=lines)
 
     def mapped(self, column: str, function: Callable[[str], str]) -> Table:
-        """The table with a function applied to every cell of a column."""
+        """Return the table with a function applied to every cell of a column."""
         return replace(self, cells=self.cells.with_columns(apply(function, self.cells[column])))
 
     def names(self, column: str) -> Names:
-        """The cells of a column as names without surrounding blanks; no cell may be empty."""
+        """Return the cells of a column as names without surrounding blanks; no cell may be empty."""
         names = self._names(column)
         values = names.unique().sort()
         return Names(tuple(values), values.search_sorted(names).to_numpy())
 
     def text(self, column: str) -> list[str]:
-        """The cells of a column as text without surrounding blanks; no cell may be empty."""
+        """Return the cells of a column without surrounding blanks; no cell may be empty."""
         return self._names(column).to_list()
 
     def _names(self, column: str) -> pl.Series:
@@ -131,50 +128,45 @@ class Table:
         value: Callable[[str], float | None] = to_number,
         *,
         gaps: Callable[[str], bool] = lambda _: False,
-        remedy: tuple[Part, ...] = (),
+        remedy: tuple[Part, ...] = (_NO_NUMBER,),
     ) -> npt.NDArray[np.float64]:
-        """The cells of a column as finite numbers; any other cell is an error.
+        """Return the cells of a column as finite numbers; any other cell is an error, for which ``remedy`` is advised.
 
-        Args:
-            column: the column.
-            value: what a cell is worth, ``None`` if nothing; numbers by default.
-            gaps: which cells are missing; they become NaN. By default none may be.
-            remedy: what to do about a cell that is worth nothing.
+        ``value`` parses a cell and returns ``None`` if it cannot. Cells for which ``gaps`` holds become NaN.
         """
         cells = self.cells[column]
 
-        def worth(cell: str) -> float:
+        def parsed(cell: str) -> float:
             if gaps(cell):
                 return math.nan
-            number = value(cell)
-            if number is None or not usable(number):
-                row = int((cells == cell).arg_true()[0])
-                raise self._no_number(cell, number, row, column, remedy)
-            return number
+            return self.number(
+                cell, row=lambda: int((cells == cell).arg_true()[0]), column=column, value=value, remedy=remedy
+            )
 
-        return apply(worth, cells, pl.Float64).to_numpy()
+        return apply(parsed, cells, pl.Float64).to_numpy()
 
-    def number(self, cell: str, *, row: int, column: str, value: Callable[[str], float | None] = to_number) -> float:
-        """One cell as a finite number."""
+    def number(
+        self,
+        cell: str,
+        *,
+        row: int | Callable[[], int],
+        column: str,
+        value: Callable[[str], float | None] = to_number,
+        remedy: tuple[Part, ...] = (_NO_NUMBER,),
+    ) -> float:
+        """Return one cell as a finite number; ``row`` may be a function, which is called only for an error."""
         number = value(cell)
-        if number is None or not usable(number):
-            raise self._no_number(cell, number, row, column)
-        return number
-
-    def _no_number(
-        self, cell: str, number: float | None, row: int, column: str, remedy: tuple[Part, ...] = ()
-    ) -> FileError:
+        if number is not None and usable(number):
+            return number
+        problem: tuple[Part, ...] = (f"is too large, above {LARGEST:g}",)
         if number is None:
-            usual = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
-            problem = remedy or (usual,)
+            problem = remedy
         elif not math.isfinite(number):
             problem = ("is not a finite number",)
-        else:
-            problem = (f"is too large, above {LARGEST:g}",)
-        return self.error(f"{shown(cell)} ", *problem, row=row, column=column)
+        raise self.error(f"{shown(cell)} ", *problem, row=row if isinstance(row, int) else row(), column=column)
 
     def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
-        """The column for a role: the one chosen, or the only one with a known name."""
+        """Return the column for a role: the one chosen, or the only one with a known name."""
         matches = self.matches(known) if chosen is None else [chosen] * (chosen in self.header)
         if len(matches) == 1:
             return matches[0]
@@ -182,25 +174,24 @@ class Table:
             raise self.error(f"has no column {chosen!r} for the {role}; {self._columns_in_words()}")
         way = (remedy,) if remedy else ("say which it is with ", Argument(role, ...))
         if matches:
-            several = ", ".join(repr(name) for name in matches)
-            raise self.error(f"several columns could be the {role}: {several}; ", *way)
+            raise self.error(f"several columns could be the {role}: {', '.join(map(repr, matches))}; ", *way)
         raise self.error(f"has no column for the {role}; {self._columns_in_words()}; ", *way)
 
     def find_criteria(self, names: Sequence[str]) -> list[str]:
-        """The columns of criteria that were asked for by name, each once."""
+        """Return the columns of criteria with these names."""
         return [self.find(f"criterion {name!r}", (), name) for name in check_names(names)]
 
     def matches(self, known: Iterable[str]) -> list[str]:
-        """The columns whose names, without case and punctuation, are among the known ones."""
+        """Return the columns whose names, up to case and punctuation, are among the known ones."""
         wanted = {plain(name) for name in known}
         return [name for name in self.header if plain(name) in wanted]
 
     def reviewer_names(self) -> tuple[str, ...]:
-        """The names by which to look for the column of reviewers here."""
+        """Return the names to match when looking for the column of reviewers."""
         return REVIEWER_NAMES if self.matches(REVIEWER_NAMES) else REVIEWER_NAMES_ELSE
 
     def showable(self, asked: Collection[str | None] = ()) -> list[str]:
-        """The names of columns that may be shown: usual ones, and those the user asked for."""
+        """Return the names of columns that messages may show: usual ones, and those that the user named."""
         return [name for name in self.header if name in asked or plain(name) in SHOWABLE]
 
     def _columns_in_words(self) -> str:
@@ -211,13 +202,12 @@ class Table:
         if not hidden:
             return f"its columns are {names}"
         others = "1 other, not shown here as it could be a name"
-        if hidden > 1:
-            others = f"{hidden} others, not shown here as they could be names"
-        return f"its columns are {names} and {others}"
+        several = f"{hidden} others, not shown here as they could be names"
+        return f"its columns are {names} and {others if hidden == 1 else several}"
 
 
 def apply(function: Callable[[str], object], cells: pl.Series, dtype: type[pl.DataType] = pl.String) -> pl.Series:
-    """A column with a function of each cell, which is called once for each distinct cell, in order of occurrence."""
+    """Return a function of each cell; it is called once per distinct cell, in order of occurrence."""
     distinct = cells.unique(maintain_order=True)
     values = pl.Series([function(cell) for cell in distinct], dtype=dtype)
     return cells.replace_strict(distinct, values, return_dtype=dtype)

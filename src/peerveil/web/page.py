@@ -15,6 +15,7 @@ import jinja2
 from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from peerveil.app.formats import format_labels
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.quantities.base import registered
@@ -72,7 +73,7 @@ class Page:
     def _templates(self) -> jinja2.Environment:
         """The page's templates; whatever they are given is text, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-        named = {"quantities": registered, "noise_choices": noise_choices}
+        named = {"quantities": registered, "noise_choices": noise_choices, "formats": format_labels}
         environment.globals |= {"steps": STEPS, "at": self.at, **named}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment

@@ -1,4 +1,4 @@
-"""Readers of private files: one small module a platform, all behind one Protocol."""
+"""Readers of private files: one module per platform, all behind one Protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from peerveil.tables.sniffing import Look
 
 __all__ = ["READERS", "choices_from", "detect", "extract", "read"]
 
-#: Which reader takes which format: platforms first, any table last.
+#: The reader of each format. Platforms are recognised in this order; other files are generic tables.
 READERS: dict[str, Reader] = {
     "openreview": openreview,
     "hotcrp": hotcrp,
@@ -29,7 +29,6 @@ READERS: dict[str, Reader] = {
     "cmt": cmt,
     **dict.fromkeys(FORMATS, table),
 }
-_PLATFORMS = ("openreview", "hotcrp", "easychair", "cmt")
 
 
 def read(
@@ -50,33 +49,32 @@ def read(
     review_name: str | None = None,
     mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
-    """Read private reviews: a platform's export, or any table with a row a review.
+    """Read private reviews from a platform's export, or from any table with one row per review.
 
-    Names of reviewers are forgotten on reading. What is left out (metareviews, drafts, reviews without a score) is
-    counted in the reviews' ``report``, which also tells what the file shows about which scores are public.
+    Names of reviewers are not kept. The reviews' ``report`` counts what is left out (metareviews, drafts, reviews
+    without a score) and states what the file shows about which scores are public.
 
     Args:
         source: a file of OpenReview, HotCRP, EasyChair or CMT; a CSV, TSV, Parquet or JSON file; any of them packed;
             a polars or pandas frame; or ``"openreview:VENUE"``.
         scale: the lowest and highest possible score; scores outside it are refused.
-        paper: the column of papers, where its name is not a usual one.
-        reviewer: the column of reviewers, where its name is not a usual one.
-        score: the column (field, question, label) of scores, where its name is not a usual one.
-        criteria: the columns (fields, questions, labels) of criteria, such as ``["soundness", "clarity"]``, numbers of
-            which more is better; the quantities ``"normalized"`` and ``"subjectivity"`` need them.
-        missing_criteria: what to do where one is missing: ``"refuse"``, or ``"leave-out"`` the whole paper. Never a
-            single review: what remained of a reviewer's load would depend on who wrote it.
-        missing_score: what to do with reviews without a score: ``"refuse"``; ``"absent"`` states that everyone can see
-            which reviews have no score, so that they enter no mean; ``"leave-out"`` their whole papers. By default they
-            are absent if all scores are stated to be public, and refused otherwise.
-        format: the file's format; found from its content by default.
-        symbols: what letters or other symbols are worth, from the lowest to the highest: ``"D<C<B<A"``, or
-            ``{"A": 4, "B": 3}``.
-        person: ``"member"`` or ``"subreviewer"``: whom to count a subreviewer's review to. Needed where there are any.
-        ids: ``"people"`` states that ids which look as if they were given anew on every paper stand for people.
-        people: a file that tells who stands behind which anonymous signature.
-        review_name: what a venue calls its reviews on OpenReview.
-        mapping: a TOML file that says any of these; what is said here comes first.
+        paper: the column of papers, if its name is unusual.
+        reviewer: the column of reviewers, if its name is unusual.
+        score: the column (field, question, label) of scores, if its name is unusual.
+        criteria: the columns (fields, questions, labels) of criteria, such as ``["soundness", "clarity"]``: numbers,
+            higher is better. The quantities ``"normalized"`` and ``"subjectivity"`` require them.
+        missing_criteria: ``"refuse"`` reviews that lack a criterion, or ``"leave-out"`` their whole papers. Leaving out
+            single reviews would make a reviewer's remaining load depend on who wrote them.
+        missing_score: for reviews without a score, ``"refuse"``; ``"absent"`` states that everyone can see which
+            reviews have no score, so that they enter no mean; ``"leave-out"`` leaves out their whole papers. By default
+            they are absent if all scores are stated to be public, and refused otherwise.
+        format: the file's format; detected from its content by default.
+        symbols: letters or other symbols in ascending order, ``"D<C<B<A"``, or their values, ``{"A": 4, "B": 3}``.
+        person: ``"member"`` or ``"subreviewer"``, the owner of a subreviewer's review. Required if there are any.
+        ids: ``"people"`` states that ids identify people, even if they look as if they were assigned anew per paper.
+        people: a file that maps anonymous signatures to people.
+        review_name: the name of reviews in a venue on OpenReview.
+        mapping: a TOML file with any of these arguments; those of the call take precedence.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"Paper ID": [1, 1, 2], "Email": ["a@x.org", "b@x.org", "a@x.org"], "Score": [6, 8, 3]})
@@ -102,36 +100,33 @@ def read(
         people=people,
         review_name=review_name,
     )
-    found, kind, why = extract(source, choices)
-    return finish(found, choices, format=kind, why=why)
+    extracted, kind, why = extract(source, choices)
+    return finish(extracted, choices, format=kind, why=why)
 
 
 def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
-    """The reviews of a source before anything is checked about them, its format, and what showed it."""
+    """Return the unchecked reviews of a source, its format, and how the format was recognised."""
     if openreview_live.is_venue(readable):
-        found = openreview_live.extract(readable.removeprefix(openreview_live.PREFIX), choices)
-        return found, "openreview", "it is a venue of OpenReview"
+        venue = readable.removeprefix(openreview_live.PREFIX)
+        return openreview_live.extract(venue, choices), "openreview", "it is a venue of OpenReview"
     source = open_source(readable)
     kind, why = detect(source.look, choices.format)
     return guarded(lambda: READERS[kind].extract(source, choices), source.name), kind, why
 
 
-def choices_from(mapping: str | os.PathLike[str] | None, **said: Any) -> Choices:
-    """What was said, in a call and in a mapping; the call comes first."""
-    given = {key: value for key, value in said.items() if value is not None}
-    if not given.get("criteria"):
-        given.pop("criteria", None)  # none were named here; a mapping may
-    together = (read_mapping(mapping) if mapping is not None else {}) | given
-    if "symbols" in together:
-        together["symbols"] = Symbols.declare(together["symbols"])
-    known = together.get("format")
-    if known is not None and known not in READERS:
-        raise InputError(Argument("format"), f" must be one of {', '.join(READERS)}, got {known!r}")
-    return Choices(**together)
+def choices_from(mapping: str | os.PathLike[str] | None, **arguments: Any) -> Choices:
+    """Return the choices in a call and in a mapping; those of the call take precedence."""
+    choices = {} if mapping is None else read_mapping(mapping)
+    choices |= {key: value for key, value in arguments.items() if value is not None and (key != "criteria" or value)}
+    if "symbols" in choices:
+        choices["symbols"] = Symbols.declare(choices["symbols"])
+    if choices.get("format", "csv") not in READERS:
+        raise InputError(Argument("format"), f" must be one of {', '.join(READERS)}, got {choices['format']!r}")
+    return Choices(**choices)
 
 
-def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
-    """The format to read a file as, and why.
+def detect(look: Look, asked: str | None = None) -> tuple[str, str]:
+    """Return the format to read a file as, and how it was recognised.
 
     >>> detect(Look(name="a.csv", kind="csv", first=("pid", "review", "email", "Overall merit")))
     ('hotcrp', "its header has HotCRP's pid, review, email")
@@ -140,10 +135,9 @@ def detect(seen: Look, asked: str | None = None) -> tuple[str, str]:
     """
     if asked is not None:
         return asked, "you said so"
-    for name in _PLATFORMS:
-        why = READERS[name].recognise(seen)
-        if why:
+    for name, reader in READERS.items():
+        if name not in FORMATS and (why := reader.recognise(look)):
             return name, why
-    if seen.kind == "xml":
-        raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=seen.name)
-    return seen.kind if seen.kind in FORMATS else "csv", table.recognise(seen)
+    if look.kind == "xml":
+        raise FileError("is XML of a kind that no platform here writes; save it as CSV", file=look.name)
+    return look.kind if look.kind in FORMATS else "csv", table.recognise(look)

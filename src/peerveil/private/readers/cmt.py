@@ -1,4 +1,4 @@
-"""Microsoft CMT: a file called .xls that is XML, with the conference in row 1, a header in row 3, a sheet a track."""
+"""Microsoft CMT: an XML file named .xls, with the conference in row 1, a header in row 3, and one sheet per track."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNO
 _SHOWS = "the file does not show which scores are public; usually CMT's are shown to committee and authors"
 _NO_HEADER = "has no header 'Paper ID' with reviews below it"
 
-# The conference's name and a blank row stand above the header.
+# The conference's name and a blank row precede the header.
 _MOST_ABOVE = 3
 
 _NO_PEOPLE = (
-    "has no column 'Reviewer Email', and CMT's reviewer numbers are given anew on every paper; export it with "
+    "has no column 'Reviewer Email', and CMT's reviewer numbers are assigned anew for each paper; export it with "
     "reviewers' addresses"
 )
 
 
 def recognise(look: Look) -> str:
-    """By the kind of XML."""
+    """Return whether it is SpreadsheetML."""
     if look.kind == "xml" and "urn:schemas-microsoft-com:office:spreadsheet" in look.start:
         return "it is an XML spreadsheet (SpreadsheetML 2003), as CMT writes it"
     return ""
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """The reviews of all sheets, by address."""
+    """Return the reviews of all sheets, with reviewers by address."""
     gathering = Gathering(source.name, "xml", (), choices)
     sheet = above = 0
     header: dict[str, int] = {}
@@ -48,7 +48,7 @@ def extract(source: Source, choices: Choices) -> Extract:
         if not header:
             above += 1
             if _is_header(row, choices):
-                header = {_one_line(cell): place for place, cell in row.cells.items()}
+                header = {" ".join(cell.split()): place for place, cell in row.cells.items()}
                 question = _question(header, row, gathering.name, choices)
                 grades = {name: _criterion(name, header, row, gathering.name) for name in choices.criteria}
             elif above > _MOST_ABOVE:
@@ -72,18 +72,17 @@ def _is_header(row: Row, choices: Choices) -> bool:
 
 
 def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> str:
-    """The column of the score: the value of the question asked for, or of the only one about scores."""
+    """Return the column of the score: the question chosen, or the only one about scores."""
     if choices.reviewer is None and plain("reviewer email") not in {plain(cell) for cell in header}:
         raise FileError(_NO_PEOPLE, file=name, line=row.line)
     wanted = choices.score
     if wanted is not None:
-        chosen = _called(wanted, header)
+        values = _called(wanted, header)
     else:
-        chosen = [column for column in header if _number(column) and _ABOUT_SCORES.search(_text(column))]
-    values = [column for column in chosen if _is_value(column)] or chosen
+        values = _values([column for column in header if _ABOUT_SCORES.search(_parsed(column)[1])])
     if len(values) == 1:
         return values[0]
-    numbers = dict.fromkeys(_number(column).upper() for column in values or header if _number(column))
+    numbers = dict.fromkeys(filter(None, (_parsed(column)[0].upper() for column in values or header)))
     which = "no question is" if not values else "several questions could be"
     which += " the score" if wanted is None else f" called {wanted!r}"
     raise FileError(
@@ -95,9 +94,8 @@ def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> 
 
 
 def _criterion(wanted: str, header: dict[str, int], row: Row, name: str) -> str:
-    """The column of a criterion: the value of the question with that number or text."""
-    chosen = _called(wanted, header)
-    values = [column for column in chosen if _is_value(column)] or chosen
+    """Return the column of a criterion, by the number or text of its question."""
+    values = _called(wanted, header)
     if len(values) == 1:
         return values[0]
     which = "several questions are" if values else "no question is"
@@ -105,29 +103,19 @@ def _criterion(wanted: str, header: dict[str, int], row: Row, name: str) -> str:
 
 
 def _called(wanted: str, header: dict[str, int]) -> list[str]:
-    """The columns of the questions with a number, a text or a whole heading."""
-    return [
-        column for column in header if plain(wanted) in (plain(column), plain(_number(column)), plain(_text(column)))
-    ]
+    """Return the columns of questions with this number, text or whole heading."""
+    return _values([column for column in header if plain(wanted) in map(plain, (column, *_parsed(column)))])
 
 
-def _number(column: str) -> str:
+def _parsed(column: str) -> tuple[str, str]:
+    """Return the number and the text of a question; empty if a column is none."""
     match = _QUESTION.fullmatch(column)
-    return match[1].lower() if match else ""
+    return (match[1], match[2]) if match else ("", "")
 
 
-def _text(column: str) -> str:
-    match = _QUESTION.fullmatch(column)
-    return match[2] if match else ""
-
-
-def _is_value(column: str) -> bool:
-    match = _QUESTION.fullmatch(column)
-    return bool(match and match[3])
-
-
-def _one_line(cell: str) -> str:
-    return " ".join(cell.split())
+def _values(columns: list[str]) -> list[str]:
+    """Return those columns that hold the values of answers, or all if none does."""
+    return [column for column in columns if (match := _QUESTION.fullmatch(column)) and match[3]] or columns
 
 
 def _cell(cells: dict[str, Any], name: str) -> Any:

@@ -1,4 +1,4 @@
-"""EasyChair: review.csv, alone or in the zip it comes in, with or without a header."""
+"""EasyChair: review.csv, plain or in a zip, with or without a header."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from peerveil.tables.table import Table
 
 SCORES = ("overall evaluation", *SCORE_NAMES)
 
-#: The columns in their order; the total score is not in every export.
+#: The columns in their order; some exports lack the total score.
 COLUMNS = (
     *("#", "submission #", "member #", "member name", "number", "version", "text", "scores", "total score"),
     *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #", "date", "time"),
@@ -30,11 +30,10 @@ _NEEDED = ("submission #", "member #", "scores")
 
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
 _SHOWS = "the file does not show which scores are public; usually EasyChair's are shown to committee and authors"
-_OLDER = "older versions of reviews"
 
 
 def recognise(look: Look) -> str:
-    """By the header, or by what stands where in the first row."""
+    """Return how the header, or the first row of a file without one, was recognised."""
     if look.kind != "csv":
         return ""
     if look.names(*_NEEDED):
@@ -45,7 +44,7 @@ def recognise(look: Look) -> str:
 
 
 def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of a file without a header, told by where a row has its date; nothing if it has none there."""
+    """Return the columns of a file without a header, by the position of the date in its first row; else empty."""
     for columns in (COLUMNS, _SHORT):
         place = columns.index("date")
         if (
@@ -59,7 +58,7 @@ def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """The latest version of each review; each label of the scores is a field."""
+    """Return the latest version of each review; each label in the scores is a field."""
     unread = {plain(name) for name in _UNREAD} - {plain(name) for name in (choices.paper, choices.reviewer) if name}
     table = read_table(source, header=_columns(source.look.first), wanted=lambda name: plain(name) not in unread)
     column = {plain(name): name for name in table.header}
@@ -76,25 +75,24 @@ def extract(source: Source, choices: Choices) -> Extract:
         gathering = Gathering(table.name, "csv", ("total score",), choices)
     totals = table.cells[total] if total else [""] * table.rows
     rows = zip(table.lines, papers, people, scores, totals, strict=True)
-    for row, (line, paper, person, cell, sum_of_scores) in enumerate(rows):
+    for row, (line, paper, person, cell, total_score) in enumerate(rows):
         if row not in latest:
-            gathering.drop(_OLDER)
+            gathering.drop("older versions of reviews")
             continue
-        fields = ({"total score": sum_of_scores} if total else {}) | _scores(cell)
+        fields = ({"total score": total_score} if total else {}) | _scores(cell)
         wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
         gathering.add(line, paper, person, wanted, gathering.grades(fields))
-    found = gathering.extract(shows=(_SHOWS,), problems=problems)
-    return replace(found, certain=choices.reviewer is None)
+    return replace(gathering.extract(shows=(_SHOWS,), problems=problems), certain=choices.reviewer is None)
 
 
 def _scores(cell: str) -> dict[str, str]:
-    """The lines ``Label: n`` of a cell, by label."""
+    """Return the values of the lines ``Label: n`` in a cell, by label."""
     lines = (line.rpartition(":") for line in cell.splitlines()[:100])
     return {label.strip(): value.strip() for label, _, value in lines if label.strip()}
 
 
 def _latest(table: Table, column: dict[str, str]) -> set[int]:
-    """The rows that hold the latest version of their review; a review is a member's review of that number."""
+    """Return the rows with the latest version of each review, identified by submission, member and number."""
     if "version" not in column or "number" not in column:
         return set(range(table.rows))
     keys = zip(*(table.cells[column[plain(name)]] for name in ("submission #", "member #", "number")), strict=True)
@@ -105,9 +103,7 @@ def _latest(table: Table, column: dict[str, str]) -> set[int]:
         if other is None or versions[row] > versions[other]:
             best[key] = row
         elif versions[row] == versions[other]:
-            raise table.error(
-                "the same version of the same review stands here twice; keep one", row=row, column="version"
-            )
+            raise table.error("the same version of the same review occurs twice; keep one", row=row, column="version")
     return set(best.values())
 
 
@@ -117,7 +113,7 @@ def _whole(cell: str) -> float | None:
 
 
 def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Iterable[str], list[str]]:
-    """Whom each review counts to. Where members and subreviewers differ, the user says which."""
+    """Return the owner of each review, and problems. If members and subreviewers differ, the user must choose."""
     if choices.reviewer is not None:
         return table.cells[table.find("reviewer", (), choices.reviewer)], []
     members = table.text(column[plain("member #")])
@@ -125,13 +121,12 @@ def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Ite
     if choices.person == "member" or writers is None:
         return members, []
     if choices.person == "subreviewer":
-        if not namesakes:
-            return writers, []
-        return writers, [f"{namesakes} subreviewers have the name of a PC member and are taken for the same people"]
+        problem = f"{namesakes} subreviewers have the name of a PC member and are taken for the same people"
+        return writers, [problem] if namesakes else []
     if len(set(zip(members, writers, strict=True))) == len(set(members)) == len(set(writers)):
         return members, []
     raise table.error(
-        "some reviews were written by subreviewers: say whether to protect all that a PC member is responsible for (",
+        "some reviews were written by subreviewers: state whether to protect all that a PC member is responsible for (",
         Argument("person", "member"),
         ") or all that one person wrote (",
         Argument("person", "subreviewer"),
@@ -140,7 +135,7 @@ def _people(table: Table, column: dict[str, str], choices: Choices) -> tuple[Ite
 
 
 def _writers(table: Table, column: dict[str, str], members: list[str]) -> tuple[list[str] | None, int]:
-    """Who wrote each review: the subreviewer where there is one, else the member."""
+    """Return the author of each review, a subreviewer or else the member, and the number of namesakes."""
     fields = [plain(f"reviewer {name}") for name in ("email", "person #", "first name", "last name")]
     if not any(field in column for field in fields):
         return None, 0

@@ -1,4 +1,4 @@
-"""From an extract to reviews: everything that is checked whatever the platform."""
+"""Conversion of an extract to reviews, with the checks that all platforms share."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from peerveil.tables.cells import is_missing, shown
 from peerveil.tables.scores import to_score
 from peerveil.tables.table import Names, Table
 
+_REMOVE = "or remove all rows of the paper (also from the public file, if there is one)"
 _NO_SCORE = (
     "is not a number; give the score as a number, declare letters from the lowest to the highest (",
     Argument("symbols", "D<C<B<A"),
-    "), or take the whole paper out, all its rows (and out of the public file, if you bring one)",
+    f"), {_REMOVE}",
 )
-_NO_GRADE = (
-    "is not a number; give the criterion as a number, ",
-    "or take the whole paper out, all its rows (and out of the public file, if you bring one)",
-)
-_NO_SYMBOL = (
-    "is none of the declared symbols; declare it too (",
-    Argument("symbols", ...),
-    "), or take the whole paper out, all its rows",
-)
+_NO_GRADE = (f"is not a number; give the criterion as a number, {_REMOVE}",)
+_NO_SYMBOL = ("is none of the declared symbols; declare it too (", Argument("symbols", ...), f"), {_REMOVE}")
 
 
 def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Reviews:  # noqa: A002 - the name users know
-    """The reviews of an extract: complete, on the scale, by people, and nobody twice on a paper."""
+    """Return the reviews of an extract, checked: on the scale, with ids of people, no reviewer twice on a paper."""
     table = extract.table
     left_out = tuple(f"{count} {reason}" for reason, count in extract.left_out.items() if count)
     if not table.rows:
@@ -63,12 +57,12 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         )
     except RecordError as error:
         parts = error.parts
-    _check_once(table, papers, reviewers, extract.reviewer)  # says where
+    _check_once(table, papers, reviewers, extract.reviewer)  # names the line
     raise table.error(*parts)
 
 
 def grades(extract: Extract) -> dict[str, Floats]:
-    """Each criterion's value in each review, NaN where it is missing."""
+    """Return the value of each criterion in each review, NaN where missing."""
     table = extract.table
     return {
         name: table.numbers(column, to_score, gaps=is_missing, remedy=_NO_GRADE)
@@ -77,18 +71,15 @@ def grades(extract: Extract) -> dict[str, Floats]:
 
 
 def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:
-    """Point at the first score that the scale does not hold."""
+    """Refuse the first score outside the scale."""
     check_scale(np.empty(0), scale)
     if scale is None:
         return
     outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
     if outside.size:
         row = int(outside[0])
-        raise table.error(
-            f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}",
-            row=row,
-            column=column,
-        )
+        problem = f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}"
+        raise table.error(problem, row=row, column=column)
 
 
 def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> None:
@@ -105,11 +96,11 @@ def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> N
 
 
 def _twins(reviewers: Names) -> tuple[str, ...]:
-    """How many reviewers' addresses are another one's, but for case."""
+    """Return the problem that addresses differ only by case, if some do."""
     addresses = [name for name in reviewers.values if "@" in name]
     twins = len(addresses) - len({address.casefold() for address in addresses})
-    words = (
+    problem = (
         f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
         "people, write their addresses alike"
     )
-    return (words,) if twins else ()
+    return (problem,) if twins else ()

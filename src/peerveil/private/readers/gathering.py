@@ -1,4 +1,4 @@
-"""Gathering the reviews of a file one by one, and counting what is left out."""
+"""Collection of reviews one by one, and of the number left out by reason."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DELETED = "reviews that were deleted"
 
 
 class Gathering:
-    """Reviews with the line each stands on; scores stay as they are written.
+    """Reviews with their lines; scores are kept as text.
 
-    Platforms have one form for all reviews, so a review may have several fields that could be the score: which one it
-    is must be the same for all, and is decided when all are known.
+    A review may have several fields that could be the score. It must be the same field in all reviews, which is
+    checked at the end.
     """
 
     def __init__(self, name: str, kind: str, known: Iterable[str], choices: Choices) -> None:
@@ -34,43 +34,39 @@ class Gathering:
         self._fields: dict[str, list[str]] = {}
         self._grades: dict[str, list[str]] = {name: [] for name in choices.criteria}
         self._lines = array("I")
-        self._known: dict[str, str] = {}
+        self._interned: dict[str, str] = {}
 
     @property
     def rows(self) -> int:
-        """How many reviews were taken."""
+        """Number of reviews collected."""
         return len(self._lines)
 
     def wants(self, field: str) -> bool:
-        """Whether a field may be the score."""
+        """Return whether a field may be the score."""
         return plain(field) in self._wanted
 
     def grades(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of a review's fields that are criteria, by the names that were asked for."""
+        """Return the criteria among a review's fields, by their requested names."""
         called = {name: field_called(name, fields) for name in self._grades}
         return {name: fields[field] for name, field in called.items() if field is not None}
 
     def add(
         self, line: int, paper: Any, reviewer: Any, fields: Mapping[str, Any], grades: Mapping[str, Any] | None = None
     ) -> None:
-        """Take a review, with the fields that may be its score and those that are its criteria."""
+        """Add a review, with the fields that may be its score and those that are its criteria."""
         for field in fields:
             if field not in self._fields:
                 if len(self._fields) >= 20:
-                    raise FileError(
-                        "too many fields could be the score; say which it is with ",
-                        Argument("score", ...),
-                        file=self.name,
-                        line=line,
-                    )
+                    problem = "too many fields could be the score; say which it is with "
+                    raise FileError(problem, Argument("score", ...), file=self.name, line=line)
                 self._fields[field] = [""] * len(self._lines)
         for field, cells in self._fields.items():
-            cells.append(self._one(fields.get(field)))
+            cells.append(self._text(fields.get(field)))
         for name, cells in self._grades.items():
             grade = (grades or {}).get(name)
-            cells.append(self._one(None if is_no_entry(grade) else grade))
-        self._cells["paper"].append(self._one(paper))
-        self._cells["reviewer"].append(self._one(reviewer))
+            cells.append(self._text(None if is_no_entry(grade) else grade))
+        self._cells["paper"].append(self._text(paper))
+        self._cells["reviewer"].append(self._text(reviewer))
         self._lines.append(line)
 
     def drop(self, reason: str) -> None:
@@ -78,7 +74,7 @@ class Gathering:
         self.left_out[reason] += 1
 
     def extract(self, *, shows: Iterable[str] = (), problems: Iterable[str] = ()) -> Extract:
-        """All reviews, those without a score included."""
+        """Return all reviews, including those without a score."""
         for name, cells in self._grades.items():
             if self._lines and not any(cells):
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
@@ -94,24 +90,18 @@ class Gathering:
             return next(iter(self._fields.values()))
         if not self._lines:
             return []
-        if self._fields:
-            several = ", ".join(map(repr, self._fields))
-            raise FileError(
-                f"several fields could be the score: {several}; say which it is with ",
-                Argument("score", ...),
-                file=self.name,
-            )
         asked = "" if self.choices.score is None else f" {self.choices.score!r}"
-        raise FileError(
-            f"no review has a field{asked} for the score; say which it is with ", Argument("score", ...), file=self.name
-        )
+        problem = f"no review has a field{asked} for the score"
+        if self._fields:
+            problem = f"several fields could be the score: {', '.join(map(repr, self._fields))}"
+        raise FileError(f"{problem}; say which it is with ", Argument("score", ...), file=self.name)
 
-    def _one(self, cell: Any) -> str:
-        """A cell as text, one copy of equal ones."""
+    def _text(self, cell: Any) -> str:
+        """Return a cell as text; equal texts are one object."""
         text = to_text(cell)
-        return self._known.setdefault(text, text)
+        return self._interned.setdefault(text, text)
 
 
 def address(cell: Any) -> Any:
-    """An e-mail address, whose case does not matter; anything else as it is."""
+    """Return an e-mail address in lower case, and anything else unchanged."""
     return cell.strip().casefold() if isinstance(cell, str) and "@" in cell else cell

@@ -1,4 +1,4 @@
-"""HotCRP: three CSV forms (reviews, scores, the batch script's) and JSON (an API download, or rqc.json)."""
+"""HotCRP: three CSV formats (reviews, scores, the batch script's) and JSON (an API download, or rqc.json)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _METAREVIEWS = (
     "metareviews cannot be told from reviews in HotCRP's CSV: if your site has any, take them out, or bring its JSON"
 )
 _NO_PEOPLE = (
-    "has no addresses of reviewers, and HotCRP's review letters are given anew on every paper; download it as an "
+    "has no addresses of reviewers, and HotCRP's review letters are assigned anew for each paper; download it as an "
     "administrator who may see reviewers' names"
 )
 
 
 def recognise(look: Look) -> str:
-    """By the names that HotCRP gives its columns or members."""
+    """Return which of HotCRP's columns or members a file has."""
     if look.kind == "csv":
         for names in _HEADERS:
             if look.names(*names):
@@ -57,13 +57,13 @@ def recognise(look: Look) -> str:
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """The submitted reviews; metareviews and drafts are left out."""
+    """Return the submitted reviews, without metareviews and drafts."""
     if source.look.kind == "json":
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
     table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria), *asked))
     if choices.score is None and table.matches(("field",)) and table.matches(("data",)):
-        raise table.error("has a row a field; run batch/reviewcsv.php without --narrow (-x)")
+        raise table.error("has one row per field; run batch/reviewcsv.php without --narrow (-x)")
     paper = table.find("paper", ("paper", "pid"), choices.paper)
     if choices.reviewer is None and not table.matches(("email",)):
         raise table.error(_NO_PEOPLE)
@@ -90,7 +90,7 @@ def extract(source: Source, choices: Choices) -> Extract:
 
 
 def _decisions(table: Table, paper: str) -> list[str]:
-    """How many papers were accepted, if the file says so: at some venues only their scores are public."""
+    """Return the number of accepted papers, if known: at some venues only their scores are public."""
     columns = table.matches(("decision",))
     if not columns:
         return []
@@ -100,7 +100,7 @@ def _decisions(table: Table, paper: str) -> list[str]:
 
 
 def _reasons(table: Table) -> pl.Series:
-    """For each row why the review is left out; empty where it was submitted."""
+    """Return the reason for leaving out each row; empty for submitted reviews."""
     if statuses := table.matches(("status",)):
         return apply(_reason, table.cells[statuses[0]])
     if times := table.matches(("submitted at",)):
@@ -109,7 +109,7 @@ def _reasons(table: Table) -> pl.Series:
 
 
 def _reason(status: Any) -> str:
-    """Why a review with such a status is left out, if it is."""
+    """Return the reason for leaving out a review with this status; empty if it was submitted."""
     text = "" if is_missing(status) else str(status).strip().lower()
     if text.removeprefix("draft ") in _COMMENTS:
         return "comments and responses"
@@ -136,13 +136,13 @@ def _from_json(source: Source, choices: Choices) -> Extract:
 
 
 def _reviews(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The reviews of a download, with its form's fields beside the other members; in rqc.json they hang on papers."""
-    for line, key, found in elements(source, under=("reviews", "papers")):
-        if not isinstance(found, dict):
-            raise FileError("is not a JSON object; HotCRP writes an object a review", file=source.name, line=line)
-        listed = found.get("reviews", [] if key == "papers" else [found])
+    """Yield the reviews, with the fields of the form among their members; in rqc.json, papers hold them."""
+    for line, key, element in elements(source, under=("reviews", "papers")):
+        if not isinstance(element, dict):
+            raise FileError("is not a JSON object; HotCRP writes one object per review", file=source.name, line=line)
+        listed = element.get("reviews", [] if key == "papers" else [element])
         for review in listed if isinstance(listed, list) else [listed]:
             if not isinstance(review, dict):
                 raise FileError("a review is not a JSON object", file=source.name, line=line)
             fields = review.get("fields")
-            yield line, {"pid": found.get("pid"), **(fields if isinstance(fields, dict) else {}), **review}
+            yield line, {"pid": element.get("pid"), **(fields if isinstance(fields, dict) else {}), **review}

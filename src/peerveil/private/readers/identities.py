@@ -1,7 +1,7 @@
-"""Reviewers' ids that stand for nobody: names that platforms give anew on every paper.
+"""Detection of reviewer ids that do not identify people because platforms assign them anew for each paper.
 
-A release protects what one id holds. If a person has another id on every paper, each of their reviews would be
-protected as if it were all they wrote, and the promise of the release would be wrong.
+A release protects all reviews of one id. If a person had another id on every paper, only single reviews would be
+protected, and the claim of the release would be wrong.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from peerveil.errors import Argument
 from peerveil.private.readers.protocol import Choices
 from peerveil.tables.table import Names, Table
 
-#: With fewer reviews it may be chance that no id occurs twice.
+#: With fewer reviews, no id may occur twice by chance.
 ENOUGH = 10
-#: Of anonymous names at most one in so many occurs twice.
+#: At most one in so many anonymous names occurs twice.
 RARELY = 10
-#: With fewer papers a small committee may have reviewed everything.
+#: With fewer papers, a small committee may have reviewed all of them.
 MANY = 20
 
 _OF_A_PAPER = re.compile(r"/(?:Submission|Paper)\d+/", re.IGNORECASE)
@@ -26,19 +26,16 @@ _ANONYMOUS = re.compile(r"(?:.*/)?(?:Anon)?Reviewer_?[A-Za-z0-9]{1,5}", re.IGNOR
 _ORDINAL = re.compile(r"(?i:(?:anon(?:ymous)?[\s_-]*)?(?:reviewer|referee|review|rev|r)[\s_#-]*|#\s*)?(\d{1,3}|[A-Z])")
 
 _REMEDY = (
-    "bring an export that tells who they are (addresses, profiles), or a file that joins them to people (",
+    "use an export with addresses or profiles, or a file that maps ids to people (",
     Argument("people", ...),
-    "). If these ids do stand for the same people on every paper, say so with ",
+    "). If these ids do identify the same people on every paper, state that with ",
     Argument("ids", "people"),
 )
 
 
 def check_ids(table: Table, column: str, papers: Names, reviewers: Names, choices: Choices) -> None:
-    """Refuse ids that name reviewers anew on every paper."""
-    if choices.ids is not None:
-        return
-    problem = _problem(papers, reviewers)
-    if problem:
+    """Refuse ids that are assigned anew for each paper."""
+    if choices.ids is None and (problem := _problem(papers, reviewers)):
         raise table.error(f"{problem}; ", *_REMEDY, column=column)
 
 
@@ -58,7 +55,7 @@ def _problem(papers: Names, reviewers: Names) -> str:
 
 
 def _never_twice(papers: Names, reviewers: Names) -> str:
-    """What is wrong with ids none of which occurs twice."""
+    """Return the problem with ids none of which occurs twice, if there is one."""
     ids, count = reviewers.values, len(reviewers.values)
     if all(map(_ANONYMOUS.fullmatch, ids)):
         return "reviewers have anonymous names, none of which occurs on two papers"
@@ -71,7 +68,7 @@ def _never_twice(papers: Names, reviewers: Names) -> str:
 
 
 def _hardly_twice(reviewers: Names) -> bool:
-    """Whether anonymous names occur twice by chance only: they are short, so that in many some are alike."""
+    """Return whether anonymous names repeat by chance only, because they are short."""
     twice = int(np.count_nonzero(np.bincount(reviewers.codes) > 1))
     return twice * RARELY < len(reviewers.values) and all(map(_ANONYMOUS.fullmatch, reviewers.values))
 
@@ -81,21 +78,18 @@ def _starts_with(name: str, paper: str) -> bool:
 
 
 def _numbered(papers: Names, reviewers: Names) -> bool:
-    """Whether the ids on each paper are the numbers (or letters) from the first on, or few numbers on many papers."""
+    """Return whether the ids on each paper are consecutive numbers or letters, or few numbers on many papers."""
     matches = [_ORDINAL.fullmatch(name) for name in reviewers.values]
-    number = np.array([-1 if match is None else _counted(match[1]) for match in matches])
+    texts = ["" if match is None else match[1] for match in matches]
+    number = np.array([int(text) if text.isdigit() else ord(text) - 64 if text else -1 for text in texts])
     others = [name for name, match in zip(reviewers.values, matches, strict=True) if match is None]
     if 2 * len(others) >= number.size or any("@" in name or name.startswith("~") for name in others):
         return False
-    held = number[reviewers.codes] >= 0  # a chair or a metareviewer may stand among them
+    numbered = number[reviewers.codes] >= 0  # others may be chairs or metareviewers
     above = int(number.max()) + 1
-    pairs = papers.codes[held] * np.int64(above) + number[reviewers.codes[held]]
+    pairs = papers.codes[numbered] * np.int64(above) + number[reviewers.codes[numbered]]
     paper, of_paper = np.divmod(np.unique(pairs), above)
     _, last, counts = np.unique(paper[::-1], return_index=True, return_counts=True)
     if counts.size >= MANY and number.max() <= counts.max() + 2:
         return True
     return bool((of_paper[::-1][last] == counts).all() and of_paper.min() >= 1)
-
-
-def _counted(text: str) -> int:
-    return int(text) if text.isdigit() else ord(text) - 64

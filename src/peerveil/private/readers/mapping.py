@@ -1,4 +1,4 @@
-"""A small TOML file that says how to read an export, so that it need not be said on every call."""
+"""Mappings: TOML files with arguments for reading an export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from peerveil.errors import FileError
 from peerveil.support.atomic_files import write_new
 from peerveil.tables.opening import read_text
 
-#: What a mapping may say, and what it is for.
+#: The keys of a mapping and their descriptions.
 KEYS = {
     "format": "the file's format",
     "paper": "the column of papers",
@@ -31,54 +31,41 @@ _TEXTS = tuple(key for key in KEYS if key not in ("criteria", "scale", "symbols"
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a mapping says.
-
-    A file named in it (``people``) is found from where the mapping stands.
-    """
+    """Return the arguments in a mapping; the path ``people`` is relative to the mapping."""
     name, text = read_text(path)
-    problem, line = "", None
-    said: dict[str, Any] = {}
+    mapping: dict[str, Any] | None = None
+    line = None
     try:
-        said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        problem, line = "is not well-formed TOML", getattr(error, "lineno", None)
-    except (ValueError, RecursionError):
-        problem = "is not well-formed TOML"
-    if problem:
-        raise FileError(problem, file=name, line=line)
-    for key, value in said.items():
+        mapping = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+    if mapping is None:
+        raise FileError("is not well-formed TOML", file=name, line=line)
+    for key, value in mapping.items():
         if key not in KEYS:
-            raise FileError(f"says {key!r}, which a mapping cannot; it may say {', '.join(KEYS)}", file=name)
+            raise FileError(f"has the unknown key {key!r}; the keys of a mapping are {', '.join(KEYS)}", file=name)
         if key in _TEXTS and not isinstance(value, str):
             raise FileError(f"{key} must be text: {KEYS[key]}", file=name)
-    criteria = said.get("criteria", [])
+    criteria = mapping.get("criteria", [])
     if not isinstance(criteria, list) or not all(isinstance(part, str) for part in criteria):
         raise FileError(f"criteria must be {KEYS['criteria']}", file=name)
-    if "scale" in said:
-        said["scale"] = _scale(said["scale"], name)
-    if "people" in said:
-        said["people"] = str(Path(name).parent / said["people"])
-    return said
-
-
-def _scale(value: Any, name: str) -> tuple[float, float]:
-    numbers = isinstance(value, list) and all(type(x) in (int, float) for x in value)
-    if not numbers or len(value) != 2:
-        raise FileError(f"scale must be {KEYS['scale']}", file=name)
-    return float(value[0]), float(value[1])
-
-
-def _toml(value: Any) -> str:
-    """Texts, numbers and lists as TOML writes them: like JSON, but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if "scale" in mapping:
+        scale = mapping["scale"]
+        if not isinstance(scale, list) or len(scale) != 2 or not all(type(x) in (int, float) for x in scale):
+            raise FileError(f"scale must be {KEYS['scale']}", file=name)
+        mapping["scale"] = (float(scale[0]), float(scale[1]))
+    if "people" in mapping:
+        mapping["people"] = str(Path(name).parent / mapping["people"])
+    return mapping
 
 
 def write_mapping(
     path: str | os.PathLike[str], known: dict[str, Any], *, comments: dict[str, str] | None = None
 ) -> None:
-    """Write a draft: what is known, and the rest as comments to fill in. A file that is there is kept."""
+    """Write a draft to a new file: known values, and the other keys as comments to fill in."""
     lines = ["# How to read an export; see docs/formats.md. Options on the command line come before it.", ""]
-    for key, usual in KEYS.items():
-        value, words = known.get(key), (comments or {}).get(key, usual)
-        lines.append(f"{key} = {_toml(value)}  # {words}" if value is not None else f"# {key} =   # {words}")
+    for key, description in KEYS.items():
+        words = (comments or {}).get(key, description)
+        toml = json.dumps(known.get(key), ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML escapes this as well
+        lines.append(f"# {key} =   # {words}" if known.get(key) is None else f"{key} = {toml}  # {words}")
     write_new(path, "\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""OpenReview: a JSON dump of notes, as either version of its API gives them, with the groups behind the signatures."""
+"""OpenReview: a JSON dump of notes from either version of its API, with the groups that resolve signatures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ARRAYS = ("groups", "profiles", "notes")
 
 _ANONYMOUS = re.compile(r".*/(?:Submission|Paper)\d+/.+|.*/(?:Anon)?Reviewer_?\w+\s*", re.IGNORECASE | re.DOTALL)
 _OTHER_REPLIES = "other replies, such as comments and decisions"
-_COPIES = "second copies of a note"
+_MIXED = "some reviewers go by a profile, others by an address: if they may be the same people, bring profiles"
 
 
 def recognise(look: Look) -> str:
-    """By the members of its notes."""
+    """Return which of OpenReview's members the objects have."""
     if look.kind == "json":
         for names in (("signatures", "invitations"), ("signatures", "invitation"), ("groups", "members")):
             if set(names) <= set(look.first):
@@ -34,26 +34,24 @@ def recognise(look: Look) -> str:
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """The reviews of a dump, each with the person behind its signature."""
+    """Return the reviews of a dump, each with the person behind its signature."""
     return from_elements(elements(source, under=ARRAYS), source.name, choices)
 
 
-def from_elements(found: Iterable[Element], name: str, choices: Choices) -> Extract:
-    """The reviews among notes, groups and profiles."""
-    venue = _Venue(choices)
-    people = _People()
-    notes = _Notes(name, venue, choices)
-    for line, key, value in found:
+def from_elements(dump: Iterable[Element], name: str, choices: Choices) -> Extract:
+    """Return the reviews among notes, groups and profiles."""
+    people, notes = _People(), _Notes(name, choices)
+    for line, key, value in dump:
         if not isinstance(value, dict):
-            raise FileError("is not a JSON object; OpenReview has an object a note", file=name, line=line)
+            raise FileError("is not a JSON object; OpenReview has one object per note", file=name, line=line)
         if key == "profiles":
             people.profile(value)
         elif key == "groups" or (not key and isinstance(value.get("members"), list)):
             people.group(value)
-            if venue.learn(value) and notes.gathering.rows:
+            if notes.learn(value) and notes.gathering.rows:
                 raise FileError(
-                    "the venue's group says what its reviews are called, but stands below them; put groups first, or "
-                    "say it with ",
+                    "the venue's group, which names its reviews and ratings, follows its notes; put groups first, or "
+                    "name them with ",
                     Argument("review_name", ...),
                     " and ",
                     Argument("score", ...),
@@ -67,28 +65,8 @@ def from_elements(found: Iterable[Element], name: str, choices: Choices) -> Extr
     return notes.extract(people)
 
 
-class _Venue:
-    """What a venue calls its reviews and their ratings; its own group says so."""
-
-    def __init__(self, choices: Choices) -> None:
-        self.review_name = choices.review_name or "Official_Review"
-        self.ratings: tuple[str, ...] = ()
-        self._told, self._chosen = choices.review_name is not None, choices.score is not None
-
-    def learn(self, group: dict[str, Any]) -> bool:
-        """Take what a group says; whether it changes what is looked for."""
-        before = (self.review_name, self.ratings)
-        content = _object(group.get("content"))
-        name, rating = _value(content.get("review_name")), _value(content.get("review_rating"))
-        if isinstance(name, str) and not self._told:
-            self.review_name = name
-        if rating is not None and not self._chosen:
-            self.ratings = tuple(part for part in _list(rating) or [rating] if isinstance(part, str))
-        return (self.review_name, self.ratings) != before
-
-
 class _People:
-    """Who stands behind which signature."""
+    """The people behind signatures."""
 
     def __init__(self) -> None:
         self.member: dict[str, str] = {}
@@ -101,13 +79,13 @@ class _People:
 
     def profile(self, profile: dict[str, Any]) -> None:
         content = _object(profile.get("content"))
-        names = (_object(name).get("username") for name in _list(_value(content.get("names"))))
-        for alias in (profile.get("id"), *names, *_list(_value(content.get("emails")))):
+        names = (_object(name).get("username") for name in _list(field_value(content.get("names"))))
+        for alias in (profile.get("id"), *names, *_list(field_value(content.get("emails")))):
             if isinstance(alias, str) and isinstance(profile.get("id"), str):
                 self.canonical[address(alias)] = profile["id"]
 
     def join(self, readable: Readable) -> None:
-        """Take a file of groups, or a table of signatures and people."""
+        """Add the people in a file of groups, or in a table of signatures and people."""
         source = open_source(readable)
         if source.look.kind == "json":
             for _, key, value in guarded(lambda: list(elements(source, under=ARRAYS)), source.name):
@@ -128,7 +106,7 @@ class _People:
             self.member |= {name: person for name, person in value.items() if isinstance(person, str)}
 
     def behind(self, signature: str) -> str | None:
-        """The person behind a signature; ``None`` if it is anonymous and nothing tells."""
+        """Return the person behind a signature; ``None`` if it is anonymous and unknown."""
         person = self.member.get(signature, signature)
         if _ANONYMOUS.fullmatch(person):
             return None
@@ -139,37 +117,42 @@ class _People:
 class _Notes:
     """The reviews among the notes and their replies."""
 
-    def __init__(self, name: str, venue: _Venue, choices: Choices) -> None:
-        self.venue, self.choices = venue, choices
+    def __init__(self, name: str, choices: Choices) -> None:
+        self.choices = choices
+        self.review_name = choices.review_name or "Official_Review"
+        self.ratings: tuple[str, ...] = ()
         self.gathering = Gathering(name, "json", SCORES, choices)
         self.seen: set[str] = set()
-        self.told = self.everyone = 0
+        self.with_readers = self.everyone = 0
         self.open_papers: dict[str, bool] = {}
 
+    def learn(self, group: dict[str, Any]) -> bool:
+        """Take the names of reviews and ratings that the venue's group states; return whether any changed."""
+        before = (self.review_name, self.ratings)
+        content = _object(group.get("content"))
+        name, rating = (field_value(content.get(f"review_{key}")) for key in ("name", "rating"))
+        if isinstance(name, str) and self.choices.review_name is None:
+            self.review_name = name
+        if rating is not None and self.choices.score is None:
+            self.ratings = tuple(part for part in _list(rating) or [rating] if isinstance(part, str))
+        return (self.review_name, self.ratings) != before
+
     def take(self, line: int, note: dict[str, Any]) -> None:
-        """Take a note, and the replies that hang on it."""
+        """Add the reviews among a note and its replies, and count the other replies."""
         details = _object(note.get("details"))
         replies = _list(details.get("replies")) or _list(details.get("directReplies"))
-        kind = _kind(note)
-        if kind == self.venue.review_name:
-            self._review(line, note)
-        elif note.get("replyto"):
-            self._other(kind)
-        for reply in map(_object, replies):
+        for reply in (note, *map(_object, replies)):
             kind = _kind(reply)
-            if kind == self.venue.review_name:
+            if kind == self.review_name:
                 self._review(line, reply)
-            else:
-                self._other(kind)
-
-    def _other(self, kind: str) -> None:
-        self.gathering.drop(METAREVIEWS if kind.endswith("Meta_Review") else _OTHER_REPLIES)
+            elif reply is not note or note.get("replyto"):
+                self.gathering.drop(METAREVIEWS if kind.endswith("Meta_Review") else _OTHER_REPLIES)
 
     def _review(self, line: int, note: dict[str, Any]) -> None:
         identity = note.get("id")
         if isinstance(identity, str):
             if identity in self.seen:
-                self.gathering.drop(_COPIES)
+                self.gathering.drop("second copies of a note")
                 return
             self.seen.add(identity)
         if note.get("ddate"):
@@ -179,53 +162,49 @@ class _Notes:
         if not signatures or not isinstance(signatures[0], str):
             raise FileError("a review has no signature", file=self.gathering.name, line=line, column="signatures")
         content = _object(note.get("content"))
-        fields = {name: _value(value) for name, value in content.items() if self._wants(name)}
+        wants = self.ratings.__contains__ if self.ratings else self.gathering.wants
+        fields = {name: field_value(value) for name, value in content.items() if wants(name)}
         graded = self.gathering.grades(content)
-        grades = {name: _value(value) for name, value in graded.items()}
+        grades = {name: field_value(value) for name, value in graded.items()}
         self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
         if isinstance(note.get("readers"), list):
             parts = (*(content[name] for name in fields), *graded.values())
-            seen = all(_open(part) for part in (note, *map(_object, parts)))
-            self.told += 1
-            self.everyone += seen
+            visible = all(_open(part) for part in (note, *map(_object, parts)))
+            self.with_readers += 1
+            self.everyone += visible
             paper = str(note.get("forum"))
-            self.open_papers[paper] = seen and self.open_papers.get(paper, True)
-
-    def _wants(self, field: str) -> bool:
-        return field in self.venue.ratings if self.venue.ratings else self.gathering.wants(field)
+            self.open_papers[paper] = visible and self.open_papers.get(paper, True)
 
     def extract(self, people: _People) -> Extract:
-        """The reviews, with people in the place of signatures."""
-        found = self.gathering.extract(shows=self._shows())
-        table = found.table
-        signatures = table.cells[found.reviewer]
+        """Return the reviews, with people instead of signatures."""
+        extracted = self.gathering.extract(shows=self._shows())
+        table = extracted.table
+        signatures = table.cells[extracted.reviewer]
         person = {signature: people.behind(signature) for signature in signatures.unique()}
         unknown = [row for row, signature in enumerate(signatures) if person[signature] is None]
         if unknown and self.choices.ids is None:
             raise table.error(
                 f"{len(unknown)} of {len(signatures)} reviews have anonymous signatures, which differ from paper to "
-                "paper, and nothing tells who is behind them; bring the venue's groups with their members (",
+                "paper and cannot be resolved; provide the venue's groups with their members (",
                 Argument("people", ...),
                 ")",
                 row=unknown[0],
                 column="signatures",
             )
-        table = table.mapped(found.reviewer, lambda signature: person[signature] or signature)
-        names = table.cells[found.reviewer].unique()
-        kinds = {"~" if name.startswith("~") else "@" for name in names if name.startswith("~") or "@" in name}
-        problems = []
-        if len(kinds) == 2:
-            problems.append(
-                "some reviewers go by a profile, others by an address: if they may be the same people, bring profiles"
-            )
-        return replace(found, table=table, problems=tuple(problems))
+        table = table.mapped(extracted.reviewer, lambda signature: person[signature] or signature)
+        names = table.cells[extracted.reviewer].unique()
+        profiles = any(name.startswith("~") for name in names)
+        mixed = profiles and any("@" in name and not name.startswith("~") for name in names)
+        return replace(extracted, table=table, problems=(_MIXED,) if mixed else ())
 
     def _shows(self) -> list[str]:
-        if not self.told:
+        if not self.with_readers:
             return ["the notes do not say who can read them, so the file does not show which scores are public"]
         what = "score and the criteria" if self.choices.criteria else "score"
-        shows = [f"everyone can read the {what} of {self.everyone} of {self.told} reviews, by OpenReview's readers"]
-        if 0 < self.everyone < self.told:
+        shows = [
+            f"everyone can read the {what} of {self.everyone} of {self.with_readers} reviews, by OpenReview's readers"
+        ]
+        if 0 < self.everyone < self.with_readers:
             papers = f"{sum(self.open_papers.values())} of {len(self.open_papers)} papers"
             shows.append(
                 f"all scores of {papers} are among them; the others must be hidden ('?') in a file of public scores"
@@ -234,7 +213,7 @@ class _Notes:
 
 
 def _kind(note: dict[str, Any]) -> str:
-    """What kind of note it is: the end of its invitation's name."""
+    """Return the kind of a note, the end of its invitation's name."""
     invitations = _list(note.get("invitations"))
     invitation = invitations[0] if invitations else note.get("invitation")
     return invitation.rpartition("/")[2] if isinstance(invitation, str) else ""
@@ -245,8 +224,8 @@ def _open(part: dict[str, Any]) -> bool:
     return readers is None or "everyone" in _list(readers)
 
 
-def _value(content: Any) -> Any:
-    """The value of a field of the content: bare in version 1 of the API, wrapped in version 2."""
+def field_value(content: Any) -> Any:
+    """Return the value of a content field, which version 2 of the API wraps in an object."""
     return content.get("value") if isinstance(content, dict) else content
 
 

@@ -1,6 +1,6 @@
-"""OpenReview, live: a venue's notes, groups and profiles through openreview-py, read like a dump of them.
+"""OpenReview through its API: a venue's notes, groups and profiles, read like a dump of them.
 
-Needs the extra ``peerveil[openreview]`` and an account that may see who reviewed what.
+Requires the extra ``peerveil[openreview]`` and an account that may see who reviewed what.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from peerveil.errors import InputError, PeerveilError, VenueError
-from peerveil.private.readers.openreview import from_elements
+from peerveil.private.readers.openreview import field_value, from_elements
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.json_files import Element
 
-#: How a venue is written where a file could stand.
+#: The prefix of a venue given in place of a file.
 PREFIX = "openreview:"
 
-# The server answers no more at a time.
+# The largest number of profiles per request.
 _BATCH = 1000
 
 _MEMBERS = (
@@ -28,23 +28,17 @@ _SERVER = "https://api2.openreview.net"
 
 
 def is_venue(readable: object) -> TypeGuard[str]:
-    """Whether a source is a venue on OpenReview, not a file or a frame."""
+    """Return whether a source is a venue on OpenReview, not a file or a frame."""
     return isinstance(readable, str) and readable.startswith(PREFIX)
 
 
 def extract(venue: str, choices: Choices, client: Any = None) -> Extract:
-    """The reviews of a venue.
+    """Return the reviews of a venue, given by its group, such as ``"Example.org/2026/Conference"``.
 
-    Args:
-        venue: the venue's group, such as ``"Example.org/2026/Conference"``.
-        choices: what the user said.
-        client: an OpenReview client; made from the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD`` by
-            default.
+    By default, the client uses the account in the variables ``OPENREVIEW_USERNAME`` and ``OPENREVIEW_PASSWORD``.
     """
-    problem = ""
     try:
-        client = client or _client()
-        return from_elements(_elements(venue, choices, client), f"{PREFIX}{venue}", choices)
+        return from_elements(_elements(venue, client or _client()), f"{PREFIX}{venue}", choices)
     except PeerveilError:
         raise
     except Exception as error:  # noqa: BLE001 - the client's errors may hold names
@@ -63,11 +57,11 @@ def _client() -> Any:
     return OpenReviewClient(baseurl=_SERVER, username=account[0], password=account[1])
 
 
-def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
-    """What a dump of the venue would hold, groups first."""
+def _elements(venue: str, client: Any) -> Iterator[Element]:
+    """Yield the elements of a dump of the venue, groups first."""
     group = _plain(client.get_group(venue))
-    content = group.get("content") or {}
-    submission = _named(content, "submission_name", "Submission")
+    named = field_value((group.get("content") or {}).get("submission_name"))
+    submission = named if isinstance(named, str) else "Submission"
     yield Element(1, "groups", group)
     groups = [_plain(g) for g in client.get_all_groups(prefix=f"{venue}/{submission}", domain=venue)]
     behind = [g for g in groups if "/Reviewer_" in str(g.get("id")) and g.get("members")]
@@ -82,27 +76,20 @@ def _elements(venue: str, choices: Choices, client: Any) -> Iterator[Element]:
 
 
 def _profiles(client: Any, members: list[str]) -> Iterator[dict[str, Any]]:
-    """The profiles of the members that have one, each with the names and addresses that were asked for."""
+    """Yield the profiles of members, each with the names or the address by which it was requested."""
     ids = [member for member in members if member.startswith("~")]
     addresses = [member for member in members if not member.startswith("~")]
     for start in range(0, len(ids), _BATCH):
         for profile in client.search_profiles(ids=ids[start : start + _BATCH]):
             yield {"id": profile.id, "content": {"names": (profile.content or {}).get("names", [])}}
     for start in range(0, len(addresses), _BATCH):
-        found = client.search_profiles(confirmedEmails=addresses[start : start + _BATCH])
-        for member, profile in found.items():
+        profiles = client.search_profiles(confirmedEmails=addresses[start : start + _BATCH])
+        for member, profile in profiles.items():
             yield {"id": profile.id, "content": {"emails": [member]}}
 
 
-def _named(content: dict[str, Any], key: str, usual: str) -> str:
-    field = content.get(key)
-    value = field.get("value") if isinstance(field, dict) else field
-    return value if isinstance(value, str) else usual
-
-
 def _plain(thing: Any) -> dict[str, Any]:
-    """A note or group as an object; its details, which hold the replies, too."""
+    """Return the members of a note or group, including its details, which hold the replies."""
     if isinstance(thing, dict):
         return thing
-    plain = {name: getattr(thing, name) for name in _MEMBERS if hasattr(thing, name)}
-    return {name: value for name, value in plain.items() if value is not None}
+    return {name: value for name in _MEMBERS if (value := getattr(thing, name, None)) is not None}

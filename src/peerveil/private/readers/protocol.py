@@ -1,4 +1,4 @@
-"""What every reader takes and gives."""
+"""The protocol of readers: their arguments and results."""
 
 from __future__ import annotations
 
@@ -15,29 +15,13 @@ from peerveil.tables.scores import Symbols, is_no_entry, to_score
 from peerveil.tables.sniffing import Look
 from peerveil.tables.table import Table
 
-#: Who is protected where a PC member and a subreviewer stand behind one review.
+#: The possible owners of a subreviewer's review.
 PERSONS = ("member", "subreviewer")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What the user said about a file.
-
-    Attributes:
-        format: the format; found from the content if none is given.
-        paper: the column of papers.
-        reviewer: the column of reviewers.
-        score: the column, field, question or label of the score.
-        criteria: the columns (fields, questions, labels) of criteria.
-        missing_criteria: what to do with papers some of whose reviews lack a criterion.
-        missing_score: what to do with reviews without a score; ``None`` leaves it to what is stated to be public.
-        scale: the lowest and highest possible score.
-        symbols: what each symbol is worth, where scores are no numbers, or numbers with another meaning.
-        person: ``"member"`` or ``"subreviewer"``: whom to count a subreviewer's review to.
-        ids: ``"people"`` states that reviewers' ids stand for people across papers, whatever they look like.
-        people: a file that tells who stands behind which anonymous signature.
-        review_name: what a venue calls its reviews on OpenReview.
-    """
+    """The choices of a user about how to read a file, which are arguments of :func:`peerveil.read`."""
 
     format: str | None = None
     paper: str | None = None
@@ -55,42 +39,38 @@ class Choices:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "criteria", check_names(self.criteria))
-        if self.missing_criteria not in get_args(MissingCriteria):
-            raise InputError(
-                Argument("missing_criteria"), f" must be 'refuse' or 'leave-out', got {self.missing_criteria!r}"
-            )
-        if self.missing_score not in (None, *get_args(MissingScore)):
-            raise InputError(
-                Argument("missing_score"), f" must be 'refuse', 'absent' or 'leave-out', got {self.missing_score!r}"
-            )
-        if self.person not in (None, *PERSONS):
-            raise InputError(Argument("person"), f" must be 'member' or 'subreviewer', got {self.person!r}")
-        if self.ids not in (None, "people"):
-            raise InputError(Argument("ids"), f" must be 'people' or left out, got {self.ids!r}")
+        for name, allowed, words in (
+            ("missing_criteria", get_args(MissingCriteria), "'refuse' or 'leave-out'"),
+            ("missing_score", (None, *get_args(MissingScore)), "'refuse', 'absent' or 'leave-out'"),
+            ("person", (None, *PERSONS), "'member' or 'subreviewer'"),
+            ("ids", (None, "people"), "'people' or left out"),
+        ):
+            if getattr(self, name) not in allowed:
+                raise InputError(Argument(name), f" must be {words}, got {getattr(self, name)!r}")
 
     def value(self, cell: object) -> float | None:
-        """What a cell of the score column is worth."""
+        """Return the score in a cell; ``None`` if there is none."""
         return to_score(cell) if self.symbols is None else self.symbols.value(cell)
 
     def without_entry(self, cell: object) -> bool:
-        """Whether a cell of the score column says that there is no score, and no symbol is declared for that."""
+        """Return whether a cell of the score column states that there is no score, and is not a declared symbol."""
         return is_no_entry(cell) and (self.symbols is None or self.symbols.value(cell) is None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extract:
-    """The reviews of a file, before anything is checked about them.
+    """The unchecked reviews of a file.
 
     Attributes:
-        table: a row a review.
-        paper: its column of papers.
-        reviewer: its column of reviewers.
-        score: its column of scores.
-        criteria: its column of each criterion that was asked for; a cell is empty where one is missing.
-        left_out: how many rows were left out, by reason.
+        table: a table with one row per review.
+        paper: the column of papers.
+        reviewer: the column of reviewers.
+        score: the column of scores.
+        criteria: the column of each requested criterion; missing values are empty cells.
+        left_out: the number of rows left out, by reason.
         shows: what the file shows about which scores are public.
-        problems: what the chair should look at.
-        certain: whether the platform's ids are known to stand for people.
+        problems: warnings for the chair.
+        certain: whether the ids are known to identify people.
     """
 
     table: Table
@@ -105,10 +85,10 @@ class Extract:
 
 
 class Reader(Protocol):
-    """A module that reads one platform's exports."""
+    """A module or object that reads one platform's exports."""
 
     def recognise(self, look: Look) -> str:
-        """What shows that a file is this platform's; nothing if nothing does."""
+        """Return how a file was recognised as this platform's; empty if it was not."""
 
     def extract(self, source: Source, choices: Choices) -> Extract:
-        """The reviews of an opened file or a frame, or an error with file, line and column."""
+        """Return the reviews of an opened file or a frame, or raise an error with file, line and column."""

@@ -1,7 +1,7 @@
-"""SpreadsheetML 2003, the XML that some systems call .xls: its rows, sheet by sheet.
+"""Reading of SpreadsheetML 2003, the XML that some systems name .xls.
 
-defusedxml parses it in pieces and refuses document types: no spreadsheet has one, and entities, which can fill any
-memory or reach other files, can only be declared in one.
+defusedxml parses it incrementally and refuses document types, which spreadsheets do not have. Entities, which can
+exhaust memory or include other files, are only declared there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from peerveil.tables.opening import Source
 if TYPE_CHECKING:
     from xml.sax.xmlreader import AttributesImpl
 
-# Excel has no more columns; a cell that claims to be further right is malformed.
+# The limit of Excel.
 _MOST_COLUMNS = 16_384
 _MOST_ROWS = 2**24
 _LONGEST_CELL = 2**26
@@ -28,7 +28,7 @@ _PIECE = 2**16
 
 
 class Row(NamedTuple):
-    """A row: its sheet, counted from 1, its number in the sheet, its line in the file, and its cells."""
+    """The number of a row's sheet, its number in the sheet, its line in the file, and its cells by column."""
 
     sheet: int
     number: int
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 def rows(source: Source) -> Iterator[Row]:
-    """The rows of a workbook that have cells."""
+    """Yield the rows of a workbook that have cells."""
     workbook = _Workbook(source.name)
     for start in range(0, len(source.content), _PIECE):
         yield from workbook.feed(source.content[start : start + _PIECE])
@@ -56,7 +56,7 @@ class _Workbook(ContentHandler):
         self.parser.setContentHandler(self)
 
     def feed(self, piece: bytes, *, last: bool = False) -> list[Row]:
-        """The rows that a piece of the file completes."""
+        """Return the rows that a piece of the file completes."""
         problem = ""
         try:
             self.parser.close() if last else self.parser.feed(piece)
@@ -66,7 +66,7 @@ class _Workbook(ContentHandler):
             problem = "has a document type or entities, which no export has"
         except SAXParseException as error:
             problem = f"is not well-formed XML: {error.getMessage()}"
-        except (SAXException, ValueError, LookupError):  # an encoding that nobody knows
+        except (SAXException, ValueError, LookupError):
             problem = "is XML in an unknown encoding; save it as UTF-8"
         if problem:
             raise self.error(problem)
@@ -105,7 +105,7 @@ class _Workbook(ContentHandler):
                 raise self.error("has a cell that is too long")
 
     def _place(self, attributes: AttributesImpl[str], before: int, most: int) -> int:
-        """The index of a row or cell: the stated one, or the one after the previous."""
+        """Return the index of a row or cell: the stated one, or the next."""
         stated = next((value for key, value in attributes.items() if key.rpartition(":")[2] == "Index"), None)
         place = before + 1 if stated is None else int(stated) if stated.isdecimal() and len(stated) < 9 else 0
         if not before < place <= most:

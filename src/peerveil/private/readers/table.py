@@ -10,12 +10,12 @@ from peerveil.tables.sniffing import Look
 
 
 def recognise(look: Look) -> str:
-    """Any table will do."""
+    """Return that any other file is read as a table."""
     return f"no platform's names are in it, so it is read as a table ({look.kind})"
 
 
 def extract(source: Source, choices: Choices) -> Extract:
-    """All rows of a table with one row per review."""
+    """Return all rows of a table with one row per review."""
     asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
     table = read_table(
         source,
