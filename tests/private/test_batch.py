@@ -370,7 +370,7 @@ def test_the_command_releases_a_folder(run: Run, tmp_path: Path) -> None:
     [
         ("[[venue", "cannot be read as TOML"),
         ("", "there is no venue"),
-        ("vanue = []", "'vanue' is not known here"),
+        ("vanue = []", "'vanue' is not a known key"),
         ("ledger = 3\n[[venue]]\n", "ledger must be"),
     ],
 )
