@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from peerveil.app.messages import Spelling
 from peerveil.errors import PeerveilError
 from peerveil.privacy.budget import Spend
-from peerveil.privacy.guarantee import upward
+from peerveil.privacy.guarantee import downward, upward
 from peerveil.private.charging import Spending, pending
 from peerveil.private.ledger import Ledger
 from peerveil.private.ledger.database import ledger_url
 
-__all__ = ["Ledger", "Spending", "absolute_place", "charges_since", "cost", "pending", "releases_so_far"]
+__all__ = ["Ledger", "Spending", "absolute_place", "charges_since", "cost", "ledger_view", "pending", "releases_so_far"]
 
 
 def absolute_place(ledger: str) -> str:
@@ -49,3 +50,31 @@ def charges_since(place: str | None, before: frozenset[str], *, quantity: str, u
     if number not in unfinished:
         return f"{charged}, and the charge stands: noise may have been drawn for it."
     return f"{charged}; release again with the same choices to finish it without another charge."
+
+
+def ledger_view(place: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return the budgets with what is left, and the charges, newest first, as the page shows them."""
+    ledger = Ledger(place)
+    accounts = [
+        {
+            "dataset": account.dataset,
+            "unit": account.unit,
+            "currency": account.budget.currency,
+            "limit": f"{account.budget.limit:.6g}",
+            "left": downward(account.left),
+            "share": min(100, round(100 * account.spent / account.budget.limit)),
+            "releases": len(account.spends),
+        }
+        for account in ledger.accounts()
+    ]
+    history = [
+        {
+            "charged": entry.charged.replace("T", " ").replace("Z", " UTC"),
+            "dataset": entry.dataset,
+            "unit": entry.unit,
+            "cost": cost(entry.spend),
+            "quantity": entry.quantity,
+        }
+        for entry in reversed(ledger.history())
+    ]
+    return accounts, history

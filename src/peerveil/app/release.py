@@ -13,7 +13,6 @@ from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.privacy.groups import folder_names
-from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.charging import Spending
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
@@ -26,23 +25,6 @@ Step = Callable[[str], None]
 
 #: Writes a release into a folder.
 Write = Callable[[Release, Path], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Promise:
-    """The contents of a release before anything is drawn or charged.
-
-    Attributes:
-        guarantee: the privacy claim.
-        reviewers: how many reviewers the release covers.
-        deviation: the standard deviation of the noise; ``None`` without noise.
-        counted: whether noise is added to counts of reviewers rather than to their means.
-    """
-
-    guarantee: Guarantee
-    reviewers: int
-    deviation: float | None
-    counted: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +49,21 @@ def default_write(*, report: bool) -> Write:
     return lambda release, folder: release.write_into(folder, report=report)
 
 
-def promise(request: ReleaseRequest, step: Step) -> Promise:
-    """Return what the requested release will state, without drawing it."""
+def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
+    """Return what the requested release will state, and its noise, without drawing or charging anything."""
     _check(request)
     reviews, arguments = _read(request, step)
     step("Computing how much noise is needed")
     ready = prepare_whole_release(reviews, **arguments).ready
-    noise = ready.noise.settled
-    return Promise(
-        guarantee=ready.noise.guarantee,
-        reviewers=ready.weights.reviewers,
-        deviation=None if noise is None else noise.law.deviation,
-        counted=ready.noise.mechanism.on_counts,
-    )
+    claim, noise = ready.noise.guarantee, ready.noise.settled
+    return {
+        "summary": claim.summary,
+        "promise": claim.promise,
+        "not_protected": claim.not_protected,
+        "reviewers": ready.weights.reviewers,
+        "noise": None if noise is None else f"{noise.law.deviation:.3g}",
+        "counted": ready.noise.mechanism.on_counts,
+    }
 
 
 def release(

@@ -13,10 +13,12 @@ from peerveil.app.messages import Spelling
 from peerveil.app.options import changed
 from peerveil.app.requests import BatchRequest
 from peerveil.errors import Argument, InputError
-from peerveil.private.batch.folders import BatchFolders, open_folders
+from peerveil.private.batch.folders import REPORT, BatchFolders, open_folders
 from peerveil.private.batch.run import Outcome, Venue, public_report, report, run_batch
 from peerveil.private.charging import Spending
 from peerveil.support import parallel
+
+__all__ = ["REPORT", "BatchResult", "batch"]
 
 
 @dataclass(frozen=True, kw_only=True)
