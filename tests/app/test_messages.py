@@ -16,7 +16,7 @@ ERROR = pv.InputError(Argument("epsilon"), " must be > 0; or use ", Argument("lo
 def test_each_front_spells_arguments_in_its_own_words() -> None:
     assert str(ERROR) == "epsilon must be > 0; or use lone='zero'"
     assert explain(ERROR, option) == ("--epsilon must be > 0; or use --lone zero", 2)
-    words = "“Epsilon” must be > 0; or use “Miscalibration of a paper's only review”: counts as zero"
+    words = "“Epsilon” must be > 0; or use “Miscalibration of a paper with a single review”: counts as zero"
     assert explain(ERROR, label) == (words, 2)
 
 
@@ -34,7 +34,7 @@ def test_arguments_are_renamed_where_users_know_them_by_other_names() -> None:
         raise FileError("say which with ", Argument("paper", ...), " and ", Argument("load", 3), file="paper.csv")
     assert caught.value.spelled(option) == "paper.csv: say which with --public-paper and --load 3"
     assert caught.value.spelled(label) == (
-        "paper.csv: say which with the name 'paper' and “Everyone writes this many”: 3"
+        "paper.csv: say which with the name 'paper' and “Reviews per reviewer, if all have the same”: 3"
     )
 
 

@@ -18,7 +18,7 @@ from peerveil.private.batch.run import Venue
 from peerveil.releases.release import Release
 from peerveil.web import work
 from peerveil.web.labels import problem_words
-from peerveil.web.work import Task, asked
+from peerveil.web.work import Task, request_of
 
 ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1, (i + j) % 5 + 1) for i in range(12) for j in range(2)]
 LONE = ("q", "r1", 4, 3)
@@ -65,7 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def released(task: Task) -> Release | str:
     """The release that the page would make, without its pictures; or why it is refused."""
-    request = asked(ReleaseRequest, task, output=task.output)
+    request = request_of(ReleaseRequest, task, output=task.output)
     try:
         with Spending(None) as spending:
             made = release(request, spending, step=lambda _: None, write=lambda *_: None).release
@@ -78,7 +78,7 @@ def released(task: Task) -> Release | str:
 def test_the_promise_of_the_page_is_what_the_release_states(folder: Path) -> None:
     refused: list[str] = []
     for number, said in enumerate(COMBINATIONS):
-        task = Task(kind="promise", folder=str(folder), said=said, output=str(folder / f"made-{number}"))
+        task = Task(kind="promise", folder=str(folder), options=said, output=str(folder / f"made-{number}"))
         state, promised = work._outcome(task, lambda _: None)
         made = released(task)
         if isinstance(made, str):
@@ -97,7 +97,7 @@ def test_the_promise_of_the_page_is_what_the_release_states(folder: Path) -> Non
             deviation = scale * (2**0.5 if name == "laplace" else 1)
             assert promised["noise"] == (f"{deviation:.3g}" if scale else None), said
     assert 50 <= len(refused) <= len(COMBINATIONS) - 50, "many of both kinds are tried"
-    for words in ("floating point", "declare kept", "The score scale", "auto", "hull", "only review"):
+    for words in ("floating point", "declare kept", "The score scale", "auto", "hull", "single review"):
         assert any(words in one for one in refused), words
 
 

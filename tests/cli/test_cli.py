@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ from rich.console import Console
 
 import peerveil as pv
 from peerveil.cli import main
+from peerveil.cli.options import BUILT_IN_MECHANISMS
 from peerveil.cli.show import rows_table
+from peerveil.mechanisms import OWN
 from peerveil.private import noise
 from peerveil.private.true_vector import true_vector
 from peerveil.releases.release import DATA_FILES, FILES
@@ -89,9 +92,9 @@ def test_estimators_are_chosen_and_the_error_to_expect_is_shown(run: Run) -> Non
             ([], "projection"),
         )
     ):
-        said = json.loads(run(*refine, *options, "--json", "-o", f"out{number}").out)
-        assert said["estimator"] == estimator
-        assert (said["expected_rmse"] is None) == (not options)
+        facts = json.loads(run(*refine, *options, "--json", "-o", f"out{number}").out)
+        assert facts["estimator"] == estimator
+        assert (facts["expected_rmse"] is None) == (not options)
         assert pv.Release.load(f"out{number}").estimator == estimator
     shown = run(*refine, "--noise-scale", "2", "-o", "shown").out
     assert "expected error" in shown
@@ -355,33 +358,60 @@ def test_demo_releases_every_quantity_and_can_be_repeated(run: Run, tmp_path: Pa
     assert run("demo", "-o", "peerveil-demo/ratings").code == 2  # only its own folder is replaced
 
 
+def test_help_lists_the_mechanisms_that_are_registered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tuple(OWN) == BUILT_IN_MECHANISMS
+    assert "laplace | histogram | gaussian | sinh-normal | auto (the best" in run("release", "--help").out
+    monkeypatch.setitem(sys.modules, "peerveil.mechanisms", SimpleNamespace(OWN={"mixture": None}))
+    assert "mixture | auto (the best" in run("release", "--help").out
+
+
 def test_help_has_an_example_of_each_command(run: Run) -> None:
     for command in ("inspect", "release", "refine", "demo"):
         assert f"Example:  peerveil {command}" in run(command, "--help").out
         assert command in run("--help").out
 
 
+SHOWN = [*changed("--public", "public.csv"), "--load", "2"]
 BAD_CALLS: list[tuple[list[str], str]] = [
     (["release", "absent.csv", *RELEASE[2:]], "absent.csv: cannot be read: No such file"),
     (changed("--public", None), "--public is missing: which scores are public must be stated"),
     (changed("--public", "none"), "6 scores are hidden: state the scale"),
+    (changed("--public", "none"), "their lowest and highest possible value (--score-scale)"),
     (changed("--public", "absent.csv"), "absent.csv"),
     (changed("--public", "public.csv"), "what is public about loads must be stated"),
+    (changed("--public", "public.csv"), "--loads 3:800,4:900, --loads 1-6 or --loads 3,4 with --reviewers, or"),
+    ([*SHOWN, "--loads", "1-2"], "not both (got --load 2, --loads 1-2)"),
+    ([*SHOWN, "--reviewers", "2"], "--reviewers 2 with --load 2 make 4 reviews"),
+    ([*changed("--public", "several.csv"), "--load", "2"], "say which it is with --public-ratings"),
     ([*changed("--public", "public.csv"), "--load", "4"], "--load 4 does not divide the 6 reviews"),
     ([*changed("--public", "public.csv"), "--load", "1"], "states 6 reviewers, the private file has 3"),
     ([*changed("--public", "public.csv"), "--loads", "x"], "--loads must look like"),
     ([*RELEASE, "--load", "2"], "go with a file of public scores"),
     (changed("--epsilon", None), "give a budget with --epsilon"),
-    ([*RELEASE, "--noise-scale", "1"], "needs --epsilon or --noise-scale, one of the two"),
-    (changed("--epsilon", "0"), "epsilon must be a finite number > 0, got 0.0"),
-    (changed("--epsilon", "-1"), "epsilon must be a finite number > 0, got -1.0"),
-    (changed("--epsilon", "nan"), "epsilon must be a finite number > 0, got nan"),
-    (changed("--epsilon", "inf"), "epsilon must be a finite number > 0, got inf"),
+    ([*RELEASE, "--noise-scale", "1"], "Laplace noise needs --epsilon or --noise-scale, one of the two"),
+    ([*RELEASE, "--noise-bound", "1"], "--noise-bound does not go with laplace noise"),
+    ([*RELEASE, "--mechanism", "gaussian"], "noise needs --delta along with --epsilon, e.g. --delta 1e-06"),
+    (
+        [*RELEASE, "--mechanism", "gaussian", "--rho", "1"],
+        "needs --rho, --epsilon with --delta, or --noise-scale, one of",
+    ),
+    ([*RELEASE, "--mechanism", "histogram", "--bins", "1"], "--bins must be a whole number between 2 and"),
+    ([*RELEASE, "--person", "x"], "--person must be 'member' or 'subreviewer', got 'x'"),
+    ([*RELEASE, "--ids", "x"], "--ids must be 'people' or left out"),
+    ([*RELEASE, "--missing-score", "x"], "--missing-score must be 'refuse', 'absent' or 'leave-out'"),
+    ([*RELEASE, "--symbols", "A"], "--symbols must be declared from the lowest to the highest"),
+    ([*RELEASE, "--dataset", "x"], "--dataset x names a budget, but no ledger is given (--ledger)"),
+    ([*RELEASE, "--licence", " "], "--licence must be 1 to 2000 printable characters"),
+    (changed("--epsilon", "0"), "--epsilon must be a finite number > 0, got 0.0"),
+    (changed("--epsilon", "-1"), "--epsilon must be a finite number > 0, got -1.0"),
+    (changed("--epsilon", "nan"), "--epsilon must be a finite number > 0, got nan"),
+    (changed("--epsilon", "inf"), "--epsilon must be a finite number > 0, got inf"),
     (changed("--epsilon", "much"), "--epsilon"),
-    ([*RELEASE, "--unit", "paper"], "unit must be"),
-    ([*RELEASE, "--region", "cube"], "region must be one of"),
-    ([*RELEASE, "--quantity", "mood"], "quantity must be one of"),
-    ([*RELEASE, "--lone", "drop"], "--lone must be"),
+    ([*RELEASE, "--unit", "paper"], "--unit must be 'reviewer' or 'review', got 'paper'"),
+    ([*RELEASE, "--region", "cube"], "--region must be one of"),
+    ([*RELEASE, "--estimator", "mean"], "--estimator must be one of"),
+    ([*RELEASE, "--quantity", "mood"], "--quantity must be one of"),
+    ([*RELEASE, "--lone", "drop"], "--lone must be 'refuse' or 'zero', got 'drop'"),
     ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
     ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
     ([*RELEASE, "--criteria", "clarity"], "has no column 'clarity' for the criterion 'clarity'; its columns are"),
@@ -442,12 +472,14 @@ def test_bad_calls_exit_with_2_say_why_and_write_nothing(
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "odd.csv").write_text(PUBLIC.replace("paper,ratings", "nr,marks"))
     (tmp_path / "lone.csv").write_text(GOOD + "s,ann,3\n")
+    (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\nr,8;6,3\n")
     (tmp_path / "dangling").symlink_to(tmp_path / "absent")
     before = everything_under(tmp_path)
     result = run(*arguments)
     assert result.code == 2
     assert message in " ".join(result.err.split())
     assert "Traceback" not in result.err
+    assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", result.err), "options are spelled as users write them"
     assert not result.out
     assert everything_under(tmp_path) == before
 
@@ -612,12 +644,11 @@ def test_platforms_are_released_from_and_what_is_left_out_is_told(run: Run, tmp_
     result = run("release", "made/hotcrp-rqc.json", *options, "--missing-score", "absent", "-o", "out")
     assert result.code == 0, result.err
     assert "peerveil: left out: 1 metareviews\n" in result.err
-    result = run("release", "made/easychair.zip", "--public", "all", "--epsilon", "1", "-o", "easy")
+    easy = ["release", "made/easychair.zip", "--public", "all", "--epsilon", "1", "-o", "easy"]
+    result = run(*easy)
     assert result.code == 2
     assert "(--person member)" in result.err
-    result = run(
-        "release", "made/easychair.zip", "--public", "all", "--epsilon", "1", "--person", "member", "-o", "easy"
-    )
+    result = run(*easy, "--person", "member")
     assert result.code == 0, result.err
 
 
@@ -662,9 +693,9 @@ def test_verify_accepts_and_refuses(run: Run, tmp_path: Path) -> None:
     assert checked.code == 0, checked.err
     assert "Verified." in checked.out
     assert run("verify", "out/release.json", "--public", "public.csv", "--load", "2").code == 0
-    said = json.loads(run("verify", "out", "--public", "public.csv", "--json").out)
-    assert said["verified"] is True
-    assert [check["name"] for check in said["checks"] if check["result"] != "holds"] == [
+    facts = json.loads(run("verify", "out", "--public", "public.csv", "--json").out)
+    assert facts["verified"] is True
+    assert [check["name"] for check in facts["checks"] if check["result"] != "holds"] == [
         "report.html",
         "pictures",
         "signature",
@@ -726,9 +757,6 @@ def test_licence_and_citation(run: Run) -> None:
     assert run(*RELEASE, "--licence", "CC-BY-4.0", "--citation", "The chairs of Conf, 2026").code == 0
     terms = pv.Release.load("out").terms
     assert (terms.licence, terms.citation) == ("CC-BY-4.0", "The chairs of Conf, 2026")
-    refused = run(*changed("-o", "no"), "--licence", " ")
-    assert refused.code == 2
-    assert "licence must be" in refused.err
 
 
 TRACKS = "paper,reviewer,score,track\n" + "".join(
@@ -760,9 +788,9 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
     files = {"theory", "Systems-nets"} | {f"{name}/{file}" for name in ("theory", "Systems-nets") for file in own}
     assert everything_under(tmp_path / "out") == files
     assert json.loads(run("ledger", "show", "budgets.db", "--json").out)[0]["spent"] == pytest.approx(2)
-    said = json.loads(run(*tracks, "--groups", "groups.csv", "-o", "again", "--json").out)
-    assert [row["group"] for row in said["groups"]] == ["Systems & nets", "theory"]
-    assert said["guarantee"] == "epsilon = 2 per reviewer (pure differential privacy)"
+    facts = json.loads(run(*tracks, "--groups", "groups.csv", "-o", "again", "--json").out)
+    assert [row["group"] for row in facts["groups"]] == ["Systems & nets", "theory"]
+    assert facts["guarantee"] == "epsilon = 2 per reviewer (pure differential privacy)"
     for options in (["--group-column", "track"], ["--groups", "groups.csv"]):
         checked = run("verify", "out/theory", "--public", "shown.csv", *options)
         assert checked.code == 0, checked.out + checked.err
@@ -784,10 +812,8 @@ def test_groups_that_cannot_be_released(run: Run, tmp_path: Path, tracks: list[s
     assert "7 of 8 papers are in no group" in run(*tracks, "--groups", "groups.csv", "-o", "out").err
     assert run(*tracks, "-o", "whole").code == 0
     assert run("verify", "whole", "--public", "shown.csv", "--groups", "groups.csv").code == 2
-    assert (
-        run("refine", "noisy.txt", "--public", "public.csv", "--load", "2", "--groups", "groups.csv", "-o", "x").code
-        == 2
-    )
+    refine = ["refine", "noisy.txt", "--public", "public.csv", "--load", "2", "-o", "x"]
+    assert run(*refine, "--groups", "groups.csv").code == 2
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
@@ -795,70 +821,23 @@ def test_no_table_loses_words_in_a_narrow_terminal(width: int) -> None:
     rows = [
         ("7", "reviews.csv, line 3: score must be a number, found 'x'; correct it or leave the row out", "0.1 ± 0.02")
     ]
-    told = io.StringIO()
-    Console(file=told, width=width).print(rows_table(("venue", "why it was not released", "error"), rows))
-    assert max(map(len, told.getvalue().splitlines())) <= width
-    assert {word for row in rows for cell in row for word in cell.split()} <= set(told.getvalue().split())
+    shown = io.StringIO()
+    Console(file=shown, width=width).print(rows_table(("venue", "why it was not released", "error"), rows))
+    assert max(map(len, shown.getvalue().splitlines())) <= width
+    assert {word for row in rows for cell in row for word in cell.split()} <= set(shown.getvalue().split())
 
 
 def test_public_scores_are_written_without_reviewers(run: Run, tmp_path: Path) -> None:
     before = {path.name for path in tmp_path.iterdir()}
-    told = run("inspect", "reviews.csv", "--write-public", "seen.csv")
-    assert told.code == 0, told.err
-    assert "Written: seen.csv" in told.out
+    shown = run("inspect", "reviews.csv", "--write-public", "seen.csv")
+    assert shown.code == 0, shown.err
+    assert "Written: seen.csv" in shown.out
     assert (tmp_path / "seen.csv").read_text() == PUBLIC.replace("8;6", "6;8")
     assert {path.name for path in tmp_path.iterdir()} == {*before, "seen.csv"}
     again = run("inspect", "reviews.csv", "--write-public", "seen.csv")
     assert again.code == 2
     assert "seen.csv already exists" in again.err
     assert "cannot be written" in run("inspect", "reviews.csv", "--write-public", "no/where.csv").err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--epsilon", "-1"], "--epsilon must be a finite number > 0, got -1.0"),
-        (["--mechanism", "gaussian"], "Gaussian noise needs --delta along with --epsilon, e.g. --delta 1e-06"),
-        (["--mechanism", "gaussian", "--rho", "1"], "needs --rho, --epsilon with --delta, or --noise-scale, one of"),
-        (["--noise-scale", "1"], "Laplace noise needs --epsilon or --noise-scale, one of the two"),
-        (["--mechanism", "histogram5"], "say how many bins with --bins"),
-        (["--mechanism", "histogram", "--bins", "1"], "--bins must be a whole number between 2 and"),
-        (["--noise-bound", "1"], "--noise-bound does not go with laplace noise"),
-        (["--quantity", "grades"], "--quantity must be one of"),
-        (["--quantity", "normalized"], "name their columns (--criteria)"),
-        (["--unit", "paper"], "--unit must be 'reviewer' or 'review', got 'paper'"),
-        (["--region", "wide"], "--region must be one of"),
-        (["--estimator", "mean"], "--estimator must be one of"),
-        (["--lone", "x"], "--lone must be 'refuse' or 'zero', got 'x'"),
-        (["--person", "x"], "--person must be 'member' or 'subreviewer', got 'x'"),
-        (["--ids", "x"], "--ids must be 'people' or left out"),
-        (["--missing-score", "x"], "--missing-score must be 'refuse', 'absent' or 'leave-out'"),
-        (["--missing-criteria", "x"], "--missing-criteria must be 'refuse' or 'leave-out'"),
-        (["--symbols", "A"], "--symbols must be declared from the lowest to the highest"),
-        (["--score-scale", "10,1"], "--score-scale must be two finite numbers, the lower first"),
-        (["--public", "none"], "their lowest and highest possible value (--score-scale)"),
-        (["--public", "x"], "--public must be 'all', 'none', or a file"),
-        (["--dataset", "x"], "--dataset x names a budget, but no ledger is given (--ledger)"),
-        (["--licence", " "], "--licence must be 1 to 2000 printable characters"),
-        (
-            ["--public", "public.csv"],
-            "--loads 3:800,4:900, --loads 1-6 or --loads 3,4 with --reviewers, or --reviewers",
-        ),
-        (["--public", "public.csv", "--load", "4"], "--load 4 does not divide the 6 reviews"),
-        (["--public", "public.csv", "--load", "2", "--loads", "1-2"], "not both (got --load 2, --loads 1-2)"),
-        (["--public", "public.csv", "--reviewers", "2", "--load", "2"], "--reviewers 2 with --load 2 make 4 reviews"),
-        (["--public", "unnamed.csv", "--load", "2"], "say which it is with --public-paper"),
-        (["--public", "several.csv", "--load", "2"], "say which it is with --public-ratings"),
-        (["-o", "."], "or replace it (--overwrite)"),
-    ],
-)
-def test_errors_name_options(run: Run, tmp_path: Path, arguments: list[str], words: str) -> None:
-    (tmp_path / "unnamed.csv").write_text("what,ratings\np,3;5\nq,4;4\nr,8;6\n")
-    (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\nr,8;6,3\n")
-    result = run(*RELEASE, *arguments)
-    assert result.code == 2
-    assert words in result.err
-    assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", result.err)
 
 
 def test_inspect_names_the_column_of_scores_by_its_own_option(run: Run, tmp_path: Path) -> None:

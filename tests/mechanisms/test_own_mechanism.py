@@ -227,16 +227,16 @@ def test_the_page(reviews: pv.Reviews, tmp_path: Path) -> None:
     page = Page(jobs=jobs)
     try:
         case: Any = SimpleNamespace(
-            id="c", said={}, planned={}, promised={}, inspected={}, files={}, demo=False, results={}
+            id="c", answers={}, planned={}, promised={}, inspected={}, files={}, demo=False, results={}
         )
         shown = bytes(page.show("chair_choices.html", case=case, here="choices", picture="").body).decode()
         assert f'<option value="mixture" >{Mixture.label}</option>' in shown
         said: dict[str, Any] = {"file": "reviews.csv", "public": "all", "quantity": "ratings", "unit": "reviewer"}
         said |= {"mechanism": "mixture", "epsilon": 1.0}
-        task = Task(kind="release", folder=str(tmp_path), said=said, output=str(tmp_path / "made"))
+        task = Task(kind="release", folder=str(tmp_path), options=said, output=str(tmp_path / "made"))
         job = jobs.start(task, title="Releasing", ahead="", back="")
         assert job.finished.wait(600)
-        assert job.state == "done", job.words
+        assert job.state == "done", job.message
         assert pv.Release.load(tmp_path / "made" / "bundle").mechanism["name"] == "mixture"
     finally:
         page.close()

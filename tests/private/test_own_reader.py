@@ -115,7 +115,7 @@ def test_files_of_other_formats_are_not_taken_for_it(tmp_path: Path) -> None:
 
 
 def test_the_command_line_lists_and_reads_it(tmp_path: Path) -> None:
-    assert "json | paperflow; found from the content" in peerveil(tmp_path, "inspect", "--help").stdout
+    assert "json | paperflow; detected" in peerveil(tmp_path, "inspect", "--help").stdout
     for options in ([], ["--format", "paperflow"]):
         done = peerveil(tmp_path, "inspect", "export.txt", *options)
         assert done.returncode == 0, done.stderr
@@ -130,13 +130,13 @@ def test_the_command_line_lists_and_reads_it(tmp_path: Path) -> None:
 def test_the_page_offers_and_reads_it(tmp_path: Path) -> None:
     page = Page(jobs=Jobs())
     try:
-        case = Case("one", tmp_path)
+        case = Case(tmp_path)
         text = bytes(page.show("chair_file.html", case=case, here="file").body).decode()
         assert '<option value="paperflow" >Paperflow &lt;3</option>' in text
-        task = Task(kind="inspect", folder=str(tmp_path), said={"file": "export.txt", "format": "paperflow"})
+        task = Task(kind="inspect", folder=str(tmp_path), options={"file": "export.txt", "format": "paperflow"})
         job = page.jobs.start(task, title="Reading", ahead="", back="")
         assert job.finished.wait(600)
-        assert job.state == "done", job.words
+        assert job.state == "done", job.message
         assert job.result["facts"]["left out"] == ["3 drafts"]
     finally:
         page.close()

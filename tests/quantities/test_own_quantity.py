@@ -186,7 +186,7 @@ def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "reviews.csv").write_text(REVIEWS)
     page = Page(jobs=Jobs())
     try:
-        choices = page.show("chair_choices.html", case=PageCase("one", tmp_path), here="choices", picture="")
+        choices = page.show("chair_choices.html", case=PageCase(tmp_path), here="choices", picture="")
         text = bytes(choices.body).decode()
         assert f'value="{quantity.name}"' in text
         assert quantity.words.label in text
@@ -200,10 +200,10 @@ def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.Mon
             "quantity": quantity.name,
         }
         said |= {"unit": "reviewer", "epsilon": 1.0, "mechanism": "laplace"}
-        task = Task(kind="release", folder=str(tmp_path), said=said, output=str(tmp_path / "made"))
+        task = Task(kind="release", folder=str(tmp_path), options=said, output=str(tmp_path / "made"))
         job = page.jobs.start(task, title="Releasing", ahead="", back="")
         assert job.finished.wait(600)
-        assert job.state == "done", job.words
+        assert job.state == "done", job.message
         assert pv.Release.load(tmp_path / "made" / "bundle").quantity == quantity.name
         assert quantity.words.title in (tmp_path / "made/bundle/report.html").read_text().replace("&#39;", "'")
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from peerveil.web.work import Task
 
 TEMPLATES = Path(labels.__file__).parent / "templates"
 GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
-SAID: dict[str, Any] = {
+ANSWERS: dict[str, Any] = {
     "file": "reviews.csv",
     "public": "all",
     "quantity": "ratings",
@@ -31,43 +32,50 @@ def test_labels_are_those_of_the_forms() -> None:
         legend = re.search(rf"<legend[^>]*>{re.escape(words)}</legend>", shown)
         assert legend or any(form in shown for form in known), field
     for (field, value), words in labels.CHOICES.items():
-        assert f'"{value}", "{words}"' in shown or f'"{field}", "{value}", said.{field}, "{words}"' in shown, field
+        assert f'"{value}", "{words}"' in shown or f'"{field}", "{value}", answers.{field}, "{words}"' in shown, field
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "words"),
+    ("kind", "answers", "words"),
     [
         ("promise", {"epsilon": -1.0}, "“Epsilon” must be a finite number > 0, got -1.0"),
         ("promise", {"mechanism": "gaussian"}, "needs “Delta” along with “Epsilon”, e.g. “Delta”: 1e-06"),
         ("promise", {"mechanism": "sinh"}, "“Noise” must be one of"),
         ("promise", {"mechanism": "histogram", "bins": 1}, "“Bins” must be a whole number between 2 and"),
-        ("promise", {"quantity": "grades"}, "“One number for each reviewer” must be one of"),
+        ("promise", {"quantity": "grades"}, "“One number per reviewer” must be one of"),
         ("promise", {"quantity": "normalized"}, "name their columns (“Columns of criteria”)"),
-        ("promise", {"unit": "paper"}, "“What one promise covers” must be 'reviewer' or 'review'"),
+        ("promise", {"unit": "paper"}, "“What is protected” must be 'reviewer' or 'review'"),
         ("promise", {"region": "wide"}, "“Region” must be one of"),
         ("promise", {"estimator": "mean"}, "“Estimator” must be one of"),
-        ("promise", {"lone": "x"}, "“Miscalibration of a paper's only review” must be 'refuse' or 'zero'"),
+        ("promise", {"lone": "x"}, "“Miscalibration of a paper with a single review” must be 'refuse' or 'zero'"),
         ("promise", {"public": "none"}, "their lowest and highest possible value (“The score scale”)"),
         ("promise", {"public": ""}, "“What is public” is missing"),
         ("promise", {"public": "public.csv"}, "or “Number of reviewers” alone"),
         (
             "promise",
             {"public": "public.csv", "load": 4},
-            "“Everyone writes this many”: 4 does not divide the 6 reviews",
+            "“Reviews per reviewer, if all have the same”: 4 does not divide the 6 reviews",
         ),
         ("promise", {"public": "public.csv", "loads": "x"}, "“Counts, a range or a set” must look like"),
         ("promise", {"public": "unnamed.csv", "load": 2}, "say which it is with the name 'paper'"),
-        ("promise", {"file": "letters.csv"}, "(“Letters, the lowest first”: D<C<B<A)"),
-        ("promise", {"file": "lone.csv", "quantity": "miscalibration"}, "only review”: counts as zero)"),
+        ("promise", {"file": "letters.csv"}, "(“Letter scores, lowest first”: D<C<B<A)"),
+        ("promise", {"file": "lone.csv", "quantity": "miscalibration"}, "single review”: counts as zero)"),
+        ("promise", {"public": "all", "load": 2}, "go with a file of public scores"),
+        ("promise", {"file": "nowhere.csv"}, "nowhere.csv"),
+        ("promise", {"mechanism": "sinh-normal", "rho": 1.0, "omega": 2.0, "epsilon": None}, "floating point"),
         ("inspect", {"file": "several.csv"}, "say which it is with “Column of scores”"),
         ("release", {"dataset": "x"}, "“Charge the budget of”: x names a budget"),
         ("refine", {"public": "public.csv"}, "with “Number of reviewers”"),
         ("refine", {"public": "several.csv", "load": 2}, "say which it is with the name 'ratings'"),
-        ("refine", {"public": "public.csv", "load": 2, "noise_scale": -1.0}, "“Its scale” must be a finite number > 0"),
+        (
+            "refine",
+            {"public": "public.csv", "load": 2, "noise_scale": -1.0},
+            "“Scale of the noise” must be a finite number > 0",
+        ),
     ],
 )
 def test_errors_name_fields(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, said: dict[str, Any], words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, answers: dict[str, Any], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a task goes into its folder; the test comes back
     (tmp_path / "reviews.csv").write_text(GOOD)
@@ -78,9 +86,15 @@ def test_errors_name_fields(
     (tmp_path / "several.csv").write_text("paper,ratings,rating\np,3;5,3\nq,4;4,3\nr,8;6,3\n")
     (tmp_path / "noisy.txt").write_text("4\n5\n6\n")
     task = Task(
-        kind=kind, folder=str(tmp_path), said=SAID | {"noisy": "noisy.txt"} | said, output=str(tmp_path / "out")
+        kind=kind,
+        folder=str(tmp_path),
+        options=ANSWERS | {"noisy": "noisy.txt"} | answers,
+        output=str(tmp_path / "out"),
     )
     state, message = work._outcome(task, lambda _: None)
+    if kind == "promise":
+        assert work._outcome(replace(task, kind="release"), lambda _: None) == (state, message)
     assert (state, words in message) == ("failed", True), message
+    assert not (tmp_path / "out").exists()
     assert "--" not in message
     assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", message)

@@ -105,17 +105,17 @@ def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, planned: bool = 
     guest.look()
     page.get_by_label("Lowest", exact=True).fill("1")
     page.get_by_label("Highest").fill("10")
-    go_on(guest, "Go on", "/public$")
+    go_on(guest, "Continue", "/public$")
     page.get_by_label("All scores").check()
-    go_on(guest, "Go on", "/choices$")
+    go_on(guest, "Continue", "/choices$")
     page.get_by_label("Epsilon", exact=True).fill(epsilon)
     if planned:
-        go_on(guest, "Tell me what each budget would buy", "/choices#plan$")
+        go_on(guest, "Show the expected accuracy", "/choices#plan$")
         expect(page.locator(".plan")).to_contain_text(f"At epsilon {epsilon} each rank's mean is known to about ±")
         expect(page.locator(".plan svg[aria-label]")).to_be_visible()
         expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(rf"^{epsilon}(\.0)?$"))
         check_access(guest)
-    go_on(guest, "Work out the promise", "/promise$")
+    go_on(guest, "Compute the promise", "/promise$")
 
 
 def release_now(guest: Visitor) -> None:
@@ -202,18 +202,18 @@ def test_the_demo_works_by_keyboard_on_a_narrow_dark_screen(browser: Browser, si
         page.keyboard.press("Enter")
         page.wait_for_url(re.compile("/file$"))
         expect(page.locator(".facts")).to_contain_text("300")
-        go_on(guest, "Go on", "/public$")
+        go_on(guest, "Continue", "/public$")
         page.get_by_label("All scores").focus()
         page.keyboard.press("Space")
         page.get_by_label("Some scores").check()
-        assert page.get_by_label("Everyone writes this many").is_visible()
+        assert page.get_by_label("Reviews per reviewer, if all have the same").is_visible()
         check_access(guest)
         page.get_by_label("No scores").check()
-        assert not page.get_by_label("Everyone writes this many").is_visible()
+        assert not page.get_by_label("Reviews per reviewer, if all have the same").is_visible()
         page.get_by_label("All scores").check()
         page.keyboard.press("Enter")
         page.wait_for_url(re.compile("/choices$"))
-        page.get_by_text("For experts").click()
+        page.get_by_text("Advanced options").click()
         page.get_by_role("button", name="very cautious").click()
         expect(page.locator(".factor")).to_have_text("odds change by at most 1.35 times")
         check_access(guest)
@@ -242,14 +242,12 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
         "scores.csv",
         "--load",
         "4",
-        "--words",
-        "By <b>them</b>.",
         "-o",
         "out",
+        "--words",
+        "By <b>them</b>.",
     ]
-    subprocess.run(
-        [sys.executable, "-m", "peerveil", *command, "-o", "out"], cwd=tmp_path, check=True, capture_output=True
-    )
+    subprocess.run([sys.executable, "-m", "peerveil", *command], cwd=tmp_path, check=True, capture_output=True)
 
     page.get_by_role("link", name="Refine", exact=True).click()
     check_access(guest)
@@ -257,7 +255,7 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
     expect(page.get_by_role("alert")).to_contain_text("give the noisy release")
     page.get_by_label("Or paste the numbers").fill(noisy)
     page.locator("#scores").set_input_files(tmp_path / "scores.csv")
-    page.get_by_label("Everyone writes this many").fill("4")
+    page.get_by_label("Reviews per reviewer, if all have the same").fill("4")
     page.get_by_label("The noise is not known").check()
     page.get_by_label("How it was made private").fill("By <b>them</b>.")
     check_access(guest)
@@ -271,9 +269,9 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
     written = {str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert set(mine) == written
 
-    page.get_by_role("link", name="Refine in another way").click()
+    page.get_by_role("link", name="Refine with other settings").click()
     page.get_by_label("The noise is known").check()
-    page.get_by_label("Its scale").fill("2")
+    page.get_by_label("Scale of the noise").fill("2")
     page.get_by_role("button", name="Refine", exact=True).click()
     page.wait_for_url(re.compile("/result/"))
     page.wait_for_selector("[data-picture=comparison][data-live=yes] svg")
@@ -288,15 +286,10 @@ BROKEN = "paper,reviewer,score\np,ann,3\np,bob,excellent\n"
 def test_a_broken_file_shows_the_command_lines_words(guest: Visitor, tmp_path: Path) -> None:
     page = guest.page
     (tmp_path / "broken.csv").write_text(BROKEN)
-    said = subprocess.run(
-        [sys.executable, "-m", "peerveil", "inspect", "broken.csv"],
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    words = said.stderr.strip().removeprefix("peerveil: ")
-    assert said.returncode == 2
+    command = [sys.executable, "-m", "peerveil", "inspect", "broken.csv"]
+    inspected = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    words = inspected.stderr.strip().removeprefix("peerveil: ")
+    assert inspected.returncode == 2
     assert "broken.csv, line 3" in words
     page.goto(f"{page.url}chair")
     page.get_by_label("Drop the file here").set_input_files(tmp_path / "broken.csv")

@@ -1,1 +1,1 @@
-"""The actions of Peerveil, shared by the command line and the page."""
+"""Actions shared by the command line and the page."""

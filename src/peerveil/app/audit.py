@@ -1,6 +1,8 @@
-"""Audits: the claims of a mechanism, tested on worst-case neighbours."""
+"""Audits of a mechanism's claims on worst-case neighbours."""
 
 from __future__ import annotations
+
+from dataclasses import fields
 
 from peerveil.app.parsing import mechanism_or_auto
 from peerveil.app.requests import AuditRequest
@@ -10,16 +12,7 @@ from peerveil.support import parallel
 
 
 def audit(request: AuditRequest, progress: parallel.Progress) -> Audit:
-    """The findings of an audit, one per case."""
-    return audit_mechanism(
-        mechanism_or_auto(request.noise),
-        unit=request.unit,
-        load=request.load,
-        public=request.public,
-        draws=request.draws,
-        confidence=request.confidence,
-        delta=request.noise.delta,
-        case=request.case,
-        workers=request.workers,
-        progress=progress,
-    )
+    """Return the findings of an audit, one per case."""
+    arguments = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "noise"}
+    mechanism = mechanism_or_auto(request.noise)
+    return audit_mechanism(mechanism, delta=request.noise.delta, progress=progress, **arguments)

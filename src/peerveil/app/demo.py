@@ -1,4 +1,4 @@
-"""A synthetic conference, released or exported. Its truth is invented, so errors may be shown."""
+"""A synthetic conference, released or exported. Its true values are not private, so errors can be shown."""
 
 from __future__ import annotations
 
@@ -31,12 +31,7 @@ _OWN = (*(name for name, _ in KINDS.values()), *(f"{quantity}/{file}" for quanti
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """The releases of a synthetic conference.
-
-    Attributes:
-        papers, reviews, reviewers: how many there are.
-        releases: one per quantity, each with the errors of what was published, by their names.
-    """
+    """The size of a synthetic conference, and one release per quantity with the errors of its estimates by name."""
 
     papers: int
     reviews: int
@@ -45,55 +40,55 @@ class Demo:
 
 
 def conference(seed: int = 1) -> Conference:
-    """The synthetic conference of a seed."""
+    """Return the synthetic conference of a seed."""
     return synthetic_conference(criteria=CRITERIA, rng=np.random.default_rng(seed))
 
 
 def demo(request: DemoRequest, step: Step) -> Demo:
-    """Release every quantity of a synthetic conference into a folder."""
+    """Return the releases of every quantity of a synthetic conference, written into a folder."""
     with staged_folder(request.output, own=_OWN, overwrite=_replaces(request)) as stage:
-        invented = conference(request.seed)
-        invented.write_csv(stage / "reviews.csv")
-        reviews = read(stage / "reviews.csv", scale=invented.scale, criteria=CRITERIA)
+        synthetic = conference(request.seed)
+        synthetic.write_csv(stage / "reviews.csv")
+        reviews = read(stage / "reviews.csv", scale=synthetic.scale, criteria=CRITERIA)
         record = reviews.public("all")
         write_public(record, stage / "public.csv")
         releases = []
         for quantity in QUANTITIES:
             step(f"Releasing {quantity}")
-            made = release(reviews, public="all", quantity=quantity, mechanism=Laplace(epsilon=request.epsilon))
-            releases.append((made, _errors(made, reviews, record)))
+            released = release(reviews, public="all", quantity=quantity, mechanism=Laplace(epsilon=request.epsilon))
+            releases.append((released, _errors(released, reviews, record)))
             (stage / quantity).mkdir()
-            made.write_into(stage / quantity)
+            released.write_into(stage / quantity)
     return Demo(
         papers=len(record.papers), reviews=record.score.size, reviewers=reviews.reviewers, releases=tuple(releases)
     )
 
 
 def write_exports(request: DemoRequest) -> dict[str, str]:
-    """Write the conference as platforms export it; returns the kind of each file, by its name."""
+    """Write the conference in the formats that platforms export; return the format of each file by its name."""
     kinds = tuple(KINDS) if request.export == "all" else (str(request.export),)
     written = {}
     with staged_folder(request.output, own=_OWN, overwrite=_replaces(request)) as stage:
-        invented = conference(request.seed)
+        synthetic = conference(request.seed)
         for kind in kinds:
-            name, data = export(invented, kind)
+            name, data = export(synthetic, kind)
             (stage / name).write_bytes(data)
             written[name] = kind
     return written
 
 
 def _replaces(request: DemoRequest) -> bool:
-    """Whether the folder is replaced: the default one always is."""
+    """Return whether the output folder may be replaced, as the default folder always may."""
     return request.overwrite or request.output == DemoRequest.output
 
 
-def _errors(made: Release, reviews: Reviews, record: PublicRecord) -> dict[str, float]:
-    """Root mean squared errors of what could be published."""
-    weights, truth = weigh(record, made.quantity), true_vector(reviews, made.quantity)
-    errors = {"the noisy vector alone": _rmse(made.noisy, truth)}
-    for kind, words in _REGIONS:
-        errors[f"projected on {words}"] = _rmse(project(made.noisy, region(weights, kind)).values, truth)
-    return errors | {f"released: {made.estimator}": _rmse(made.values, truth)}
+def _errors(released: Release, reviews: Reviews, record: PublicRecord) -> dict[str, float]:
+    """Return the root mean squared error of each vector that could be published."""
+    weights, truth = weigh(record, released.quantity), true_vector(reviews, released.quantity)
+    errors = {"the noisy vector alone": _rmse(released.noisy, truth)}
+    for kind, bounds in _REGIONS:
+        errors[f"projected on {bounds}"] = _rmse(project(released.noisy, region(weights, kind)).values, truth)
+    return errors | {f"released: {released.estimator}": _rmse(released.values, truth)}
 
 
 def _rmse(values: Floats, truth: Floats) -> float:

@@ -1,4 +1,4 @@
-"""What is in a file of reviews or of public scores."""
+"""Inspection of a file of reviews or of public scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peerveil.record.public_files import write_public
 
 
 def inspect(request: InspectRequest) -> dict[str, Any]:
-    """Facts about a file, none of them about a person. Public scores are written where the request asks for them."""
+    """Return facts about a file, none of them about a person; write its public scores if requested."""
     with renaming(ratings="score"):
         facts = inspection.inspect(request.file, mapping=request.reading.mapping, **reading_arguments(request.reading))
         if request.write_public is not None:
@@ -22,7 +22,7 @@ def inspect(request: InspectRequest) -> dict[str, Any]:
 
 
 def draft_mapping(request: InspectRequest) -> None:
-    """Write the draft of a mapping to the file that the request names."""
-    assert request.write_mapping is not None  # noqa: S101 - asked for
+    """Write a draft mapping to the file named in the request."""
+    assert request.write_mapping is not None  # noqa: S101 - the caller has checked
     with renaming(ratings="score"):
         inspection.draft_mapping(request.file, request.write_mapping, **reading_arguments(request.reading))

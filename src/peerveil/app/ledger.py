@@ -1,59 +1,80 @@
-"""The ledger as both fronts need it."""
+"""The ledger, as the command line and the page show it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from peerveil.app.messages import Spelling
 from peerveil.errors import PeerveilError
 from peerveil.privacy.budget import Spend
-from peerveil.privacy.guarantee import upward
+from peerveil.privacy.guarantee import downward, upward
 from peerveil.private.charging import Spending, pending
 from peerveil.private.ledger import Ledger
 from peerveil.private.ledger.database import ledger_url
 
-__all__ = ["Ledger", "Spending", "absolute_place", "charges_since", "cost", "pending", "releases_so_far"]
+__all__ = ["Ledger", "Spending", "absolute_place", "charges_since", "cost", "ledger_view", "pending", "releases_so_far"]
 
 
 def absolute_place(ledger: str) -> str:
-    """A ledger's place that holds in every folder."""
+    """Return the ledger's absolute path, or its database URL as it is."""
     url = ledger_url(ledger)
     return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger
 
 
 def cost(spend: Spend) -> str:
-    """What a charge cost, in words."""
+    """Return the cost of a charge as text."""
     return f"rho {upward(spend.rho)}" if spend.epsilon is None else f"epsilon {upward(spend.epsilon)}"
 
 
 def releases_so_far(place: str | None) -> frozenset[str]:
-    """The numbers of all releases in the ledger."""
+    """Return the numbers of all releases in the ledger."""
     return frozenset() if place is None else frozenset(entry.release for entry in Ledger(place).history())
 
 
 def charges_since(place: str | None, before: frozenset[str], *, quantity: str, unit: str, spell: Spelling) -> str:
-    """What was charged for a release that failed: only the ledger itself knows whether it was.
-
-    Args:
-        place: the place of the ledger; nothing is charged without one.
-        before: the numbers of releases that were in the ledger before.
-        quantity: the quantity of the release.
-        unit: the unit of the release.
-        spell: how problems of the ledger spell arguments.
-    """
+    """Return a sentence on what was charged for a failed release; ``before`` are the releases known before it."""
     if place is None:
         return ""
     try:
-        waiting = {one.release for one in pending(place)}
+        unfinished = {entry.release for entry in pending(place)}
         new = [entry for entry in Ledger(place).history() if entry.release not in before]
     except PeerveilError as error:
-        return f"Whether the ledger was charged cannot be told: {error.spelled(spell)}"
+        return f"It is not known whether the ledger was charged: {error.spelled(spell)}"
     new = [entry for entry in new if entry.quantity == quantity and entry.released_unit == unit]
     if not new:
         return "The ledger was not charged."
     number = new[-1].release
     costs = " and ".join(cost(entry.spend) for entry in new if entry.release == number)
     charged = f"Release {number} was charged ({costs} of {new[-1].dataset!r})"
-    if number not in waiting:
+    if number not in unfinished:
         return f"{charged}, and the charge stands: noise may have been drawn for it."
-    return f"{charged}; it is kept: release once more with the same choices to finish it without another charge."
+    return f"{charged}; release again with the same choices to finish it without another charge."
+
+
+def ledger_view(place: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return the budgets with what is left, and the charges, newest first, as the page shows them."""
+    ledger = Ledger(place)
+    accounts = [
+        {
+            "dataset": account.dataset,
+            "unit": account.unit,
+            "currency": account.budget.currency,
+            "limit": f"{account.budget.limit:.6g}",
+            "left": downward(account.left),
+            "share": min(100, round(100 * account.spent / account.budget.limit)),
+            "releases": len(account.spends),
+        }
+        for account in ledger.accounts()
+    ]
+    history = [
+        {
+            "charged": entry.charged.replace("T", " ").replace("Z", " UTC"),
+            "dataset": entry.dataset,
+            "unit": entry.unit,
+            "cost": cost(entry.spend),
+            "quantity": entry.quantity,
+        }
+        for entry in reversed(ledger.history())
+    ]
+    return accounts, history

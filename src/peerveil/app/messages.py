@@ -1,4 +1,4 @@
-"""Messages for users: errors and warnings in the words of a front."""
+"""Messages for users: errors and warnings as the command line or the page words them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from contextlib import contextmanager
 
 from peerveil.errors import Argument, InputError, PeerveilError, unexpected
 
-#: How a front spells an argument.
+#: Returns an argument as users of the command line or the page know it.
 Spelling = Callable[[Argument], str]
 
-#: What a failure means for the release, where no ledger is charged.
+#: Appended to unexpected errors when no ledger is charged.
 NOTHING_RELEASED = "; nothing was released"
 
 
 def explain(error: Exception, spell: Spelling, *, consequence: str = NOTHING_RELEASED) -> tuple[str, int]:
-    """The message to show for an error, and the exit code. No traceback, and no text that may hold private values.
+    """Return the message to show for an error, without any text that may hold private values, and the exit code.
 
-    Args:
-        error: the error.
-        spell: how arguments are spelled.
-        consequence: what a failure means for the release, where the error itself does not say.
+    ``consequence`` is the effect of an unexpected error on the release.
 
     >>> from peerveil.errors import InputError
     >>> explain(InputError(Argument("epsilon"), " must be > 0"), lambda argument: f"--{argument.name}")
@@ -37,17 +34,17 @@ def explain(error: Exception, spell: Spelling, *, consequence: str = NOTHING_REL
 
 
 def refusal(text: str) -> InputError:
-    """An error with a fixed text, in which names in braces are arguments.
+    """Return an error with a fixed text in which names in braces are arguments.
 
     >>> refusal("give {words} or {noise_scale}, not both").spelled(lambda argument: f"--{argument.key}")
     'give --words or --noise_scale, not both'
     """
     parts = re.split(r"\{(\w+)\}", text)
-    return InputError(*(Argument(part) if place % 2 else part for place, part in enumerate(parts)))
+    return InputError(*(Argument(part) if index % 2 else part for index, part in enumerate(parts)))
 
 
 def written(value: object) -> str:
-    """A value as users write it in an option or a field.
+    """Return a value as users write it in an option or a field.
 
     >>> written({3: 800, 4: 900}), written((1, 6)), written({3, 4}), written(0.5)
     ('3:800,4:900', '1-6', '3,4', '0.5')
@@ -66,7 +63,7 @@ def written(value: object) -> str:
 
 @contextmanager
 def renaming(**names: str) -> Iterator[None]:
-    """Rename the arguments in errors of the block, where users know them by other names.
+    """Rename the arguments of errors raised in the block to the names that users know.
 
     >>> with renaming(paper="public_paper"):
     ...     raise PeerveilError("name the column with ", Argument("paper", ...))

@@ -1,4 +1,4 @@
-"""Options that several actions share, as users write them. Loads nothing: the command line reads it for ``--help``."""
+"""Options shared by several actions, as users write them. Imports nothing heavy, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class NoiseOptions:
-    """The noise: by its budget, or by its scale."""
+    """The mechanism, and its noise by budget or by scale."""
 
     mechanism: str = "laplace"
     epsilon: float | None = None
@@ -24,7 +24,7 @@ class NoiseOptions:
 
 @dataclass(frozen=True)
 class LoadsOptions:
-    """What is public about loads."""
+    """Public information about loads."""
 
     load: int | None = None
     loads: str | None = None
@@ -32,13 +32,13 @@ class LoadsOptions:
 
     @property
     def given(self) -> bool:
-        """Whether anything is stated."""
-        return any(option is not None for option in (self.load, self.loads, self.reviewers))
+        """Whether any of these options is given."""
+        return self != LoadsOptions()
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How to read a file of reviews."""
+    """Settings for reading a file of reviews."""
 
     score_scale: str | None = None
     format: str | None = None
@@ -58,7 +58,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class PublicOptions:
-    """How to read a file of public scores, and how to weigh them."""
+    """Settings for reading and weighing a file of public scores."""
 
     lone: str = "refuse"
     score_scale: str | None = None
@@ -70,7 +70,7 @@ class PublicOptions:
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What is public, what is released, and how."""
+    """Settings of a release other than its noise."""
 
     public: str | None = None
     quantity: str = "ratings"
@@ -89,19 +89,19 @@ class ReleaseOptions:
 
 @dataclass(frozen=True)
 class TrackOptions:
-    """Which paper is in which group of papers, such as a track or an area."""
+    """The group of each paper, such as a track or an area."""
 
     groups: str | None = None
     group_column: str | None = None
 
     @property
     def given(self) -> bool:
-        """Whether anything is stated."""
-        return self.groups is not None or self.group_column is not None
+        """Whether any of these options is given."""
+        return self != TrackOptions()
 
 
 def filled(kind: type[T], values: dict[str, Any]) -> T:
-    """An object of options, nested groups included, from values by the options' names; others are left out.
+    """Return an object of options, including nested groups, from values by option name; ignore other values.
 
     >>> filled(LoadsOptions, {"load": 4, "epsilon": 1.0})
     LoadsOptions(load=4, loads=None, reviewers=None)
@@ -117,7 +117,7 @@ def filled(kind: type[T], values: dict[str, Any]) -> T:
 
 
 def changed(options: Any) -> dict[str, Any]:
-    """The options that are not at their defaults, by their names; those of nested groups included.
+    """Return the options that differ from their defaults by name, including those of nested groups.
 
     >>> changed(NoiseOptions(epsilon=1.0))
     {'epsilon': 1.0}

@@ -1,4 +1,4 @@
-"""Texts that users write, parsed into the values that the library takes."""
+"""Option texts, parsed into arguments of the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerveil.record.loads import LoadsStatement
 
 
 def parse_loads(text: str | None) -> LoadsStatement | None:
-    """Loads: counts, a range, or a set.
+    """Return loads from a text: counts, a range, or a set.
 
     >>> parse_loads("3:800,4:900"), parse_loads("1-6"), parse_loads("3,4")
     ({3: 800, 4: 900}, (1, 6), {3, 4})
@@ -40,7 +40,7 @@ def parse_loads(text: str | None) -> LoadsStatement | None:
 
 
 def parse_scale(text: str | None) -> tuple[float, float] | None:
-    """The score scale.
+    """Return the score scale from a text.
 
     >>> parse_scale("1,10")
     (1.0, 10.0)
@@ -55,7 +55,7 @@ def parse_scale(text: str | None) -> tuple[float, float] | None:
 
 
 def parse_numbers(text: str, name: str) -> tuple[float, ...]:
-    """Numbers between commas.
+    """Return the numbers of a comma-separated text.
 
     >>> parse_numbers("0,0.4", "leniency")
     (0.0, 0.4)
@@ -63,27 +63,27 @@ def parse_numbers(text: str, name: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(Argument(name), f" must be numbers between commas, got {text!r}") from None
+        raise InputError(Argument(name), f" must be numbers separated by commas, got {text!r}") from None
 
 
 def parse_lone(text: str) -> Lone:
-    """What to do with a paper's only review."""
+    """Return the treatment of a paper with a single review."""
     return _choice("lone", text, Lone)  # type: ignore[no-any-return]
 
 
 def parse_missing(text: str) -> MissingCriteria:
-    """What to do where a criterion is missing."""
+    """Return the treatment of a missing criterion."""
     return _choice("missing_criteria", text, MissingCriteria)  # type: ignore[no-any-return]
 
 
-def _choice(name: str, text: str, known: Any) -> Any:
-    if text not in get_args(known):
-        raise InputError(Argument(name), f" must be {' or '.join(map(repr, get_args(known)))}, got {text!r}")
+def _choice(name: str, text: str, choices: Any) -> Any:
+    if text not in get_args(choices):
+        raise InputError(Argument(name), f" must be {' or '.join(map(repr, get_args(choices)))}, got {text!r}")
     return text
 
 
 def parse_criteria(text: str | None) -> list[str]:
-    """Columns of criteria.
+    """Return the columns of criteria from a comma-separated text.
 
     >>> parse_criteria("soundness, clarity")
     ['soundness', 'clarity']
@@ -97,13 +97,14 @@ def parse_criteria(text: str | None) -> list[str]:
 
 
 def parse_mechanism(name: str, **given: float | None) -> Mechanism:
-    """The mechanism of a name, with those of its arguments that are given.
+    """Return the mechanism of a name with those of its arguments that are given.
 
     >>> parse_mechanism("gaussian", rho=0.1, epsilon=None)
     Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
     """
     if name not in OWN:
-        hint = ("; say how many bins with ", Argument("bins", ...)) if name.startswith("histogram") else ()
+        binned = any(name.startswith(kind.name) for kind in OWN.values() if "bins" in kind.parameters())
+        hint = ("; say how many bins with ", Argument("bins", ...)) if binned else ()
         raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)} here, got {name!r}", *hint)
     arguments: dict[str, Any] = {argument: value for argument, value in given.items() if value is not None}
     kind: type[Mechanism] = OWN[name]
@@ -114,48 +115,35 @@ def parse_mechanism(name: str, **given: float | None) -> Mechanism:
     return kind.from_parameters(arguments)
 
 
-def own_mechanism(noise: NoiseOptions) -> Mechanism:
-    """The mechanism of a release or an audit."""
+def mechanism_or_auto(noise: NoiseOptions) -> Asked:
+    """Return the mechanism of a release or an audit, or the budget for which a plan chooses it."""
+    given = {name: getattr(noise, name) for name in ("epsilon", "delta", "rho", "omega", "bins")}
+    given |= {"scale": noise.noise_scale, "bound": noise.noise_bound}
+    if noise.mechanism == Auto.name:
+        if noise.epsilon is None or any(given[name] is not None for name in given.keys() - {"epsilon", "delta"}):
+            raise refusal("{mechanism} auto goes with a budget, {epsilon} and {delta}; it chooses the noise itself")
+        workers = 1 if current_process().daemon else None  # a daemonic process cannot start others
+        return Auto(epsilon=noise.epsilon, delta=noise.delta, workers=workers)
     if noise.epsilon is noise.rho is noise.noise_scale is None:
         raise refusal(
             "give a budget with {epsilon} (1 is a common choice) or {rho}, or the noise itself with {noise_scale}"
         )
-    return parse_mechanism(
-        noise.mechanism,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        rho=noise.rho,
-        omega=noise.omega,
-        scale=noise.noise_scale,
-        bound=noise.noise_bound,
-        bins=noise.bins,
-    )
-
-
-def mechanism_or_auto(noise: NoiseOptions) -> Asked:
-    """The mechanism of a release, or the budget from which a plan chooses it."""
-    if noise.mechanism != Auto.name:
-        return own_mechanism(noise)
-    fixed = (noise.rho, noise.omega, noise.noise_scale, noise.noise_bound, noise.bins)
-    if noise.epsilon is None or any(option is not None for option in fixed):
-        raise refusal("{mechanism} auto goes with a budget, {epsilon} and {delta}; it chooses the noise itself")
-    workers = 1 if current_process().daemon else None  # a process of the page may start no others
-    return Auto(epsilon=noise.epsilon, delta=noise.delta, workers=workers)
+    return parse_mechanism(noise.mechanism, **given)
 
 
 def loads_arguments(loads: LoadsOptions) -> dict[str, Any]:
-    """The library's arguments for what is public about loads."""
+    """Return the library's arguments for public information about loads."""
     return {"load": loads.load, "loads": parse_loads(loads.loads), "reviewers": loads.reviewers}
 
 
 def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
-    """A reader's arguments, but for what to do about missing criteria and the mapping."""
+    """Return the arguments of a reader, except those for missing criteria and the mapping."""
     same = ("format", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids", "people")
     parsed = {"scale": parse_scale(reading.score_scale), "criteria": parse_criteria(reading.criteria)}
     return parsed | {name: getattr(reading, name) for name in (*same, "review_name")}
 
 
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
-    """A release's arguments, but for the mechanism, what is public, and the data set to charge."""
+    """Return the arguments of a release, except the mechanism, public data, and the data set to charge."""
     same = ("quantity", "unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
     return {name: getattr(what, name) for name in same} | {"lone": parse_lone(what.lone)}

@@ -1,4 +1,4 @@
-"""Plans: how accurate releases would be, from public data alone."""
+"""Plans: the expected accuracy of releases, from public data alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from peerveil.support.atomic_files import staged_folder
 
 
 def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
-    """The plan for a file of public scores, written into a folder where the request names one."""
+    """Return the plan for a file of public scores; write it if the request names a folder."""
     budgets = parse_numbers(request.epsilon, "epsilon")
     folder = None
     if request.output is not None:
@@ -44,7 +44,7 @@ def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
 
 
 def plan_release(request: ReleaseRequest, epsilons: Iterable[float], *, draws: int, step: Step) -> Plan:
-    """A quick plan for a release of private reviews: only what is public of them is used, in this process."""
+    """Return a quick plan for a release, computed in this process from the public part of its reviews."""
     step("Reading the reviews")
     what = request.what
     reviews = read_reviews(request.file, request.reading)

@@ -1,20 +1,13 @@
-"""Files read as options say: private reviews, what is public of them, public scores, groups of papers."""
+"""Reading files: private reviews and their public part, public scores, groups of papers."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
+from peerveil.app import parsing
 from peerveil.app.messages import refusal, renaming
 from peerveil.app.options import LoadsOptions, PublicOptions, ReadingOptions, ReleaseOptions, TrackOptions
-from peerveil.app.parsing import (
-    loads_arguments,
-    parse_criteria,
-    parse_lone,
-    parse_missing,
-    parse_scale,
-    reading_arguments,
-)
 from peerveil.errors import Argument, InputError
 from peerveil.private import readers
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
@@ -26,13 +19,13 @@ from peerveil.releases.release import Release
 
 
 def read_reviews(file: str, reading: ReadingOptions) -> Reviews:
-    """The private reviews of a file."""
-    gaps = parse_missing(reading.missing_criteria)
-    return readers.read(file, mapping=reading.mapping, missing_criteria=gaps, **reading_arguments(reading))
+    """Return the private reviews of a file."""
+    gaps = parsing.parse_missing(reading.missing_criteria)
+    return readers.read(file, mapping=reading.mapping, missing_criteria=gaps, **parsing.reading_arguments(reading))
 
 
 def check_public_stated(what: ReleaseOptions) -> None:
-    """Refuse a release for which it is not stated what is public."""
+    """Raise an error unless it is stated what is public."""
     if not what.public:
         raise InputError(Argument("public"), " is missing: ", *EXPLAIN_PUBLIC)
 
@@ -40,7 +33,7 @@ def check_public_stated(what: ReleaseOptions) -> None:
 def public_of(
     reviews: Reviews, what: ReleaseOptions, loads: LoadsOptions, reading: ReadingOptions
 ) -> str | PublicRecord:
-    """What is public of reviews: ``"all"``, ``"none"``, or the record of a file."""
+    """Return what is public: ``"all"``, ``"none"``, or the record of a file."""
     check_public_stated(what)
     public = str(what.public)
     if public in ("all", "none"):
@@ -57,12 +50,12 @@ def public_of(
     with renaming(paper="public_paper", ratings="public_ratings"):
         return read_public(
             public,
-            **loads_arguments(loads),
+            **parsing.loads_arguments(loads),
             scale=reviews.scale,
             paper=what.public_paper,
             ratings=what.public_ratings,
-            criteria=parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
-            missing_criteria=parse_missing(reading.missing_criteria),
+            criteria=parsing.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
+            missing_criteria=parsing.parse_missing(reading.missing_criteria),
             absent=reviews.absent,
         )
 
@@ -76,21 +69,15 @@ def public_weights(
     release: Release | None = None,
     only: list[str] | None = None,
 ) -> PublicWeights:
-    """The public weights of a file's reviews, or of those that a release covers.
+    """Return the public weights of a file's reviews.
 
-    Args:
-        file: the file of public scores.
-        scores: how to read it.
-        loads: what is public about loads; with a release, by default what it states.
-        quantity: the quantity.
-        release: weigh only the reviews that this release covers.
-        only: the papers of the release; all of the file by default.
+    With a release, weigh only the reviews that it covers, in the papers ``only`` or in all; loads default to its own.
     """
-    lone = parse_lone(scores.lone)
+    lone = parsing.parse_lone(scores.lone)
     if release is None:
-        return weigh(_record(file, scores, loads_arguments(loads)), quantity, lone=lone)
-    stated = loads_arguments(loads) if loads.given else release.loads.stated()
-    whole = _record(file, scores, {"load": 1})  # the loads of the whole file are not needed
+        return weigh(_record(file, scores, parsing.loads_arguments(loads)), quantity, lone=lone)
+    stated = parsing.loads_arguments(loads) if loads.given else release.loads.stated()
+    whole = _record(file, scores, {"load": 1})  # any load: only those of the part matter
     part = part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
     return weigh(part, quantity, lone=lone)
 
@@ -99,27 +86,27 @@ def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRe
     return read_public(
         file,
         **loads,
-        scale=parse_scale(scores.score_scale),
+        scale=parsing.parse_scale(scores.score_scale),
         paper=scores.paper,
         ratings=scores.ratings,
-        criteria=parse_criteria(scores.criteria),
-        missing_criteria=parse_missing(scores.missing_criteria),
+        criteria=parsing.parse_criteria(scores.criteria),
+        missing_criteria=parsing.parse_missing(scores.missing_criteria),
     )
 
 
 def groups_by_paper(tracks: TrackOptions, file: str, paper: str | None) -> dict[str, str]:
-    """The group of each paper, from the file of groups, or from a column of the file of scores or reviews."""
+    """Return the group of each paper, from a file of groups or a column of the given file."""
     if tracks.groups is not None:
         return read_groups(tracks.groups, group=tracks.group_column)
     return read_groups(file, paper=paper, group=tracks.group_column)
 
 
 def papers_of(release: Release, tracks: TrackOptions, file: str, paper: str | None) -> list[str] | None:
-    """The papers of a release's group; ``None`` for all papers of the public file."""
+    """Return the papers of a release's group; ``None`` for all papers of the public file."""
     if not tracks.given:
         return None
     if release.group is None:
-        raise refusal("the release is of all papers, not of a group; leave out {groups} and {group_column}")
+        raise refusal("the release covers all papers, not a group; leave out {groups} and {group_column}")
     name = release.group.name
     papers = [one for one, group in groups_by_paper(tracks, file, paper).items() if group == name]
     if not papers:

@@ -1,11 +1,11 @@
-"""Noisy vectors that someone published, refined by public data."""
+"""Refinement of published noisy vectors with public data."""
 
 from __future__ import annotations
 
 from peerveil.app.messages import refusal
 from peerveil.app.parsing import parse_mechanism
 from peerveil.app.reading import papers_of, public_weights
-from peerveil.app.release import Step, Write
+from peerveil.app.release import Step, Write, default_write
 from peerveil.app.requests import RefineRequest
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import Described, External
@@ -16,9 +16,9 @@ from peerveil.support.atomic_files import staged_folder
 
 
 def refine(request: RefineRequest, *, step: Step, write: Write | None = None, parents: bool = True) -> Release:
-    """The refined release, written into a new folder; ``write`` and ``parents`` as in a release."""
+    """Return the refined release, written into a new folder; ``write`` and ``parents`` as in a release."""
     mechanism = _stated_noise(request)
-    write = write or (lambda one, folder: one.write_into(folder, report=not request.no_report))
+    write = write or default_write(report=not request.no_report)
     with staged_folder(request.output, own=OWN_FILES, overwrite=request.overwrite, parents=parents) as stage:
         step("Reading")
         source = read_noisy(request.noisy)
@@ -41,7 +41,7 @@ def refine(request: RefineRequest, *, step: Step, write: Write | None = None, pa
 
 
 def _stated_noise(request: RefineRequest) -> Described | None:
-    """The noise of the vector as its source states it; ``None`` if it does not."""
+    """Return the noise as the source of the vector states it; ``None`` if it does not."""
     if request.words is not None and request.noise_scale is not None:
         raise refusal("give {words} or {noise_scale}, not both")
     if request.noise_scale is not None:
@@ -49,7 +49,9 @@ def _stated_noise(request: RefineRequest) -> Described | None:
     return None if request.words is None else External(words=request.words)
 
 
-def _same_quantity(release: Release, asked: str | None) -> str:
-    if asked not in (None, release.quantity):
-        raise InputError(Argument("quantity"), f" is {asked}, but the release is of {release.quantity}; leave it out")
+def _same_quantity(release: Release, quantity: str | None) -> str:
+    if quantity not in (None, release.quantity):
+        raise InputError(
+            Argument("quantity"), f" is {quantity}, but the release is of {release.quantity}; leave it out"
+        )
     return release.quantity

@@ -1,4 +1,4 @@
-"""Releases of private reviews, and what they will promise."""
+"""Releases of private reviews, and what they would state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from peerveil.app.messages import refusal
 from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
-from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.charging import Spending
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
@@ -29,31 +28,14 @@ Write = Callable[[Release, Path], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Promise:
-    """What a release will state. Nothing was drawn or spent for it.
-
-    Attributes:
-        guarantee: the privacy claim.
-        reviewers: how many reviewers the release covers.
-        deviation: the standard deviation of the noise; ``None`` if no noise is needed.
-        counted: whether the noise is added to counts of reviewers, not to their means.
-    """
-
-    guarantee: Guarantee
-    reviewers: int
-    deviation: float | None
-    counted: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class Released:
-    """A release that was written, and what only its chair should know.
+    """A release that was written, and information for the chair only.
 
     Attributes:
-        release: the release, or those of all groups of papers.
-        folders: the folder of each group, by the group's name.
-        warnings: what the library warned about.
-        remarks: what was resumed, and what was left out of the private file.
+        release: the release, or the releases of all groups of papers.
+        folders: the folder of each group by name.
+        warnings: warnings of the library.
+        remarks: resumed charges, and rows left out of the private file.
     """
 
     release: Release | GroupReleases
@@ -62,38 +44,40 @@ class Released:
     remarks: tuple[str, ...] = ()
 
 
-def promise(request: ReleaseRequest, step: Step) -> Promise:
-    """What the release of a request will state: it is prepared as for the release, and not drawn."""
+def default_write(*, report: bool) -> Write:
+    """Return a function that writes all files of a release, with or without its report."""
+    return lambda release, folder: release.write_into(folder, report=report)
+
+
+def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
+    """Return what the requested release will state, and its noise, without drawing or charging anything."""
     _check(request)
     reviews, arguments = _read(request, step)
     step("Computing how much noise is needed")
     ready = prepare_whole_release(reviews, **arguments).ready
-    noise = ready.noise.settled
-    return Promise(
-        guarantee=ready.noise.guarantee,
-        reviewers=ready.weights.reviewers,
-        deviation=None if noise is None else noise.law.deviation,
-        counted=ready.noise.mechanism.on_counts,
-    )
+    claim, noise = ready.noise.guarantee, ready.noise.settled
+    return {
+        "summary": claim.summary,
+        "promise": claim.promise,
+        "not_protected": claim.not_protected,
+        "reviewers": ready.weights.reviewers,
+        "noise": None if noise is None else f"{noise.law.deviation:.3g}",
+        "counted": ready.noise.mechanism.on_counts,
+    }
 
 
 def release(
     request: ReleaseRequest, spending: Spending, *, step: Step, write: Write | None = None, parents: bool = True
 ) -> Released:
-    """Release a file of reviews into a new folder.
+    """Return the release of a file of reviews, written into a new folder.
 
-    Args:
-        request: the options.
-        spending: what is charged; left by the caller, who reports it.
-        step: called with the name of each step.
-        write: writes the release into the folder; as the request says by default.
-        parents: make the folders above the output folder where they are missing.
+    ``spending`` records the charges; the caller closes it and reports them. ``parents`` creates missing parent folders.
     """
     _check(request)
     groups = groups_by_paper(request.tracks, request.file, request.reading.paper) if request.tracks.given else {}
     folders = folder_names(set(groups.values()))
     own = [f"{folder}/{file}" for folder in folders.values() for file in OWN_FILES] or OWN_FILES
-    write = write or (lambda one, folder: one.write_into(folder, report=not request.no_report))
+    write = write or default_write(report=not request.no_report)
     with staged_folder(request.output, own=own, overwrite=request.overwrite, parents=parents) as stage:
         spending.room, spending.target = Room(stage), request.output
         reviews, arguments = _read(request, step)
@@ -105,14 +89,14 @@ def release(
         if isinstance(result, Release):
             write(result, stage)
         else:
-            for name, one in result.releases.items():
+            for name, group_release in result.releases.items():
                 (stage / folders[name]).mkdir()
-                write(one, stage / folders[name])
+                write(group_release, stage / folders[name])
     spending.done(request.output)
     return Released(
         release=result,
         folders=folders,
-        warnings=tuple(one.message for one in caught if isinstance(one.message, Warning)),
+        warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
         remarks=(
             *(f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed),
             *(f"left out: {reason}" for reason in reviews.report.left_out),
@@ -122,7 +106,7 @@ def release(
 
 
 def _check(request: ReleaseRequest) -> None:
-    """Refuse, before a file is read, what the options alone show to be wrong."""
+    """Raise an error for invalid options before any file is read."""
     check_public_stated(request.what)
     mechanism_or_auto(request.noise)
     if request.no_shared_reviewers and not request.tracks.given:
@@ -130,15 +114,12 @@ def _check(request: ReleaseRequest) -> None:
 
 
 def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]:
-    """The reviews, and all arguments of their release."""
+    """Return the reviews, and all arguments of their release."""
     step("Reading the reviews")
     reviews = read_reviews(request.file, request.reading)
     public = public_of(reviews, request.what, request.loads, request.reading)
-    return reviews, {
-        "public": public,
-        "mechanism": mechanism_or_auto(request.noise),
-        **release_arguments(request.what),
-    }
+    mechanism = mechanism_or_auto(request.noise)
+    return reviews, {"public": public, "mechanism": mechanism, **release_arguments(request.what)}
 
 
 def _drawn(
@@ -147,6 +128,6 @@ def _drawn(
     dataset = request.what.dataset
     if not groups:
         return prepare_whole_release(reviews, **arguments).draw(spending, dataset)
-    del arguments["declare_kept"]  # of groups, the loads are declared public anyway
+    del arguments["declare_kept"]  # the loads of groups are always declared public
     shared = not request.no_shared_reviewers
     return release_groups_within(spending, reviews, groups, shared=shared, dataset=dataset, **arguments)

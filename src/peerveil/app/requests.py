@@ -1,22 +1,15 @@
-"""What users ask for: one object of options per action. Loads nothing: the command line reads it for ``--help``."""
+"""Requests: the options of each action. Imports nothing heavy, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peerveil.app.options import (
-    LoadsOptions,
-    NoiseOptions,
-    PublicOptions,
-    ReadingOptions,
-    ReleaseOptions,
-    TrackOptions,
-)
+from peerveil.app.options import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions, TrackOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class InspectRequest:
-    """Report what is in a file."""
+    """Inspect a file."""
 
     file: str
     reading: ReadingOptions
@@ -62,7 +55,7 @@ class ReleaseRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class RefineRequest:
-    """Refine a noisy vector that someone published."""
+    """Refine a published noisy vector."""
 
     noisy: str
     public: str

@@ -1,4 +1,4 @@
-"""Sweeps of simulations: the paper's experiments, and invented assignments of a public record."""
+"""Simulation sweeps: the paper's experiments, and simulated assignments of a public record."""
 
 from __future__ import annotations
 
@@ -28,12 +28,7 @@ Sweeps = list[tuple[str, Callable[..., Sweep]]]
 def simulate(
     request: SimulateRequest, counting: Callable[[str], AbstractContextManager[parallel.Progress]]
 ) -> Iterator[tuple[Sweep, list[Path]]]:
-    """Each sweep with the files it was written to; sweeps that an earlier run has begun are finished.
-
-    Args:
-        request: the options.
-        counting: opens a display of progress with a title.
-    """
+    """Yield each sweep with its files; ``counting`` opens a progress display. Unfinished sweeps are resumed."""
     settings, sweeps = _of_paper(request) if request.public is None else _of_record(request, request.public)
     folder = Path(request.output)
     kept = sweep_folder(folder, settings, overwrite=request.overwrite)
@@ -45,11 +40,11 @@ def simulate(
 
 
 def _of_paper(request: SimulateRequest) -> tuple[dict[str, object], Sweeps]:
-    """The settings that must not change for a sweep to be resumed, and the paper's sweeps."""
+    """Return the settings that must be the same when a sweep is resumed, and the paper's sweeps."""
     name = request.experiment
     if name is None:
         raise refusal("name an experiment (or 'all'), or a real record with {public}")
-    if request.epsilon is not None or request.mechanism != "laplace" or request.bins is not None:
+    if request.epsilon is not None or request.mechanism != SimulateRequest.mechanism or request.bins is not None:
         raise refusal("{epsilon}, {mechanism} and {bins} go with {public}: the paper's experiments have Laplace noise")
     if name not in (*EXPERIMENTS, "all"):
         raise InputError(Argument("experiment"), f" must be 'all' or one of {', '.join(EXPERIMENTS)}, got {name!r}")
@@ -61,11 +56,11 @@ def _of_paper(request: SimulateRequest) -> tuple[dict[str, object], Sweeps]:
     }
     run = partial(experiments.simulate, **settings)
     names = EXPERIMENTS if name == "all" else [name]
-    return settings, [(EXPERIMENTS[one].title, partial(run, one)) for one in names]
+    return settings, [(EXPERIMENTS[name].title, partial(run, name)) for name in names]
 
 
 def _of_record(request: SimulateRequest, public: str) -> tuple[dict[str, object], Sweeps]:
-    """The settings that must not change for a sweep to be resumed, and the sweep of a public record."""
+    """Return the settings that must be the same when a sweep is resumed, and the sweep of a public record."""
     if request.experiment is not None:
         raise refusal("name an experiment or a real record with {public}, not both")
     weights = public_weights(public, request.scores, request.loads, request.quantity)
@@ -86,7 +81,7 @@ def _methods(request: SimulateRequest) -> tuple[str, ...]:
 
 
 def _mechanism(weights: PublicWeights, request: SimulateRequest) -> Mechanism:
-    """The mechanism to simulate, with its noise: as given, or as the budget gives it."""
+    """Return the mechanism to simulate, with its noise scale as given or derived from the budget."""
     if (request.epsilon is None) == (request.noise_scale is None):
         raise refusal("give a budget with {epsilon} (1 is a common choice), or the noise itself with {noise_scale}")
     simulated = [kind.name for kind in OWN.values() if kind.planned == ("epsilon",)]

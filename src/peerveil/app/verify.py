@@ -1,4 +1,4 @@
-"""Published releases, checked against the public record."""
+"""Verification of published releases against the public record."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from peerveil.releases.verification import verify as verify_release
 
 
 def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
-    """The checks of a published release, each with its result; ``spell`` is how they spell arguments."""
+    """Return the checks of a published release, each with its result."""
     step("Reading")
     release, schema = read_release(request.release)
     if release is None:
         return Verification(checks=(schema,))
     if release.quantity not in names():
         raise InputError(
-            f"the release is of {release.quantity!r}, a function of its maker's, which the command line does not have; "
+            f"the release is of {release.quantity!r}, a user-defined quantity that is not registered here; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
         )
     only = papers_of(release, request.tracks, request.public, request.scores.paper)
@@ -32,7 +32,7 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
     except RecordError as error:
         if request.loads.given:
             raise
-        problem = f"the loads that it states do not fit the public record: {error.spelled(spell)}"
+        problem = f"its stated loads do not fit the public record: {error.spelled(spell)}"
         return Verification(checks=(schema, Check(name="record", result="fails", found=problem)))
-    step("Computing the release anew")
+    step("Recomputing the release")
     return verify_release(request.release, weights, signed_by=request.signed_by)

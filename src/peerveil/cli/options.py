@@ -1,9 +1,10 @@
-"""The options of the command line: how each field of a request is written, and how messages spell it."""
+"""The options of the command line: one per field of a request, and how messages spell them."""
 
 from __future__ import annotations
 
 import inspect
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
@@ -18,184 +19,188 @@ from peerveil.app.options import filled
 from peerveil.errors import Argument
 from peerveil.quantities.base import names
 
-_PUBLIC_SCORES = "Public scores: a row a paper ('6;8;5') or a row a review."
+#: The mechanisms of the package. Help lists them without importing them, because that loads NumPy.
+BUILT_IN_MECHANISMS = ("laplace", "histogram", "gaussian", "sinh-normal")
+
+_PUBLIC_SCORES = "Public scores: one row per paper ('6;8;5') or one row per review."
 _A_RELEASE = "A release: its folder, or its release.json."
 
 
-class RegisteredNames(OptionInfo):
-    """An option whose help lists what is registered when it is shown: quantities by default."""
+def _mechanisms() -> Iterable[str]:
+    """Return the names of the registered mechanisms; an extension that adds one has loaded the registry."""
+    registry = sys.modules.get("peerveil.mechanisms")
+    return BUILT_IN_MECHANISMS if registry is None else registry.OWN
 
-    listed: Callable[[], Iterable[str]] = staticmethod(names)
+
+class RegisteredNames(OptionInfo):
+    """An option whose help begins with the names that are registered when it is shown."""
+
+    def __init__(self, registered: Callable[[], Iterable[str]], **settings: Any) -> None:
+        self._registered = registered
+        super().__init__(default=..., **settings)
 
     @property
     def help(self) -> str:
         """The names, and the text that was given."""
-        return " | ".join(self.listed()) + self._text
+        return " | ".join(self._registered()) + self._text
 
     @help.setter  # noqa: A003 - typer's name
     def help(self, text: str | None) -> None:
         self._text = text or ""
 
 
-class RegisteredFormats(RegisteredNames):
-    """An option whose help lists the formats of private files."""
-
-    listed = staticmethod(format_labels)
+def _options(panel: str | None = None, **helps: str) -> dict[str, Any]:
+    return {field: typer.Option(help=text, rich_help_panel=panel) for field, text in helps.items()}
 
 
-def _panel(name: str, **options: str) -> dict[str, Any]:
-    return {field: typer.Option(help=words, rich_help_panel=name) for field, words in options.items()}
+def _flags(panel: str | None = None, **helps: str) -> dict[str, Any]:
+    names = {field: f"--{field.replace('_', '-')}" for field in helps}
+    return {field: typer.Option(names[field], help=text, rich_help_panel=panel) for field, text in helps.items()}
 
 
-def _plain(**options: str) -> dict[str, Any]:
-    return {field: typer.Option(help=words) for field, words in options.items()}
+def _folder(text: str) -> Any:
+    return typer.Option("--output", "-o", help=text)
 
 
-def _folder(words: str) -> Any:
-    return typer.Option("--output", "-o", help=words)
-
-
-#: The option or argument of each field; "Request.field" where a field means something else in one request.
+#: The option or argument of each field; "Request.field" where a field has another meaning in one request.
 OPTIONS: dict[str, Any] = {
-    **_panel(
+    **_options(
         "Loads",
-        load="Every reviewer's load, if all have the same.",
+        load="Number of reviews per reviewer, if it is the same for all.",
         loads="'3:800,4:900' (counts), '1-6' (range) or '3,4' (set of loads).",
         reviewers="Number of reviewers; needed with a range or a set.",
     ),
-    **_panel(
+    **_options(
         "Noise",
-        mechanism="laplace | histogram (less noise for many reviewers) | gaussian | sinh-normal | auto (what a plan "
-        "from public data finds best)",
         epsilon="Privacy budget: smaller is more private.",
         rho="Budget of concentrated noise, instead of --epsilon.",
-        omega="With --rho: of sinh-normal noise.",
-        noise_scale="The noise itself, instead of a budget: its scale (Laplace) or deviation.",
-        noise_bound="With --noise-scale: of sinh-normal noise.",
-        bins="Of a histogram: how many bins, at most.",
+        omega="With --rho, for sinh-normal noise.",
+        noise_scale="The scale (Laplace) or standard deviation of the noise, instead of a budget.",
+        noise_bound="With --noise-scale, for sinh-normal noise.",
+        bins="Maximum number of bins of a histogram.",
     ),
-    **_panel(
+    **_options(
         "Reading",
-        symbols="Scores that are letters, the lowest first: 'D<C<B<A', or 'A=4,B=3'.",
-        person="Whom a subreviewer's review counts to: 'member' or 'subreviewer'. Needed where there are any.",
-        ids="'people' if reviewers' ids stand for people across papers.",
-        people="File that tells who is behind which OpenReview signature.",
-        review_name="What the venue calls reviews on OpenReview.",
-        mapping="TOML file that says how to read; options come first.",
-        write_mapping="Draft a TOML file for --mapping, to fill in.",
+        symbols="Letter scores, lowest first: 'D<C<B<A', or 'A=4,B=3'.",
+        person="Who a subreviewer's review counts for: 'member' or 'subreviewer'. Required if there are subreviewers.",
+        ids="'people' if a reviewer's id is the same for all of their reviews.",
+        people="File with the person behind each OpenReview signature.",
+        review_name="Name of reviews at the OpenReview venue.",
+        mapping="TOML file of reading options; the command line takes precedence.",
+        write_mapping="Write a draft TOML file for --mapping.",
     ),
-    **_panel(
+    **_options(
         "Columns",
         paper="Column of papers.",
         reviewer="Column of reviewers.",
         score="Column of scores.",
         ratings="Column of scores.",
         criteria="Columns of criteria, e.g. 'soundness,clarity', for normalized and subjectivity; more is better.",
-        missing_criteria="Where a criterion is missing: 'refuse', or 'leave-out' the whole paper.",
+        missing_criteria="If a criterion is missing: 'refuse' the file, or 'leave-out' the whole paper.",
         missing_score="Reviews without a score: 'absent' states that everyone can see which they are, 'leave-out' "
-        "leaves out their whole papers, 'refuse' stops. By default absent with --public all, refused otherwise.",
+        "leaves out their papers, 'refuse' stops. Default: absent with --public all, refuse otherwise.",
         public_paper="Column of papers in the file of public scores.",
         public_ratings="Column of scores in the file of public scores.",
     ),
-    **_panel(
+    **_options(
         "Groups",
-        groups="File that says which paper is in which group (track, area).",
-        group_column="Column of groups: of --groups, or of the file itself.",
+        groups="File with the group (track, area) of each paper.",
+        group_column="Column of groups, in --groups or in the file itself.",
     ),
-    **_plain(
-        lone="Miscalibration of a paper's only review: 'refuse', or 'zero' to let it count as 0.",
-        region="tight | envelope | chain | baseline | hull: what public data proves.",
-        estimator="safe (the default where the noise is known) | projection | bayes (best on average, without the "
-        "promise never to be less accurate than the noisy vector).",
-        unit="What is protected: all of a 'reviewer', or one 'review'.",
-        delta="With concentrated noise: a small chance that epsilon does not hold, e.g. 1e-6.",
-        dataset="Which data set's budget to charge.",
-        licence="Under which licence it is published, e.g. CC-BY-4.0; none is stated by default.",
-        citation="How to cite it, where the usual words do not fit.",
-        ledger="Charge this ledger first: a file or a database (see `peerveil ledger`).",
-        workers="Processes to use; all cores by default.",
-        cluster="Run on a Dask cluster: tcp://host:8786.",
-        score_scale="Lowest and highest possible score, e.g. '1,10'; others are refused.",
-        write_public="Write the scores of every paper, without reviewers, to a new CSV file. Publish it only if "
-        "visitors see all of these scores anyway.",
-        signed_by="Refuse what is not signed by this SSH public key, or by one of an allowed_signers file.",
-        words="How it was made private, in its source's words.",
-        methods="What to compare.",
-        leniency="With --public: how strongly invented reviewers differ; 0 is not at all.",
-        case="Audit one case only, by its name in the table.",
-        confidence="With which all lower bounds are to hold together.",
-        export="Only write the conference as a platform exports it: hotcrp, easychair, cmt, … or 'all'.",
-        private="Private folder of the chair, outside of the output folder: how far each venue has come, and why "
-        "venues failed. By default <output>.private, beside it.",
+    **_options(
+        lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
+        region="tight | envelope | chain | baseline | hull: bounds proven from public data.",
+        estimator="safe (the default if the noise is known) | projection | bayes (lowest expected error, but may be "
+        "less accurate than the noisy vector).",
+        unit="What is protected: all reviews of a 'reviewer', or a single 'review'.",
+        delta="With concentrated noise: the probability that epsilon does not hold, e.g. 1e-6.",
+        dataset="Data set whose budget is charged.",
+        licence="Licence of the release, e.g. CC-BY-4.0; none by default.",
+        citation="How to cite the release, instead of the default text.",
+        ledger="Ledger to charge before noise is drawn: a file or a database (see `peerveil ledger`).",
+        workers="Number of processes; all cores by default.",
+        cluster="Address of a Dask cluster to run on: tcp://host:8786.",
+        score_scale="Lowest and highest possible score, e.g. '1,10'; other scores are refused.",
+        write_public="Write the scores of every paper, without reviewers, to a new CSV file. Publish it only if all "
+        "of these scores are public already.",
+        signed_by="Require a signature by this SSH public key, or by a key of an allowed_signers file.",
+        words="How the vector was made private, in the words of its source.",
+        methods="Methods to compare.",
+        leniency="With --public: how much simulated reviewers differ in leniency; 0 is not at all.",
+        case="Audit only the case with this name in the table.",
+        confidence="Joint confidence of all lower bounds.",
+        export="Only write the conference in a platform's format: hotcrp, easychair, cmt, … or 'all'.",
+        private="Private folder for progress and reasons of failure, outside the output folder; by default "
+        "<output>.private, next to it.",
     ),
-    "quantity": RegisteredNames(default=...),
-    "format": RegisteredFormats(default=..., help="; found from the content by default."),
-    "seed": typer.Option(help="Where the draws come from.", min=0),
-    "output": _folder("Folder to write; must not hold files already."),
-    "overwrite": typer.Option("--overwrite", help="Replace the output folder if it holds files."),
-    "no_report": typer.Option("--no-report", help="Leave out report.html and its figures: write the data only."),
-    "declare_kept": typer.Option(
-        "--declare-kept",
-        help="Where papers or reviews were left out: declare, for everyone to know, how many reviewers have which load "
-        "among the kept ones. Noise on the vector needs that; a histogram does not.",
+    "quantity": RegisteredNames(names),
+    "format": RegisteredNames(format_labels, help="; detected by default."),
+    "mechanism": RegisteredNames(
+        _mechanisms, help=" | auto (the best in a plan from public data).", rich_help_panel="Noise"
     ),
-    "accept_float_noise": typer.Option(
-        "--accept-float-noise",
-        help="Take noise whose last digits are not protected (sinh-normal).",
-        rich_help_panel="Noise",
+    "seed": typer.Option(help="Seed of the random draws.", min=0),
+    "output": _folder("Output folder; must not contain files."),
+    **_flags(
+        overwrite="Replace the files in the output folder.",
+        no_report="Write only the data, without report.html and figures.",
+        declare_kept="If papers or reviews were left out: declare publicly how many reviewers have each load among "
+        "the remaining ones. Required for noise on the vector, not for a histogram.",
     ),
-    "no_shared_reviewers": typer.Option(
-        "--no-shared-reviewers",
-        help="Declare, for everyone to know, that no reviewer has reviews in two groups; it is checked.",
-        rich_help_panel="Groups",
+    **_flags("Noise", accept_float_noise="Accept noise whose last digits are not protected (sinh-normal)."),
+    **_flags(
+        "Groups",
+        no_shared_reviewers="Declare publicly that no reviewer has reviews in two groups; this is checked.",
     ),
-    "InspectRequest.file": typer.Argument(help="Private reviews (a row a review), or public scores per paper."),
+    "InspectRequest.file": typer.Argument(help="Private reviews (one row per review), or public scores per paper."),
     "PlanRequest.public": typer.Argument(help=_PUBLIC_SCORES),
-    "PlanRequest.epsilon": typer.Option(help="The budgets to compare, between commas."),
-    "PlanRequest.delta": typer.Option(help="Consider Gaussian noise, too, with this delta."),
-    "PlanRequest.draws": typer.Option(help="Assignments for each leniency; by default as the size of the record asks."),
-    "PlanRequest.output": _folder("Folder for plan.json, plan.csv and a picture."),
-    "ReleaseRequest.file": typer.Argument(help="Private reviews: a row a review, with paper, reviewer and score."),
+    "PlanRequest.epsilon": typer.Option(help="Budgets to compare, separated by commas."),
+    "PlanRequest.delta": typer.Option(help="Also consider Gaussian noise, with this delta."),
+    "PlanRequest.draws": typer.Option(help="Assignments per leniency; by default depends on the size of the record."),
+    "PlanRequest.output": _folder("Folder for plan.json, plan.csv and a figure."),
+    "ReleaseRequest.file": typer.Argument(help="Private reviews: one row per review, with paper, reviewer and score."),
     "ReleaseOptions.public": typer.Option(
-        help="What everyone can see: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
+        help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
     ),
-    "RefineRequest.noisy": typer.Argument(help="The noisy vector: one number a line, a column 'noisy', or JSON."),
+    "RefineRequest.noisy": typer.Argument(help="The noisy vector: one number per line, a column 'noisy', or JSON."),
     "RefineRequest.public": typer.Option(help=_PUBLIC_SCORES),
     "RefineRequest.quantity": RegisteredNames(
-        default=..., help="; the first by default, a release.json says it itself."
+        names, help="; default: the first, or the quantity stated in a release.json."
     ),
-    "RefineRequest.noise_scale": typer.Option(help="Scale of its noise, where known.", rich_help_panel="Noise"),
+    "RefineRequest.mechanism": RegisteredNames(_mechanisms, help=": with --noise-scale.", rich_help_panel="Noise"),
+    "RefineRequest.noise_scale": typer.Option(help="Scale of the noise, if known.", rich_help_panel="Noise"),
     "VerifyRequest.release": typer.Argument(help=_A_RELEASE),
     "VerifyRequest.public": typer.Option(help=_PUBLIC_SCORES),
-    "BatchRequest.venues": typer.Argument(help="A TOML file with a [[venue]] each, or a folder with a file each."),
-    "BatchRequest.output": _folder("Folder of the releases; a batch that was ended goes on there."),
+    "BatchRequest.venues": typer.Argument(
+        help="A TOML file with one [[venue]] per venue, or a folder with one file each."
+    ),
+    "BatchRequest.output": _folder("Folder of the releases; an interrupted batch is resumed."),
     "SimulateRequest.experiment": typer.Argument(
         help="beta-5-1, beta-2-5, …, 'all' of the paper's eight, or none with --public."
     ),
-    "SimulateRequest.output": _folder("Folder to write; a sweep that was ended goes on there."),
-    "SimulateRequest.public": typer.Option(help="Public scores of a real conference, to deal to invented reviewers."),
-    "SimulateRequest.draws": typer.Option(help="Draws for each setting; 100, or 20 on a real record."),
-    "SimulateRequest.mechanism": typer.Option(help="With --public: 'laplace' or 'histogram'."),
-    "SimulateRequest.noise_scale": typer.Option(help="Scale of the noise; the paper's (Laplace) is 1."),
+    "SimulateRequest.output": _folder("Output folder; an interrupted sweep is resumed."),
+    "SimulateRequest.public": typer.Option(help="Public scores of a real conference, assigned to simulated reviewers."),
+    "SimulateRequest.draws": typer.Option(help="Draws per setting; 100, or 20 on a real record."),
+    "SimulateRequest.mechanism": typer.Option(help="With --public: a mechanism whose budget is epsilon alone."),
+    "SimulateRequest.noise_scale": typer.Option(help="Scale of the noise; 1 (Laplace) in the paper."),
     "SimulateRequest.epsilon": typer.Option(help="With --public: the budget, instead of --noise-scale."),
-    "AuditRequest.load": typer.Option(help="Reviews of each reviewer in the audited records."),
+    "AuditRequest.load": typer.Option(help="Reviews per reviewer in the audited records."),
     "AuditRequest.public": typer.Option(
-        help="Audit only cases where 'all' scores are public, or 'none'; both by default."
+        help="Audit only cases in which 'all' scores are public, or 'none'; both by default."
     ),
     "AuditRequest.draws": typer.Option(
         help="Releases of each of the two records of a case; by default as many as take a few seconds."
     ),
-    "DemoRequest.output": _folder("Folder to write; the default one is replaced."),
-    "DemoRequest.seed": typer.Option(help="Which synthetic conference.", min=0),
+    "DemoRequest.output": _folder("Output folder; the default folder is replaced."),
+    "DemoRequest.seed": typer.Option(help="Seed of the synthetic conference.", min=0),
     "DemoRequest.epsilon": typer.Option(help="Privacy budget of each of the four releases."),
 }
 
 ReleasePlace = Annotated[str, typer.Argument(help=_A_RELEASE)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of a request's type become one option per field, nested groups included."""
+    """Return a command in which each request parameter is replaced by one option per field."""
     hints = get_type_hints(command, include_extras=True)
     requests: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     shown: list[inspect.Parameter] = []
@@ -216,7 +221,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(request: Any) -> Iterator[inspect.Parameter]:
-    """A parameter for each field of a request."""
+    """Yield one parameter per field of a request, including nested groups."""
     hints = get_type_hints(request)
     for field in fields(request):
         hint: Any = hints[field.name]
@@ -232,15 +237,15 @@ def _parameters(request: Any) -> Iterator[inspect.Parameter]:
         )
 
 
-#: Options that are called otherwise than the arguments they become.
+#: Options whose name differs from that of their argument.
 _OPTIONS = {"shared": "shared_reviewers", "law": "noise_scale", "epsilons": "epsilon", "mechanisms": "mechanism"}
 
-#: Arguments that no option gives: files and names that stand alone, and what only Python has.
+#: Arguments without an option: positional ones, and those of the Python library only.
 _NO_OPTION = frozenset({"estimators", "experiment", "first", "name", "noisy", "reviews_per_paper", "second"})
 
 
 def option(argument: Argument) -> str:
-    """An argument as users write it on the command line.
+    """Return an argument as users write it on the command line.
 
     >>> option(Argument("scale", of="noise")), option(Argument("symbols", "B<A")), option(Argument("loads", {3: 8}))
     ('--noise-scale', "--symbols 'B<A'", '--loads 3:8')

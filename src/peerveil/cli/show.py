@@ -1,4 +1,4 @@
-"""What the command line shows of a release."""
+"""Output of the command line: JSON, tables and panels."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from peerveil.releases.release import Release
 if TYPE_CHECKING:
     from peerveil.private.tracks import GroupReleases
 
-# What is shown is data, with any brackets and colons it has: never markup.
+# Data may contain brackets and colons: it is never markup.
 out = Console(markup=False, emoji=False, highlight=False)
 err = Console(stderr=True, markup=False, emoji=False, highlight=False)
 
 
 def print_json(document: object) -> None:
-    """A document for machines; in ASCII, so that every stdout can carry it whole."""
+    """Print a document as JSON, in ASCII so that every encoding of stdout can represent it."""
     sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
@@ -40,75 +40,55 @@ def report_warnings(messages: Iterable[Warning]) -> None:
         err.print(f"peerveil: warning: {spelled(message, option)}", soft_wrap=True)
 
 
-def tell_unsigned(signed: int) -> None:
-    """Say on stderr that signed releases were replaced, so that their signatures are gone."""
+def report_unsigned(signed: int) -> None:
+    """Print on stderr that signatures were removed because their releases were replaced."""
     if signed:
-        what = "the signature of the replaced release was" if signed == 1 else f"{signed} signatures were"
-        err.print(f"peerveil: {what} removed; sign anew with: peerveil sign", soft_wrap=True)
+        removed = "the signature of the replaced release was" if signed == 1 else f"{signed} signatures were"
+        err.print(f"peerveil: {removed} removed; sign again with: peerveil sign", soft_wrap=True)
 
 
-def report_release(made: Release, output: str, *, as_json: bool, report: bool = True) -> None:
-    """Say what was released and where it is."""
+def report_release(release: Release, output: str, *, as_json: bool, report: bool = True) -> None:
+    """Print what was released, and where it was written."""
     with after_writing(output):
         if as_json:
-            print_json(
-                {
-                    "folder": output,
-                    "quantity": made.quantity,
-                    "reviewers": made.reviewers,
-                    "guarantee": made.guarantee.summary,
-                    "estimator": made.estimator,
-                    "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
-                    "notes": list(made.notes),
-                    "charge": made.charge,
-                }
-            )
-        else:
-            out.print(release_panel(made))
-            written = ("release.json", "release.csv", *(("report.html",) if report else ()))
-            out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
-            if made.charge is not None:
-                out.print(f"Charged to the ledger as release {made.charge}.")
-
-
-def report_groups(made: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
-    """Print what was released of each group, and what all releases promise together."""
-    with after_writing(output):
-        errors = {name: one.outlook.expected_rmse if one.outlook else None for name, one in made.releases.items()}
-        if as_json:
-            groups = [
-                {
-                    "group": name,
-                    "folder": folders[name],
-                    "reviewers": one.reviewers,
-                    "guarantee": one.guarantee.summary,
-                    "expected_rmse": errors[name],
-                }
-                for name, one in made.releases.items()
-            ]
-            print_json({"folder": output, "groups": groups, "guarantee": made.guarantee.summary})
+            facts = {"folder": output, "quantity": release.quantity, "estimator": release.estimator}
+            print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge})
             return
-        rows = [
-            (
-                name,
-                str(one.reviewers),
-                "" if errors[name] is None else f"{errors[name]:.3g}",
-                folders[name],
-                one.guarantee.summary,
-            )
-            for name, one in made.releases.items()
-        ]
+        out.print(release_panel(release))
+        written = ("release.json", "release.csv", *(("report.html",) if report else ()))
+        out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
+        if release.charge is not None:
+            out.print(f"Charged to the ledger as release {release.charge}.")
+
+
+def _facts(release: Release) -> dict[str, object]:
+    expected = release.outlook.expected_rmse if release.outlook else None
+    return {"reviewers": release.reviewers, "guarantee": release.guarantee.summary, "expected_rmse": expected}
+
+
+def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
+    """Print what was released of each group, and the joint guarantee."""
+    facts = {name: _facts(release) for name, release in groups.releases.items()}
+    with after_writing(output):
+        if as_json:
+            listed = [{"group": name, "folder": folders[name], **fact} for name, fact in facts.items()]
+            print_json({"folder": output, "groups": listed, "guarantee": groups.guarantee.summary})
+            return
+        rows = []
+        for name, fact in facts.items():
+            error = "" if fact["expected_rmse"] is None else f"{fact['expected_rmse']:.3g}"
+            rows.append((name, str(fact["reviewers"]), error, folders[name], str(fact["guarantee"])))
         out.print(rows_table(("group", "reviewers", "expected error", "folder", "claim"), rows))
         out.print()
-        out.print(f"All groups together: {made.guarantee.summary}", style="bold")
-        out.print(made.guarantee.promise)
+        out.print(f"All groups together: {groups.guarantee.summary}", style="bold")
+        out.print(groups.guarantee.promise)
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(share: float, width: int = 32) -> str:
-    """A bar of a share of the width, to an eighth of a character.
+    """Return a bar for a share of the width, accurate to an eighth of a character.
 
     >>> bar(0.5, width=4)
     '██'
@@ -118,7 +98,7 @@ def bar(share: float, width: int = 32) -> str:
 
 
 def histogram(values: Floats, bins: int = 12) -> Table:
-    """How many reviewers have which mean."""
+    """Return a histogram of the means."""
     low, high = float(values[0]), float(values[-1])
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -133,56 +113,52 @@ def histogram(values: Floats, bins: int = 12) -> Table:
 
 
 def release_panel(release: Release) -> Panel:
-    """What was released, and with which promise."""
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column()
-    loads = release.loads
-    facts.add_row("record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers")
-    facts.add_row("loads", loads.describe())
-    facts.add_row("public", release.public)
-    facts.add_row("claim", Text(release.guarantee.summary, style="bold"))
-    if release.human:
-        facts.add_row("that is", release.human)
-    facts.add_row("promise", release.promise)
-    facts.add_row("limits", release.not_protected)
-    if release.outlook is not None:
-        facts.add_row("expected error", release.outlook.summary)
-        facts.add_row("assuming", release.outlook.assumption)
-    for note in release.notes:
-        facts.add_row("note", note)
+    """Return a histogram of the released means, with the claim and other facts."""
+    loads, outlook = release.loads, release.outlook
+    facts: list[tuple[str, object]] = [
+        ("record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers"),
+        ("loads", loads.describe()),
+        ("public", release.public),
+        ("claim", Text(release.guarantee.summary, style="bold")),
+        *([("that is", release.human)] if release.human else []),
+        ("promise", release.promise),
+        ("limits", release.not_protected),
+        *([("expected error", outlook.summary), ("assuming", outlook.assumption)] if outlook else []),
+        *(("note", note) for note in release.notes),
+    ]
     title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")
-    return Panel(Group(histogram(release.values), Text(), facts), title=title, title_align="left")
+    return Panel(Group(histogram(release.values), Text(), facts_table(facts)), title=title, title_align="left")
 
 
-def facts_table(facts: dict[str, object]) -> Table:
-    """Names and values, a row each."""
+def facts_table(facts: Iterable[tuple[str, object]]) -> Table:
+    """Return a table of names and values, one row each."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for name, value in facts.items():
-        table.add_row(name, "; ".join(map(str, value)) or "none" if isinstance(value, list) else str(value))
+    for name, value in facts:
+        text = "; ".join(map(str, value)) or "none" if isinstance(value, list) else value
+        table.add_row(name, text if isinstance(text, Text) else str(text))
     return table
 
 
-#: Cells up to this many characters are not broken into lines.
-_KEPT_WHOLE = 12
+#: Columns whose cells have at most this many characters are not wrapped.
+_UNWRAPPED = 12
 
 
 def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    """Columns with their names, a row each; nothing is cut off, however narrow the terminal."""
+    """Return a table with column names; nothing is cut off, however narrow the terminal."""
     table = Table(box=None, pad_edge=False)
     cells = [tuple(row) for row in rows]
-    for place, column in enumerate(columns):  # what is short, such as a number, stays in one piece; sentences make way
-        whole = all(len(cell) <= _KEPT_WHOLE for cell in (column, *(row[place] for row in cells)))
-        table.add_column(column, overflow="fold", no_wrap=whole, min_width=1)
+    for index, column in enumerate(columns):
+        short = all(len(cell) <= _UNWRAPPED for cell in (column, *(row[index] for row in cells)))
+        table.add_column(column, overflow="fold", no_wrap=short, min_width=1)
     for row in cells:
         table.add_row(*row)
     return table
 
 
 def error_table(errors: dict[str, float]) -> Table:
-    """Root mean squared errors, each as a bar on a logarithmic scale."""
+    """Return a table of root mean squared errors, with bars on a logarithmic scale."""
     table = Table(box=None, pad_edge=False)
     table.add_column("what is published")
     table.add_column("typical error of a mean", justify="right")
@@ -194,15 +170,15 @@ def error_table(errors: dict[str, float]) -> Table:
     return table
 
 
-#: What the table of a plan shows.
+#: The columns of a plan's table.
 PLAN_COLUMNS = ("", "mechanism", "estimator", "error of a mean", "worst decile", "by leniency")
 
 
-def plan_rows(made: Plan) -> dict[str, list[list[str]]]:
-    """For each budget its choices, a row each: > marks what is recommended, * estimators that promise less."""
-    recommended = set(made.recommended)
+def plan_rows(plan: Plan) -> dict[str, list[list[str]]]:
+    """Return the choices of each budget, one row each: > marks recommended ones, * weaker guarantees."""
+    recommended = set(plan.recommended)
     rows: dict[str, list[list[str]]] = {}
-    for choice in made.choices:
+    for choice in plan.choices:
         budget = f"epsilon {choice.epsilon:g}" + (f", delta {choice.delta:g}" if choice.delta else "")
         row = [
             ">" if choice in recommended else "",

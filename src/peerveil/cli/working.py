@@ -1,4 +1,4 @@
-"""What happens around the work: a sign of life while it runs, tidying when it is ended, words when it cannot show."""
+"""Progress displays, interruption, charges, and output failures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def after_writing(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Show what was written: if that fails, the error says that the files are there all the same."""
+    """Show what was written; if that fails, raise an error which says that the files exist."""
     failed = False
     try:
         yield
         sys.stdout.flush()
-    except Exception:  # noqa: BLE001 - whatever it is, the files stand, and its text may hold anything
+    except Exception:  # noqa: BLE001 - the files exist all the same, and its text may hold private values
         failed = True
     if failed:
         silence()
@@ -32,14 +33,14 @@ def after_writing(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def silence() -> None:
-    """Send to nowhere what stdout still holds: it would fail a second time when Python ends."""
+    """Discard what stdout still holds: writing it would fail a second time at exit."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        with Path(os.devnull).open("wb") as null:
+            os.dup2(null.fileno(), sys.stdout.fileno())
 
 
 class Stopped(BaseException):
-    """The user or the system asked the command to end."""
+    """The command was interrupted by a signal."""
 
     def __init__(self, number: int) -> None:
         self.exit_code = 128 + number
@@ -48,7 +49,7 @@ class Stopped(BaseException):
 
 @contextmanager
 def tidy_ending() -> Iterator[None]:
-    """Let a request to end unwind like an error, so that nothing half-written is left behind and it can be told."""
+    """Turn signals into exceptions, so that partial files are removed and charges reported."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -56,8 +57,8 @@ def tidy_ending() -> Iterator[None]:
     def end(number: int, _: object) -> None:
         raise Stopped(number)
 
-    asked = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in asked}
+    handled = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in handled}
     try:
         yield
     finally:
@@ -65,14 +66,14 @@ def tidy_ending() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-#: What the running command charges.
+#: The charges of the running command.
 _followed: list[Spending] = []
 
 
 @contextmanager
 def charging(ledger: str | None) -> Iterator[Spending]:
-    """What a command charges: within it, and until the command ends, a failure or an end says what was charged."""
-    from peerveil.app.ledger import Spending  # noqa: PLC0415 - only where something is charged
+    """Record the charges of a command, which are reported if it fails or is interrupted."""
+    from peerveil.app.ledger import Spending
 
     with Spending(ledger, remedy="run the same command again") as spending:
         _followed.append(spending)
@@ -80,46 +81,37 @@ def charging(ledger: str | None) -> Iterator[Spending]:
 
 
 def forget_charges() -> None:
-    """A new command begins: it has charged nothing."""
+    """Forget the charges of an earlier command."""
     _followed.clear()
 
 
 def charge_words(*, without_ledger: bool) -> str:
-    """What the command has charged so far, in sentences; nothing if it is no command that charges.
+    """Return sentences on what the command has charged so far, if it charges a ledger or ``without_ledger`` is set."""
+    return " ".join(spending.words() for spending in _followed if without_ledger or spending.ledger is not None)
 
-    Args:
-        without_ledger: say that nothing was charged even where no ledger is named.
-    """
-    return " ".join(one.words() for one in _followed if without_ledger or one.ledger is not None)
+
+@contextmanager
+def _progress(title: str, *columns: str) -> Iterator[Callable[..., None]]:
+    """Show the progress of the block on a terminal; yield a function that updates it."""
+    from rich import progress
+
+    from peerveil.cli.show import err
+
+    shown = [getattr(progress, f"{column}Column")() for column in columns]
+    text = progress.TextColumn("{task.description}")
+    with progress.Progress(text, *shown, console=err, transient=True, disable=not err.is_terminal) as display:
+        yield partial(display.update, display.add_task(title, total=None))
 
 
 @contextmanager
 def working(first: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done, with the time it takes, while the block runs; nothing where stderr is no terminal.
-
-    Yields a function to call with the next step's name.
-    """
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    from peerveil.cli.show import err  # noqa: PLC0415
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task(first, total=None)
-        yield lambda step: progress.update(task, description=step)
+    """Show the current step and the elapsed time on a terminal; yield a function to call with the next step."""
+    with _progress(first, "Spinner", "TimeElapsed") as update:
+        yield lambda step: update(description=step)
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far the work has come, with the time it takes; nothing where stderr is no terminal.
-
-    Yields a function to call with what is done and what there is to do.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    from peerveil.cli.show import err  # noqa: PLC0415
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal; yield a function to call with the work done and the total."""
+    with _progress(title, "Bar", "MofNComplete", "TimeRemaining") as update:
+        yield lambda done, total: update(completed=done, total=total)

@@ -1,4 +1,4 @@
-"""The page as an application; the guard stands before it."""
+"""The page as an application, behind the guard."""
 
 from __future__ import annotations
 
@@ -21,43 +21,35 @@ from peerveil.web.work import Task
 
 
 def create_app(page: Page) -> FastAPI:
-    """The page, with everything that it holds; both end together."""
+    """Return the application of a page, which is closed when the application ends."""
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         folder = page.workspace.folder
-        warming = Task(kind="warm", folder=str(folder), output=str(folder / "vega.js"))
-        page.jobs.start(warming, title="Preparing pictures", ahead="/", back="/")
+        task = Task(kind="warm", folder=str(folder), output=str(folder / "vega.js"))
+        page.jobs.start(task, title="Preparing charts", ahead="/", back="/")
         yield
         await asyncio.to_thread(page.close)
 
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
     for part in (common, chair, researcher):
         app.include_router(part.router, prefix=page.at)
-    app.add_exception_handler(TooLarge, _too_large)
-    app.add_exception_handler(PeerveilError, _explained)
-    app.add_exception_handler(RequestValidationError, _gone)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _explained)
+    for kind in (TooLarge, RequestValidationError, HTTPException, PeerveilError, Exception):
+        app.add_exception_handler(kind, _problem)
     return app
 
 
-async def _explained(request: Request, error: Exception) -> Response:
-    words, code = explain(error, label)
-    refused = isinstance(error, PeerveilError)
-    return page_of(request).show("problem.html", (422 if code == 2 else 409) if refused else 500, problem=words)
-
-
-async def _too_large(request: Request, _error: Exception) -> Response:
-    return page_of(request).show("problem.html", 413, problem="more was sent than can be taken")
-
-
-async def _gone(request: Request, _error: Exception) -> Response:
-    return page_of(request).show("problem.html", 404, problem=GONE)
-
-
-async def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - it is called for no other
-    words = GONE if error.detail == "Not Found" else str(error.detail)
-    return page_of(request).show("problem.html", error.status_code, problem=words)
+async def _problem(request: Request, error: Exception) -> Response:
+    """Return the page that explains an error."""
+    match error:
+        case TooLarge():
+            status, message = 413, "the request is too large"
+        case RequestValidationError():
+            status, message = 404, GONE
+        case HTTPException():
+            status, message = error.status_code, GONE if error.detail == "Not Found" else str(error.detail)
+        case _:
+            message, code = explain(error, label)
+            status = (422 if code == 2 else 409) if isinstance(error, PeerveilError) else 500
+    return page_of(request).show("problem.html", status, problem=message)

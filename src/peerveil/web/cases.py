@@ -1,4 +1,4 @@
-"""What a chair or a researcher has said so far. It lives in memory and in the private folder, till the page ends."""
+"""The answers of a chair or a researcher so far, kept in memory until the page ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from peerveil.errors import Argument, InputError
 
-#: What a form may say about reading a file, by the names of options.
+#: The reading options of a form.
 READING = (
     *("format", "paper", "reviewer", "score", "criteria", "missing_criteria"),
     *("symbols", "person", "ids", "review_name"),
@@ -23,25 +23,24 @@ CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone")
 
 @dataclass(eq=False)
 class Case:
-    """One run through the page.
+    """One run of a user through the page.
 
     Attributes:
-        id: under which the page finds it.
-        folder: where its files are.
-        said: what was said, by the names of options.
-        files: the names of its files, by their roles.
-        demo: whether the conference is invented.
-        inspected: what is in the file.
-        planned: what each budget would buy.
-        promised: what a release would promise, what was said for it (``said``), and in which turn (``turn``).
-        results: what was made, by the ids of the work.
-        releasing: the id of the last release that was begun.
-        turn: how often something was said anew on which a promise rests.
+        folder: the folder of its files.
+        answers: the user's answers, by option name.
+        files: the names of its files by role.
+        demo: whether the conference is synthetic.
+        inspected: facts about the file of reviews.
+        planned: the plan for a release.
+        promised: what the release will state, with its ``options`` and ``turn``.
+        results: what was released or refined, by job id.
+        releasing: the job id of the last release.
+        turn: how often an answer that the promise depends on was changed.
+        id: the id of the case in addresses.
     """
 
-    id: str
     folder: Path
-    said: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     demo: bool = False
     inspected: dict[str, Any] = field(default_factory=dict)
@@ -50,49 +49,32 @@ class Case:
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
     turn: int = 0
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
 
-    def changed(self) -> int:
-        """Something is said anew: what was promised before is void, in every window. Returns the turn that begins."""
+    def changed(self) -> None:
+        """Begin a new turn, after an answer has changed: earlier promises are void, in every window."""
         self.promised, self.turn = {}, self.turn + 1
-        return self.turn
 
     def options(self) -> dict[str, Any]:
-        """Everything that was said, with the files, as work takes it."""
-        said = dict(self.said)
-        said |= {role: name for role, name in self.files.items() if role != "public_file"}
-        if said.get("public") == "file":
+        """Return all answers and files, as the options of a task."""
+        options = self.answers | {role: name for role, name in self.files.items() if role != "public_file"}
+        if options.get("public") == "file":
             if "public_file" not in self.files:
                 raise InputError("choose the file of public scores, or say that all scores or none are public")
             name = self.files["public_file"]
-            said["public"] = f"./{name}" if name in ("all", "none") else name  # a file, whatever it is called
-        elif "public" in said:  # loads are stated for a file only
-            said = {name: value for name, value in said.items() if name not in LOADS}
-        return said
-
-
-class Cases:
-    """All of them."""
-
-    def __init__(self) -> None:
-        self._cases: dict[str, Case] = {}
-
-    def new(self, folder: Path) -> Case:
-        """A new one."""
-        case = Case(secrets.token_hex(8), folder)
-        self._cases[case.id] = case
-        return case
-
-    def __getitem__(self, name: str) -> Case:
-        return self._cases[name]
+            options["public"] = f"./{name}" if name in ("all", "none") else name  # a file with one of these names
+        elif "public" in options:  # loads are stated for a file only
+            options = {name: value for name, value in options.items() if name not in LOADS}
+        return options
 
 
 def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """What a form says under these names; an empty answer is none."""
+    """Return the answers of a form that are not empty."""
     return {name: form[name].strip() for name in names if form.get(name, "").strip()}
 
 
 def number(form: Mapping[str, str], name: str) -> float | None:
-    """A number of a form.
+    """Return a number of a form; ``None`` if it is left empty.
 
     >>> number({"epsilon": " 0.5 "}, "epsilon")
     0.5
@@ -101,31 +83,27 @@ def number(form: Mapping[str, str], name: str) -> float | None:
     if not text:
         return None
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        value = math.nan
+    if not math.isfinite(value):
         raise InputError(Argument(name), f" must be a number, got {text!r}")
-    return found
+    return value
 
 
 def whole(form: Mapping[str, str], name: str) -> int | None:
-    """A whole number of a form.
+    """Return a whole number of a form; ``None`` if it is left empty.
 
     >>> whole({"load": "4"}, "load")
     4
     """
-    found = number(form, name)
-    if found is not None and found != int(found):
+    value = number(form, name)
+    if value is not None and value != int(value):
         raise InputError(Argument(name), f" must be a whole number, got {form[name].strip()!r}")
-    return None if found is None else int(found)
+    return None if value is None else int(value)
 
 
-def said_of_loads(form: Mapping[str, str]) -> dict[str, Any]:
-    """What a form says about loads."""
-    said = {
-        "load": whole(form, "load"),
-        "reviewers": whole(form, "reviewers"),
-        **texts(form, ("loads",)),
-    }
-    return {name: value for name, value in said.items() if value is not None}
+def loads_of(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the answers of a form about loads."""
+    numbers = {name: value for name in ("load", "reviewers") if (value := whole(form, name)) is not None}
+    return numbers | texts(form, ("loads",))

@@ -1,4 +1,4 @@
-"""Addresses that everyone uses: the beginning, the ledger, progress, and what was made."""
+"""Routes for everyone: start page, ledger, progress, and results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import asyncio
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, JSONResponse, Response
 
+from peerveil.app.ledger import ledger_view
 from peerveil.reporting.charts.look import DARK, dark_css
 from peerveil.web.guard import REPORT_POLICY
-from peerveil.web.jobs import Job
-from peerveil.web.page import HERE, Here, found
-from peerveil.web.spending import ledger_view
+from peerveil.web.page import HERE, Here, lookup
 
 router = APIRouter()
 
@@ -20,13 +19,13 @@ _NO_FILE = "there is no such file"
 
 @router.get("/")
 async def home(page: Here) -> Response:
-    """The beginning."""
+    """Return the start page."""
     return page.show("home.html")
 
 
 @router.get("/ledger")
 async def ledger(page: Here) -> Response:
-    """Every budget, and every charge."""
+    """Return all budgets and charges."""
     if page.ledger is None:
         return page.show("ledger.html", accounts=None, history=None)
     accounts, history = await asyncio.to_thread(ledger_view, page.ledger)
@@ -35,7 +34,7 @@ async def ledger(page: Here) -> Response:
 
 @router.get("/static/vega.js")
 async def vega(page: Here) -> Response:
-    """The program that draws pictures which answer to the mouse; it is made when the page starts."""
+    """Return the script that draws interactive charts, which is written when the page starts."""
     file = page.workspace.folder / "vega.js"
     for _ in range(300):
         if file.is_file():
@@ -46,29 +45,29 @@ async def vega(page: Here) -> Response:
 
 @router.get("/static/dark.json")
 async def dark() -> Response:
-    """The colours of pictures on dark backgrounds."""
+    """Return the chart colours of the dark mode, for the script."""
     return JSONResponse(DARK)
 
 
 @router.get("/static/pictures.css")
 async def pictures_style() -> Response:
-    """The same for pictures that stand in the page."""
+    """Return the chart colours of the dark mode, for charts in the page."""
     return Response(dark_css(), media_type="text/css")
 
 
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """A file of the page itself."""
-    known = {path.name: path for path in (HERE / "static").iterdir()}
-    if name not in known:
+    """Return a static file of the page."""
+    files = {path.name: path for path in (HERE / "static").iterdir()}
+    if name not in files:
         raise HTTPException(404, _NO_FILE)
-    return FileResponse(known[name])
+    return FileResponse(files[name])
 
 
 @router.get("/work/{name}")
 async def work(page: Here, name: str) -> Response:
-    """How far some work has come."""
-    job: Job = found(page.jobs, name)
+    """Return the progress of a job."""
+    job = lookup(page.jobs, name)
     if job.state == "done":
         return page.to(job.ahead)
     return page.show("work.html", 200 if job.state == "running" else 422, job=job)
@@ -76,15 +75,15 @@ async def work(page: Here, name: str) -> Response:
 
 @router.get("/work/{name}/state")
 async def state(page: Here, name: str) -> Response:
-    """The same for a program."""
-    job: Job = found(page.jobs, name)
+    """Return the progress of a job as JSON."""
+    job = lookup(page.jobs, name)
     return JSONResponse({"state": job.state, "step": job.step, "seconds": job.seconds})
 
 
 @router.post("/work/{name}/cancel")
 async def cancel(page: Here, name: str) -> Response:
-    """End some work."""
-    job: Job = found(page.jobs, name)
+    """Cancel a job."""
+    job = lookup(page.jobs, name)
     page.jobs.cancel(name)
     await asyncio.to_thread(job.finished.wait, 10)
     return page.to(f"/work/{name}")
@@ -92,9 +91,9 @@ async def cancel(page: Here, name: str) -> Response:
 
 @router.get("/made/{name}/{file}")
 async def made(page: Here, name: str, file: str) -> Response:
-    """What work has made: the bundle, its report, and the pictures for the page."""
-    found(page.jobs, name)
-    folder = page.made(name)
+    """Return a file of a result: the zip file, the report, or the charts."""
+    lookup(page.jobs, name)
+    folder = page.result_folder(name)
     if file == "peerveil-release.zip" and (folder / "bundle.zip").is_file():
         return FileResponse(folder / "bundle.zip", media_type="application/zip", filename=file)
     if file == "report.html" and (folder / "bundle" / file).is_file():

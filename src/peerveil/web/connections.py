@@ -1,8 +1,7 @@
-"""Connections that do not wait for ever.
+"""Connections with time limits.
 
-Uvicorn closes a connection that is idle between two requests. But it waits for the first request of a connection, and
-for the end of one that has begun, however long that takes. Every program on this machine could fill the page with such
-connections.
+Uvicorn closes a connection that is idle between two requests, but waits without limit for the first request and for the
+rest of an incomplete one. Any program on this machine could exhaust the page with such connections.
 """
 
 from __future__ import annotations
@@ -12,32 +11,32 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: How long the beginning of a request may take, up to the end of its headers, in seconds.
+#: How long the headers of a request may take, in seconds.
 HEAD_SECONDS = 10.0
 
-#: How long a sender may pause amid what it sends, in seconds.
+#: How long the body of a request may pause, in seconds.
 BODY_SECONDS = 60.0
 
-#: How many connections may be open. A browser keeps six.
+#: How many connections may be open. A browser opens six.
 MOST_OPEN = 100
 
 
 class Connection(H11Protocol):
-    """A connection that is closed when its request does not come."""
+    """A connection that is closed when its request does not arrive."""
 
     _timer: asyncio.TimerHandle | None = None
     _absolute = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; where too many connections do, end the one that has waited longest."""
+        """Wait for a request; if too many connections are open, close the one that has waited longest."""
         super().connection_made(transport)
         self._expect()
         if len(self.connections) > MOST_OPEN:
-            waiting = [one for one in self.connections if isinstance(one, Connection) and one._idle()]
+            waiting = [other for other in self.connections if isinstance(other, Connection) and other._idle()]
             _end(min(waiting, key=Connection._deadline, default=self))
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Take received data."""
         super().data_received(data)
         self._expect()
 
@@ -52,7 +51,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _idle(self) -> bool:
-        """Whether no request is being answered, and none is sent that will be."""
+        """Whether no request is being received or answered."""
         if self.transport.is_closing():
             return False
         return self.conn.their_state is h11.IDLE or self.conn.our_state in (h11.DONE, h11.MUST_CLOSE)
@@ -61,10 +60,7 @@ class Connection(H11Protocol):
         return self._timer.when() if self._timer is not None else 0.0
 
     def _expect(self) -> None:
-        """Limit the time until the sender's next step: a whole head within a time, a body without a long pause.
-
-        Each byte of a body gives it new time. A head, or a body that nobody reads, has its time once.
-        """
+        """Set the time limit: one for all headers, or one that starts anew with each byte of a body."""
         if self._idle():
             if self._timer is None or not self._absolute:
                 self._start(HEAD_SECONDS, absolute=True)
@@ -84,13 +80,13 @@ class Connection(H11Protocol):
 
     def _late(self) -> None:
         self._timer = None
-        if not self._idle() and self.flow.read_paused:  # it is us who do not read
+        if not self._idle() and self.flow.read_paused:  # the page is not reading
             self._expect()
             return
         _end(self)
 
 
 def _end(connection: Connection) -> None:
-    """Close a connection once everything was sent that was to be."""
+    """Close a connection after its pending output."""
     connection._stop()
     connection.transport.close()

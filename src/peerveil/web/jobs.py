@@ -1,4 +1,4 @@
-"""Work in processes of its own, so that the page answers meanwhile, shows progress, and work can be cancelled."""
+"""Work in separate processes, so that the page stays responsive, shows progress, and work can be cancelled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerveil.errors import PeerveilError
 from peerveil.support.parallel import starting_processes
 from peerveil.web.work import Task, main
 
-#: How much work may run at once.
+#: How many jobs may run at once.
 _MOST = 3
 
 State = Literal["running", "done", "failed", "cancelled"]
@@ -24,17 +24,17 @@ State = Literal["running", "done", "failed", "cancelled"]
 
 @dataclass(eq=False)
 class Job:
-    """A piece of work, as the page shows it.
+    """A job, as the page shows it.
 
     Attributes:
-        id: under which the page finds it.
-        title: what it is.
-        ahead: the address to go to when it is done.
-        back: the address to go to when it is not.
-        state: how it stands.
-        step: what is being done.
-        words: why it failed, or what a cancelled one leaves behind.
-        result: what it gave.
+        id: the id of the job in addresses.
+        title: its title.
+        ahead: the address to go to if it succeeds.
+        back: the address to go to if it does not.
+        state: its state.
+        step: the current step.
+        message: why it failed, or what was charged before it was cancelled.
+        result: its result.
     """
 
     id: str
@@ -43,17 +43,17 @@ class Job:
     back: str
     state: State = "running"
     step: str = "Starting"
-    words: str = ""
+    message: str = ""
     result: dict[str, Any] = field(default_factory=dict)
-    begun: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
     finished: threading.Event = field(default_factory=threading.Event)
     stopped: bool = False
     worker: Worker | None = None
 
     @property
     def seconds(self) -> int:
-        """For how long it has been running."""
-        return int(time.monotonic() - self.begun)
+        """The time since it was started."""
+        return int(time.monotonic() - self.started)
 
 
 class Worker:
@@ -69,7 +69,7 @@ class Worker:
         theirs.close()
 
     def end(self) -> None:
-        """End the process, whatever it does; it writes nothing that a half would spoil."""
+        """End the process at any point; its files are written atomically."""
         self.process.terminate()
         self.process.join(5)
         if self.process.is_alive():
@@ -78,20 +78,14 @@ class Worker:
         self.pipe.close()
 
 
-class Jobs:
-    """All work of the page. A process is kept waiting, so that work begins at once."""
+class Jobs(dict[str, Job]):
+    """All jobs of the page by id. A spare process is kept, so that a job starts at once."""
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        super().__init__()
         self._lock = threading.Lock()
         self._spare: Worker | None = Worker()
         self._closed = False
-
-    def __getitem__(self, name: str) -> Job:
-        return self._jobs[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._jobs
 
     def start(
         self,
@@ -103,66 +97,53 @@ class Jobs:
         name: str | None = None,
         then: Callable[[Job, State], None] | None = None,
     ) -> Job:
-        """Start some work.
-
-        Args:
-            task: what to do.
-            title: what the page calls it.
-            ahead: where to go when it is done.
-            back: where to go when it is not.
-            name: its id, where it has one already.
-            then: called with how it ended, before anyone is told.
-        """
+        """Start a job; ``then`` is called with its final state before the page shows it."""
         with self._lock:
-            if sum(job.state == "running" for job in self._jobs.values()) >= _MOST:
-                raise PeerveilError(f"{_MOST} pieces of work are running already; wait for one, or cancel it")
+            if sum(job.state == "running" for job in self.values()) >= _MOST:
+                raise PeerveilError(f"{_MOST} jobs are running already; wait for one, or cancel it")
             job = Job(name or secrets.token_hex(8), title, ahead, back)
-            self._jobs[job.id] = job
+            self[job.id] = job
             worker, self._spare = self._spare or Worker(), None
         job.worker = worker
         threading.Thread(target=self._follow, args=(job, worker, task, then), daemon=True).start()
         return job
 
     def cancel(self, name: str) -> None:
-        """End some work, if it still runs."""
-        job = self._jobs[name]
+        """Cancel a job if it is still running."""
+        job = self[name]
         job.stopped = True
         if job.state == "running" and job.worker is not None:
             job.worker.process.terminate()
 
     def close(self) -> None:
-        """End everything."""
+        """End all processes."""
         with self._lock:
             self._closed = True
-            waiting, self._spare = self._spare, None
-        if waiting is not None:
-            waiting.end()
-        for job in self._jobs.values():
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.end()
+        for job in self.values():
             if job.state == "running" and job.worker is not None:
                 job.worker.process.terminate()
                 job.finished.wait(5)
 
     def _follow(self, job: Job, worker: Worker, task: Task, then: Callable[[Job, State], None] | None) -> None:
         state: State = "failed"
-        job.words = "the work ended without an answer; perhaps there is too little memory. Nothing was released"
+        job.message = "the job ended without a result, possibly for lack of memory. Nothing was released"
         try:
             worker.pipe.send(task)
-            while True:
-                kind, content = worker.pipe.recv()
-                if kind == "step":
-                    job.step = content
-                    continue
-                if kind == "done":
-                    job.result, job.words, state = content, "", "done"
-                else:
-                    job.words = content
-                break
+            while (received := worker.pipe.recv())[0] == "step":
+                job.step = received[1]
+            if received[0] == "done":
+                job.result, job.message, state = received[1], "", "done"
+            else:
+                job.message = received[1]
         except (EOFError, OSError):
-            pass  # the process is no more
+            pass  # the process has ended
         finally:
             worker.end()
             if job.stopped and state != "done":
-                state, job.words = "cancelled", ""
+                state, job.message = "cancelled", ""
             job.worker = None
             try:
                 if then is not None:
@@ -170,9 +151,6 @@ class Jobs:
             finally:
                 job.state = state
                 job.finished.set()
-            self._keep_one_waiting()
-
-    def _keep_one_waiting(self) -> None:
-        with self._lock:
-            if self._spare is None and not self._closed:
-                self._spare = Worker()
+            with self._lock:
+                if self._spare is None and not self._closed:
+                    self._spare = Worker()

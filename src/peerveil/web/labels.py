@@ -1,4 +1,4 @@
-"""How messages on the page spell arguments: by the labels of its forms."""
+"""The names of arguments in messages of the page: the labels of its forms."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ LABELS = {
     "estimator": "Estimator",
     "format": "Format",
     "ids": "Reviewers' ids",
-    "load": "Everyone writes this many",
+    "load": "Reviews per reviewer, if all have the same",
     "loads": "Counts, a range or a set",
-    "lone": "Miscalibration of a paper's only review",
+    "lone": "Miscalibration of a paper with a single review",
     "mapping": "A mapping",
     "mechanism": "Noise",
-    "missing_criteria": "Where a criterion is missing",
-    "noise_scale": "Its scale",
+    "missing_criteria": "If a criterion is missing",
+    "noise_scale": "Scale of the noise",
     "paper": "Column of papers",
-    "people": "Who is behind which signature",
-    "person": "A subreviewer's review counts to",
+    "people": "People behind signatures",
+    "person": "A subreviewer's review counts for",
     "public": "What is public",
-    "quantity": "One number for each reviewer",
+    "quantity": "One number per reviewer",
     "region": "Region",
-    "review_name": "What OpenReview calls a review",
+    "review_name": "Name of reviews on OpenReview",
     "reviewer": "Column of reviewers",
     "reviewers": "Number of reviewers",
     "score": "Column of scores",
     "score_scale": "The score scale",
-    "symbols": "Letters, the lowest first",
-    "unit": "What one promise covers",
+    "symbols": "Letter scores, lowest first",
+    "unit": "What is protected",
     "words": "How it was made private, in the source's words",
 }
 
 #: Titles of choices, by field and value.
 CHOICES = {
-    ("ids", "people"): "stand for people across papers",
+    ("ids", "people"): "identify people across papers",
     ("lone", "zero"): "counts as zero",
     ("missing_criteria", "leave-out"): "leave the whole paper out",
     ("person", "member"): "the committee member",
@@ -49,7 +49,7 @@ CHOICES = {
     ("public", "none"): "No scores",
 }
 
-#: Words for arguments that have no field of their own.
+#: Names of arguments without a field.
 _OTHER = {
     "law": LABELS["noise_scale"],
     "epsilons": LABELS["epsilon"],
@@ -59,10 +59,10 @@ _OTHER = {
 
 
 def label(argument: Argument) -> str:
-    """An argument by its label on the page, or in plain words if it has none.
+    """Return an argument by its label on the page, or by its name if it has none.
 
     >>> label(Argument("epsilon")), label(Argument("person", "member")), label(Argument("declare_kept", True))
-    ('“Epsilon”', "“A subreviewer's review counts to”: the committee member", 'declare kept')
+    ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", 'declare kept')
     """
     key, value = argument.key, argument.value
     words = f"“{LABELS[key]}”" if key in LABELS else _OTHER.get(key, key.replace("_", " "))
@@ -73,5 +73,5 @@ def label(argument: Argument) -> str:
 
 
 def problem_words(error: Exception) -> str:
-    """The message to show for an error on the page."""
+    """Return the message that the page shows for an error."""
     return explain(error, label)[0]

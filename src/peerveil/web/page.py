@@ -1,4 +1,4 @@
-"""What all addresses of the page share: what it holds, how it shows, how it waits for work."""
+"""What all routes of the page share: its state, its templates, and waiting for work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
 import jinja2
@@ -20,86 +20,94 @@ from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.quantities.base import registered
 from peerveil.reporting.charts.look import dark_css
-from peerveil.web.cases import Case, Cases
+from peerveil.web.cases import Case
 from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
 
 HERE = Path(__file__).parent
 
-#: Quick work is waited for so long, in seconds, before its progress is shown.
+#: How long to wait for a job before its progress is shown, in seconds.
 _PATIENCE = 1.5
 
-#: A form of ours has far fewer fields; very many would keep others waiting.
-_FIELDS = 200
+#: Parsing very many fields would block other requests.
+_MOST_FIELDS = 200
 
-#: The steps of a chair, by their addresses.
+#: The steps of a chair, by address.
 STEPS = (("file", "The file"), ("public", "What is public"), ("choices", "What to release"), ("promise", "The promise"))
 
-GONE = "there is no such page; perhaps peerveil was started anew"
+GONE = "this page does not exist; peerveil may have been restarted"
+
+T = TypeVar("T")
 
 
 @dataclass
 class Page:
-    """Everything that the page holds while it runs.
+    """The state of the page while it runs.
 
     Attributes:
-        ledger: the place of the ledger, if one is kept.
-        at: what all of the page's addresses begin with.
-        workspace: its private folder.
-        jobs: work that is under way or done.
-        chairs: what chairs are about to release.
-        studies: what researchers refine.
+        ledger: the path or URL of the ledger, if there is one.
+        at: the prefix of all addresses.
+        workspace: the private folder.
+        jobs: all jobs.
+        chairs: the cases of chairs by id.
+        studies: the cases of researchers by id.
     """
 
     ledger: str | None = None
     at: str = ""
     workspace: Workspace = field(default_factory=Workspace)
     jobs: Jobs = field(default_factory=Jobs)
-    chairs: Cases = field(default_factory=Cases)
-    studies: Cases = field(default_factory=Cases)
+    chairs: dict[str, Case] = field(default_factory=dict)
+    studies: dict[str, Case] = field(default_factory=dict)
 
-    def made(self, name: str) -> Path:
-        """Where some work writes what it makes."""
+    def new_case(self, cases: dict[str, Case]) -> Case:
+        """Return a new case with its own folder, added to ``cases``."""
+        case = Case(self.workspace.new())
+        cases[case.id] = case
+        return case
+
+    def result_folder(self, name: str) -> Path:
+        """Return the folder to which a job writes its result."""
         return self.workspace.folder / f"made-{name}"
 
     def make(self, task: Task, *, here: str, back: str, title: str, then: Callable[[Job, State], None]) -> Job:
-        """Start work that makes a bundle; its result is shown below an address."""
+        """Start a job that writes a release; its result is shown below the address ``here``."""
         name = secrets.token_hex(8)
-        task = replace(task, output=str(self.made(name)))
+        task = replace(task, output=str(self.result_folder(name)))
         return self.jobs.start(task, title=title, ahead=f"{here}/result/{name}", back=back, name=name, then=then)
 
     @cached_property
     def _templates(self) -> jinja2.Environment:
-        """The page's templates; whatever they are given is text, never markup."""
+        """The templates; values are escaped, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-        named = {"quantities": registered, "noise_choices": noise_choices, "formats": format_labels}
-        environment.globals |= {"steps": STEPS, "at": self.at, **named}
+        functions = {"quantities": registered, "noise_choices": noise_choices, "formats": format_labels}
+        environment.globals |= {"steps": STEPS, "at": self.at, **functions}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
 
-    def show(self, template: str, status: int = 200, **given: Any) -> HTMLResponse:
-        """A page."""
-        text = self._templates.get_template(template).render(**({"problem": ""} | given))
+    def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return the response of a template."""
+        text = self._templates.get_template(template).render(**({"problem": ""} | values))
         return HTMLResponse(text, status_code=status)
 
     def to(self, address: str) -> Response:
-        """On to another page."""
+        """Return a redirection to another address of the page."""
         return RedirectResponse(self.at + address, status_code=303)
 
-    async def go(self, job: Job) -> Response:
-        """On to what some work gave, if it is quick; else to its progress."""
+    async def follow(self, job: Job) -> Response:
+        """Return a redirection to the result of a job if it is quick, otherwise to its progress."""
         await asyncio.to_thread(job.finished.wait, _PATIENCE)
         return self.to(job.ahead if job.state == "done" else f"/work/{job.id}")
 
     def close(self) -> None:
-        """End all work and remove the private folder."""
+        """Cancel all jobs and remove the private folder."""
         self.jobs.close()
         self.workspace.remove()
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:
-    """The mechanisms that the page offers, with their labels: for a release, or those of a vector to refine."""
+    """Return the names and labels of the mechanisms for a release, or for a vector to refine."""
     kinds = [kind for kind in OWN.values() if kind.float_safe]
     if not to_refine:
         return [(kind.name, kind.label) for kind in kinds]
@@ -107,60 +115,58 @@ def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:
 
 
 def page_of(request: Request) -> Page:
-    """The page that is asked."""
+    """Return the page of a request."""
     page: Page = request.app.state.page
     return page
 
 
-#: How a function behind an address gets at the page.
+#: The page, as a parameter of a route.
 Here = Annotated[Page, Depends(page_of)]
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """What a form says."""
+    """Return the fields of a submitted form."""
     body = (await request.body()).decode("utf-8", errors="replace")
     try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS))
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
         raise InputError("the form has too many fields") from None
 
 
-def found(things: Any, name: str) -> Any:
-    """A thing by its name, if it is there."""
-    try:
-        return things[name]
-    except KeyError:
-        raise HTTPException(404, GONE) from None
+def lookup(entries: Mapping[str, T], name: str) -> T:
+    """Return an entry by name, or respond that the page does not exist."""
+    if name not in entries:
+        raise HTTPException(404, GONE)
+    return entries[name]
 
 
 async def keep_file(request: Request, page: Page, case: Case, role: str, name: str) -> str:
-    """Save what is sent as a file of a case; returns its name."""
-    # Beside the others, so that errors name it as its owner does; apart only where two have the same name.
+    """Save an upload as a file of a case; return its name."""
+    # Errors name the file as its owner does; it gets its own folder only if another file has the same name.
     taken = {other for part, other in case.files.items() if part != role}
-    held = case.folder / role if safe_name(name) in taken else case.folder
-    held.mkdir(exist_ok=True)
-    saved = await page.workspace.save(held, name, request.stream())
+    folder = case.folder / role if safe_name(name) in taken else case.folder
+    folder.mkdir(exist_ok=True)
+    saved = await page.workspace.save(folder, name, request.stream())
     case.files[role] = str(saved.relative_to(case.folder))
     return saved.name
 
 
-def need(value: object, words: str) -> None:
-    """Refuse an answer that is missing."""
+def need(value: object, message: str) -> None:
+    """Raise an error if an answer is missing."""
     if not value:
-        raise InputError(words)
+        raise InputError(message)
 
 
 def without_style(svg: str) -> str:
-    """A picture to stand in the page, whose own style turns it dark; one within it would not be allowed."""
+    """Return a chart without its inline style, which the content security policy forbids."""
     return svg.replace(f"<style>{dark_css()}</style>", "", 1)
 
 
-def result_page(page: Page, case: Case, made: str, *, study: bool) -> Response:
-    """What was made: pictures, facts, and where to get it."""
-    result: Mapping[str, Any] = found(case.results, made)
-    folder = page.made(made)
+def result_page(page: Page, case: Case, name: str, *, study: bool) -> Response:
+    """Return the page of a result: charts, facts and downloads."""
+    result, folder = lookup(case.results, name), page.result_folder(name)
     files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"
-    pictures = {name: without_style(path.read_text(encoding="utf-8")) for name, path in files.items()}
-    return page.show("result.html", case=case, made=made, result=result, pictures=pictures, study=study)
+    pictures = {stem: without_style(path.read_text(encoding="utf-8")) for stem, path in files.items()}
+    return page.show("result.html", case=case, made=name, result=result, pictures=pictures, study=study)

@@ -1,4 +1,4 @@
-"""Start the page, and end it."""
+"""Starting and ending the page."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from peerveil.web.connections import Connection
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.page import Page
 
-#: Taken where it is free, so that the address looks familiar.
+#: The preferred port.
 PORT = 8737
 
-#: How long an end waits for what is still being sent, in seconds.
+#: How long to wait for open requests at the end, in seconds.
 _GRACE = 3
 
 
 def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
-    """Serve the page on this machine until somebody ends it."""
+    """Serve the page on this machine until it is ended."""
     if ledger is not None:
-        Ledger(ledger)  # refuses one that cannot be used before anything else happens
+        Ledger(ledger)  # refuse an unusable ledger first
         ledger = absolute_place(ledger)
-    for end in ("SIGTERM", "SIGHUP"):  # a window that is closed ends the page, too, and must leave no file behind
+    for end in ("SIGTERM", "SIGHUP"):  # closing the terminal must remove the private folder, too
         if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
             signal.signal(getattr(signal, end), _ended)
-    with listening(port) as door:
+    with listening(port) as listener:
         keys = Secrets()
         page = Page(ledger=ledger, at=keys.at)
         try:
-            _serve(page, keys, door, browser=browser)
+            _serve(page, keys, listener, browser=browser)
         finally:
             page.close()
 
 
-def _serve(page: Page, keys: Secrets, door: socket.socket, *, browser: bool) -> None:
-    number = door.getsockname()[1]
+def _serve(page: Page, keys: Secrets, listener: socket.socket, *, browser: bool) -> None:
+    number = listener.getsockname()[1]
     guarded = Guard(create_app(page), port=number, keys=keys)
     config = uvicorn.Config(
         guarded,
@@ -57,39 +57,39 @@ def _serve(page: Page, keys: Secrets, door: socket.socket, *, browser: bool) -> 
     )
     address = f"http://127.0.0.1:{number}{keys.at}/?token={keys.token}"
     sys.stdout.write(f"The page is at {address}\n")
-    sys.stdout.write("It answers on this machine only. Keep the address secret; end the page with Ctrl-C.\n")
+    sys.stdout.write("It can be reached from this machine only. Keep the address secret; end the page with Ctrl-C.\n")
     sys.stdout.flush()
     if browser:
         _open(address, page.workspace.folder)
-    uvicorn.Server(config).run(sockets=[door])
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _ended(number: int, _frame: object) -> None:
-    """End the page in order; of a server that runs, as it ends by itself."""
+    """End the page in order; a running server has its own handler."""
     if number == signal.SIGTERM:
         raise SystemExit(128 + number)
     signal.raise_signal(signal.SIGTERM)
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket of this machine only: at the port, or at a usual or any free one."""
+    """Return a local socket at the port, or at the preferred or a free one."""
     problem = ""
     for wanted in (PORT, 0) if port is None else (port,):
-        door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            door.bind(("127.0.0.1", wanted))
+            listener.bind(("127.0.0.1", wanted))
         except OSError as error:
-            door.close()
+            listener.close()
             problem = error.strerror or type(error).__name__
             continue
-        door.listen(128)
-        return door
+        listener.listen(128)
+        return listener
     raise OutputError(f"port {port} of 127.0.0.1 cannot be used ({problem}); choose another with --port")
 
 
 def _open(address: str, folder: Path) -> None:
-    """Open the browser by way of a private file: other users could see an address in its command line."""
+    """Open the browser through a private file: other users could see the address in its command line."""
     file = folder / "open.html"
     file.write_text(
         '<!doctype html><meta charset="utf-8"><title>Peerveil</title>'

@@ -1,4 +1,4 @@
-"""What a process of the page does: one task, as the command line would do it, in the folder of the files it needs."""
+"""The tasks of a process of the page: actions of :mod:`peerveil.app`, in the folder of the files they need."""
 
 from __future__ import annotations
 
@@ -24,47 +24,41 @@ from peerveil.web.labels import label
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
 
-# ruff: noqa: PLC0415 - a process imports what its task needs
-
 Step = Callable[[str], None]
 Request = TypeVar("Request")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What to do.
+    """A task.
 
     Attributes:
-        kind: which of the functions below.
-        folder: where the files are; their names are relative to it, as a user's are on the command line.
-        said: what the user said, by the names of options.
+        kind: the function that does it.
+        folder: the working directory, to which the names of files are relative.
+        options: the user's answers, by option name.
         output: the folder to write to.
-        others: folders of releases to compare with, by their names.
-        quantities: those that are registered; a new process knows only those of the package.
+        others: folders of releases to compare with, by title.
+        quantities: the registered quantities; a new process has only those of the package.
     """
 
     kind: Literal["warm", "demo", "inspect", "plan", "promise", "release", "refine"]
     folder: str
-    said: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     output: str = ""
     others: dict[str, str] = field(default_factory=dict)
     quantities: tuple[Quantity, ...] = field(default_factory=registered)
 
 
 def main(pipe: Connection) -> None:
-    """Wait for a task, do it, and tell what came of it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever ends the page ends this, too
+    """Receive a task, do it, and send the outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the page ends this process
     with suppress(EOFError, OSError):
-        _load()
+        import peerveil.app.inspect
+        import peerveil.app.release
+        import peerveil.reporting.charts  # noqa: F401 - most tasks need these: load them while waiting
+
         task: Task = pipe.recv()
-        pipe.send(_outcome(task, lambda words: pipe.send(("step", words))))
-
-
-def _load() -> None:
-    """Import what most tasks need, while there is nothing to do yet."""
-    import peerveil.app.inspect
-    import peerveil.app.release
-    import peerveil.reporting.charts  # noqa: F401
+        pipe.send(_outcome(task, lambda step: pipe.send(("step", step))))
 
 
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
@@ -74,69 +68,60 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
-        # Where a ledger is charged, whoever waits for the answer asks it what was charged.
-        consequence = "" if task.said.get("ledger") else NOTHING_RELEASED
+        # With a ledger, the page adds what was charged.
+        consequence = "" if task.options.get("ledger") else NOTHING_RELEASED
         return "failed", explain(error, label, consequence=consequence)[0]
 
 
-def asked(kind: type[Request], task: Task, **more: Any) -> Request:
-    """The request of a task; fields that were left empty keep their defaults."""
-    return filled(kind, {name: value for name, value in (task.said | more).items() if value not in (None, "")})
+def request_of(kind: type[Request], task: Task, **more: Any) -> Request:
+    """Return the request of a task; empty answers keep their defaults."""
+    return filled(kind, {name: value for name, value in (task.options | more).items() if value not in (None, "")})
 
 
 def _warm(task: Task, step: Step) -> dict[str, Any]:
-    """Make the program that draws pictures which answer to the mouse, from what is installed."""
+    """Write the script that draws interactive charts."""
     import vl_convert
 
-    step("Preparing pictures")
-    make: Any = vl_convert.javascript_bundle
+    step("Preparing charts")
+    bundle: Any = vl_convert.javascript_bundle
     part = Path(f"{task.output}.part")
-    part.write_text(make(), encoding="utf-8")
+    part.write_text(bundle(), encoding="utf-8")
     part.replace(task.output)
     return {}
 
 
 def _demo(task: Task, step: Step) -> dict[str, Any]:
-    """Write a synthetic conference."""
+    """Write a synthetic conference, and return facts about it."""
     from peerveil.app.demo import conference
 
-    step("Inventing a conference")
+    step("Generating a conference")
     conference().write_csv(Path(task.output))
     return _inspect(task, step)
 
 
 def _inspect(task: Task, step: Step) -> dict[str, Any]:
-    """What is in a file."""
+    """Return facts about a file."""
     from peerveil.app.inspect import inspect
 
     step("Reading the file")
-    return {"facts": inspect(asked(InspectRequest, task))}
+    return {"facts": inspect(request_of(InspectRequest, task))}
 
 
 def _promise(task: Task, step: Step) -> dict[str, Any]:
-    """What the release will state; nothing is drawn or spent."""
+    """Return what the release will state; nothing is drawn or charged."""
     from peerveil.app.release import promise
 
-    promised = promise(asked(ReleaseRequest, task, output=task.output), step)
-    claim = promised.guarantee
-    return {
-        "summary": claim.summary,
-        "promise": claim.promise,
-        "not_protected": claim.not_protected,
-        "reviewers": promised.reviewers,
-        "noise": None if promised.deviation is None else f"{promised.deviation:.3g}",
-        "counted": promised.counted,
-    }
+    return promise(request_of(ReleaseRequest, task, output=task.output), step)
 
 
 def _plan(task: Task, step: Step) -> dict[str, Any]:
-    """The accuracy to expect at each budget; nothing is drawn or spent."""
+    """Return the expected accuracy at each budget; nothing is drawn or charged."""
     from peerveil.app.plan import plan_release
     from peerveil.releases.plan_files import picture_rows
     from peerveil.reporting import charts
 
-    request, epsilon = asked(ReleaseRequest, task, output=task.output), task.said["epsilon"]
-    plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws: a picture to choose by, soon
+    request, epsilon = request_of(ReleaseRequest, task, output=task.output), task.options["epsilon"]
+    plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws, for a quick answer
     choice = plan.best(epsilon)
     return {
         "for": [plan.quantity, plan.unit],
@@ -149,12 +134,12 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
 
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
-    """Make a release."""
+    """Make a release, and return facts about it."""
     from peerveil.app.ledger import Spending
     from peerveil.app.release import release
     from peerveil.releases.release import Release
 
-    request = asked(ReleaseRequest, task, output=task.output)
+    request = request_of(ReleaseRequest, task, output=task.output)
     with Spending(request.ledger) as spending:
         released = release(request, spending, step=step, write=_writer(task, step), parents=False)
     assert isinstance(released.release, Release)  # noqa: S101 - the page has no groups of papers
@@ -163,14 +148,14 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
 
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
-    """Refine a noisy vector."""
+    """Refine a noisy vector, and return facts about it."""
     from peerveil.app.refine import refine
     from peerveil.releases.noisy_files import read_noisy
     from peerveil.releases.release import Release
 
     step("Reading")
-    request = asked(RefineRequest, task, output=task.output)
-    if isinstance(read_noisy(request.noisy), Release):  # it states these itself; the form always sends them
+    request = request_of(RefineRequest, task, output=task.output)
+    if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
         request = replace(request, quantity=None, words=None, noise_scale=None)
     with renaming(paper="public_paper", ratings="public_ratings"):
         refined = refine(request, step=step, write=_writer(task, step), parents=False)
@@ -178,25 +163,25 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
 
 
 def _writer(task: Task, step: Step) -> Callable[[Release, Path], None]:
-    """A function that writes a release into a folder: its bundle, as files and packed, and pictures for the page."""
+    """Return a function that writes a release into a folder: its files, a zip file of them, and charts for the page."""
     from peerveil.releases.release import Release
     from peerveil.reporting import charts
 
-    def write(made: Release, folder: Path) -> None:
-        step("Drawing pictures and writing files")
+    def write(release: Release, folder: Path) -> None:
+        step("Drawing charts and writing files")
         bundle = folder / "bundle"
         bundle.mkdir()
-        made.write_into(bundle)
+        release.write_into(bundle)
         pack(bundle, folder / "bundle.zip")
         pictures = {
-            "means": charts.histogram(made),
-            "shares": charts.cumulative(made),
-            "refinement": charts.refinement(made),
-            "bounds": charts.proven(made),
+            "means": charts.histogram(release),
+            "shares": charts.cumulative(release),
+            "refinement": charts.refinement(release),
+            "bounds": charts.proven(release),
         }
         if task.others:
-            releases = {name: Release.load(place) for name, place in task.others.items()}
-            pictures["comparison"] = charts.comparison({**releases, task.said["called"]: made})
+            releases = {title: Release.load(place) for title, place in task.others.items()}
+            pictures["comparison"] = charts.comparison({**releases, task.options["called"]: release})
             (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
         specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
         (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
@@ -204,24 +189,24 @@ def _writer(task: Task, step: Step) -> Callable[[Release, Path], None]:
     return write
 
 
-def _facts(made: Release) -> dict[str, Any]:
-    """What the page shows of a release."""
-    loads = made.loads
+def _facts(release: Release) -> dict[str, Any]:
+    """Return what the page shows of a release."""
+    loads, outlook = release.loads, release.outlook
     return {
-        "quantity": made.quantity,
-        "summary": made.guarantee.summary,
-        "promise": made.promise,
-        "estimator": made.estimator,
-        "region": made.region,
-        "record": f"{made.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
-        "error": made.outlook.summary if made.outlook else None,
-        "expected_rmse": made.outlook.expected_rmse if made.outlook else None,
-        "notes": list(made.notes),
+        "quantity": release.quantity,
+        "summary": release.guarantee.summary,
+        "promise": release.promise,
+        "estimator": release.estimator,
+        "region": release.region,
+        "record": f"{release.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
+        "error": outlook.summary if outlook else None,
+        "expected_rmse": outlook.expected_rmse if outlook else None,
+        "notes": list(release.notes),
     }
 
 
 def pack(folder: Path, file: Path) -> None:
-    """All files of a folder in a zip; the same files give the same bytes."""
+    """Write all files of a folder to a zip file; the same files give the same bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(f"release/{path.relative_to(folder).as_posix()}")
@@ -230,7 +215,7 @@ def pack(folder: Path, file: Path) -> None:
             packed.writestr(entry, path.read_bytes())
 
 
-_KINDS: dict[str, Callable[[Task, Step], dict[str, Any]]] = {
+_KINDS = {
     "warm": _warm,
     "demo": _demo,
     "inspect": _inspect,

@@ -1,4 +1,4 @@
-"""The private folder: what is uploaded lies there, and nowhere else, until the page ends."""
+"""The private folder of uploaded files, removed when the page ends."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from peerveil.support.staging import lives
 
 _PREFIX = "peerveil-page-"
 
-#: How much may lie there in all.
+#: How many bytes all files together may have.
 TOTAL_LIMIT = 2 * 2**30
 
 
 class Workspace:
-    """A folder that only its owner can read, removed at the end.
+    """A folder that only its owner can read.
 
     >>> space = Workspace()
     >>> oct(space.folder.stat().st_mode & 0o777)
@@ -36,20 +36,20 @@ class Workspace:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
     def new(self) -> Path:
-        """A new folder in it."""
-        made = self.folder / secrets.token_hex(8)
-        made.mkdir(mode=0o700)
-        return made
+        """Return a new folder in it."""
+        folder = self.folder / secrets.token_hex(8)
+        folder.mkdir(mode=0o700)
+        return folder
 
     async def save(self, folder: Path, name: str, parts: AsyncIterator[bytes]) -> Path:
-        """Write an uploaded file as it comes; returns it."""
+        """Write an uploaded file as it arrives; return its path."""
         used = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
         file = folder / safe_name(name)
         try:
             with file.open("wb") as handle:
                 async for part in parts:
                     used += len(part)
-                    _check_room(used)
+                    _check_space(used)
                     handle.write(part)
         except BaseException:
             file.unlink(missing_ok=True)
@@ -57,17 +57,17 @@ class Workspace:
         return file
 
     def remove(self) -> None:
-        """Remove it with everything in it."""
+        """Remove the folder with everything in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _check_room(used: int) -> None:
+def _check_space(used: int) -> None:
     if used > TOTAL_LIMIT:
-        raise InputError("the files of this page take too much room; end peerveil and start it anew")
+        raise InputError("the files of this page take up too much space; restart peerveil")
 
 
 def safe_name(name: str) -> str:
-    """A file's name as its owner knows it, if it can be one here; errors then name the file as the owner does.
+    """Return the name of a file as its owner knows it, without characters that are unsafe here.
 
     >>> [safe_name(name) for name in ("reviews 2026.csv", "../../etc/passwd", "..", "a:b", "")]
     ['reviews 2026.csv', 'passwd', 'file', 'a_b', 'file']
@@ -79,7 +79,7 @@ def safe_name(name: str) -> str:
 
 
 def remove_left_over() -> None:
-    """Remove folders of pages that were ended by force: theirs is a process that is no more."""
+    """Remove the folders of pages that were killed: those whose process no longer exists."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         process = folder.name.removeprefix(_PREFIX).split("-")[0]
         with suppress(OSError, ValueError):

@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from peerveil.app.messages import Spelling
+from peerveil.app.messages import Spelling, written
 from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, changed, filled
 from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, public_of, read_reviews
@@ -22,56 +22,21 @@ from peerveil.record.public_record import PublicRecord
 from peerveil.tables.opening import file_to_read
 
 _GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
-_KEYS = {field.name for group in _GROUPS for field in fields(group)}
-_FLAGS = ("accept_float_noise", "declare_kept")
+_TYPES = {field.name: str(field.type) for group in _GROUPS for field in fields(group)} | {"no_report": "bool"}
 _PATHS = ("file", "mapping", "people")
-_NUMBERS = ("epsilon", "delta", "rho", "omega", "noise_scale", "noise_bound", "load", "reviewers", "bins")
 _BUDGET = ("epsilon", "delta", "rho", "omega")
 
 
-def _venue_of(name: str, request: ReleaseRequest, budget: Mapping[str, float] | None) -> Venue:
-    """The venue of a batch that a request describes."""
-    check_public_stated(request.what)
-    stated = changed(request)
-    report = not stated.pop("no_report", False)
-    del stated["output"]
-
-    def read() -> tuple[Reviews, str | PublicRecord]:
-        reviews = read_reviews(request.file, request.reading)
-        return reviews, public_of(reviews, request.what, request.loads, request.reading)
-
-    return Venue(
-        name=name,
-        read=read,
-        mechanism=mechanism_or_auto(request.noise),
-        dataset=request.what.dataset,
-        budget=budget or {},
-        report=report,
-        settings=_absolute(stated) | ({"budget": dict(budget)} if budget else {}),
-        **release_arguments(request.what),
-    )
-
-
-def _absolute(said: dict[str, Any]) -> dict[str, Any]:
-    """The same with whole paths: a batch may be taken up again from another folder."""
-    places = {key for key in said if key in _PATHS or (key == "public" and said[key] not in ("all", "none"))}
-    return said | {key: os.path.abspath(said[key]) for key in places}  # noqa: PTH100 - links are left as they are
-
-
 def venues_in_folder(folder: Path, common: Mapping[str, Any], spell: Spelling) -> list[Venue | Outcome]:
-    """A venue for each file, named by it; hidden files are passed over."""
+    """Return one venue per file, named after it; hidden files are ignored."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise InputError(f"there is no file in {folder}")
-    return _named([(_stem(path), {**common, "file": str(path)}) for path in files], spell)
-
-
-def _stem(path: Path) -> str:
-    return path.name.split(".", 1)[0]
+    return _checked([(path.name.split(".", 1)[0], {**common, "file": str(path)}) for path in files], spell)
 
 
 def venues_from_toml(file: str, spell: Spelling) -> tuple[list[Venue | Outcome], str | None]:
-    """The venues of a TOML file, and the ledger it names."""
+    """Return the venues of a TOML file, and the ledger that it names."""
     place = file_to_read(file)
     try:
         document = tomllib.loads(place.read_text(encoding="utf-8"))
@@ -88,82 +53,100 @@ def _from_document(document: dict[str, Any], place: Path, spell: Spelling) -> tu
     unknown = document.keys() - {"ledger", "defaults", "venue"}
     tables, common = document.get("venue"), document.get("defaults", {})
     if unknown or not isinstance(tables, list) or not isinstance(common, dict) or not tables:
-        what = f"{min(unknown)!r} is not known here" if unknown else "there is no venue"
-        raise FileError(f"{what}; it holds a ledger, [defaults], and a [[venue]] for each venue", file=place.name)
+        problem = f"{min(unknown)!r} is not a known key" if unknown else "there is no venue"
+        raise FileError(f"{problem}; it holds a ledger, [defaults], and one [[venue]] per venue", file=place.name)
     ledger = document.get("ledger")
     if ledger is not None and not isinstance(ledger, str):
         raise FileError("ledger must be a file or the address of a database", file=place.name)
     if ledger is not None and "://" not in ledger:
         ledger = os.fspath(place.parent / Path(ledger).expanduser())
-    given = [_table(number, table, common, place.parent) for number, table in enumerate(tables, 1)]
-    return _named(given, spell), ledger
+    named = [_table(number, table, common, place.parent) for number, table in enumerate(tables, 1)]
+    return _checked(named, spell), ledger
 
 
-def _table(number: int, table: Any, common: dict[str, Any], folder: Path) -> tuple[str, dict[str, Any] | str]:
-    """A venue's name and what is said about it; or what is wrong with it."""
+def _table(number: int, table: Any, common: dict[str, Any], folder: Path) -> tuple[str, dict[str, Any] | None]:
+    """Return the name of a venue and its options; ``None`` as options if it has no name."""
     name = table.get("name") if isinstance(table, dict) else None
     if not isinstance(name, str):
-        return f"venue {number}", "it needs a name, in quotes"
-    said = {key.replace("-", "_"): value for key, value in {**common, **table}.items() if key != "name"}
-    for key in _PATHS:
-        if isinstance(said.get(key), str):
-            said[key] = os.fspath(folder / Path(said[key]).expanduser())
-    if isinstance(said.get("public"), str) and said["public"] not in ("all", "none", ""):
-        said["public"] = os.fspath(folder / Path(said["public"]).expanduser())
-    return name, said
+        return f"venue {number}", None
+    options = {key.replace("-", "_"): value for key, value in {**common, **table}.items() if key != "name"}
+    return name, options | {key: os.fspath(folder / Path(options[key]).expanduser()) for key in _paths(options)}
 
 
-def _named(given: Sequence[tuple[str, Mapping[str, Any] | str]], spell: Spelling) -> list[Venue | Outcome]:
-    """The venues; those with something wrong as outcomes."""
-    found: list[Venue | Outcome] = []
-    seen: set[str] = set()
-    for name, said in given:
+def _paths(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of the options that are paths."""
+    public = () if options.get("public") in ("all", "none", "") else ("public",)
+    return [key for key in (*_PATHS, *public) if isinstance(options.get(key), str)]
+
+
+def _checked(named: Sequence[tuple[str, Mapping[str, Any] | None]], spell: Spelling) -> list[Venue | Outcome]:
+    """Return the venues, with failed outcomes for invalid ones."""
+    venues: list[Venue | Outcome] = []
+    names: set[str] = set()
+    for name, options in named:
         try:
-            found.append(_venue(name, said, seen))
-            seen.add(name.casefold())
+            venues.append(_venue(name, options, names))
+            names.add(name.casefold())
         except InputError as error:
-            found.append(Outcome(name=name, status="failed", reason=error.spelled(spell)))
-    return found
+            venues.append(Outcome(name=name, status="failed", reason=error.spelled(spell)))
+    return venues
 
 
-def _venue(name: str, said: Mapping[str, Any] | str, others: set[str]) -> Venue:
-    if isinstance(said, str):
-        raise InputError(said)
+def _venue(name: str, options: Mapping[str, Any] | None, others: set[str]) -> Venue:
+    if options is None:
+        raise InputError("it needs a name, in quotes")
     if check_venue_name(name).casefold() in others:
-        raise InputError("another venue has this name; each needs one of its own")
-    left = dict(said)
-    file, budget, no_report = left.pop("file", None), left.pop("budget", None), left.pop("no_report", False)
+        raise InputError("another venue has this name; names must be unique")
+    options = dict(options)
+    file, budget = options.pop("file", None), options.pop("budget", None)
     if not isinstance(file, str):
         raise InputError("it needs a file of reviews (file)")
     if budget is not None and not (isinstance(budget, dict) and budget.keys() <= set(_BUDGET)):
         raise InputError("budget must be a table such as { epsilon = 3 }, with epsilon, delta, rho or omega")
-    if not isinstance(no_report, bool):
-        raise InputError(f"no-report must be true or false, got {no_report!r}")
-    for key in left:
-        if key not in _KEYS:
-            close = difflib.get_close_matches(key, [*_KEYS, "no_report"], n=1)
-            hint = f"; do you mean {close[0].replace('_', '-')}?" if close else ""
-            raise InputError(f"{key.replace('_', '-')!r} is no option of a release{hint}")
-    values = {key: _option(key, value) for key, value in left.items()}
-    request = filled(ReleaseRequest, values | {"file": file, "output": name, "no_report": no_report})
-    return _venue_of(name, request, budget)
+    values = {key: _option(key, value) for key, value in options.items()}
+    request = filled(ReleaseRequest, values | {"file": file, "output": name})
+    check_public_stated(request.what)
+    settings = changed(request)
+    del settings["output"]
+    settings.pop("no_report", None)
+    # Absolute paths: a batch may be resumed from another folder. Links are left as they are.
+    settings |= {key: os.path.abspath(settings[key]) for key in _paths(settings)}  # noqa: PTH100
+
+    def read() -> tuple[Reviews, str | PublicRecord]:
+        reviews = read_reviews(request.file, request.reading)
+        return reviews, public_of(reviews, request.what, request.loads, request.reading)
+
+    return Venue(
+        name=name,
+        read=read,
+        mechanism=mechanism_or_auto(request.noise),
+        dataset=request.what.dataset,
+        budget=budget or {},
+        report=not request.no_report,
+        settings=settings | ({"budget": dict(budget)} if budget else {}),
+        **release_arguments(request.what),
+    )
 
 
 def _option(name: str, value: Any) -> Any:
-    """A value as the command line has it: lists with commas, counts as 'load:count'."""
+    """Return a TOML value as the command line has it: lists separated by commas, counts as 'load:count'."""
     key = name.replace("_", "-")
+    if name not in _TYPES:
+        close = difflib.get_close_matches(name, _TYPES, n=1)
+        hint = f"; do you mean {close[0].replace('_', '-')}?" if close else ""
+        raise InputError(f"{key!r} is no option of a release{hint}")
+    if _TYPES[name] == "bool":
+        if not isinstance(value, bool):
+            raise InputError(f"{key} must be true or false, got {value!r}")
+        return value
     if isinstance(value, list):
         value = ",".join(map(str, value))
     elif isinstance(value, dict):
-        value = ",".join(f"{size}:{count}" for size, count in value.items())
-    if name in _FLAGS:
-        if isinstance(value, bool):
-            return value
-        raise InputError(f"{key} must be true or false, got {value!r}")
+        value = written(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{key} must be a text or a number, got {type(value).__name__}")
-    if name in _NUMBERS:
-        if isinstance(value, str):
-            raise InputError(f"{key} must be a number, got {value!r}")
-        return value
-    return str(value)
+    if _TYPES[name].startswith("str"):
+        return str(value)
+    if isinstance(value, str):
+        raise InputError(f"{key} must be a number, got {value!r}")
+    return value

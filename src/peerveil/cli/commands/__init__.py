@@ -1,1 +1,1 @@
-"""A module a command: what it is asked for, and which work that is."""
+"""The commands, one module each."""

@@ -12,18 +12,17 @@ from peerveil.cli import options as opt
 if TYPE_CHECKING:
     from peerveil.app.batch import BatchResult
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 @opt.with_options
 def batch(request: BatchRequest, *, as_json: opt.AsJson = False) -> None:
-    """Release many venues, each into a folder of its own; one that fails is reported and stops no other.
+    """Release many venues, each into its own folder; a venue that fails is reported and does not stop the others.
 
-    In a TOML file the keys are the options of `peerveil release`, for all in [defaults] or for one in its [[venue]].
-    With a folder, the options here hold for every file. Started again, a batch goes on where it was and charges no
-    venue twice. Reviews never leave this machine: a cluster is given noisy vectors and public records only.
+    The keys of a TOML file are the options of `peerveil release`, for all venues in [defaults] or for one in its
+    [[venue]]. With a folder, the options given here apply to every file. An interrupted batch is resumed when it is
+    started again; no venue is charged twice. Reviews never leave this machine: a cluster receives noisy vectors and
+    public records only.
 
-    Exit code 1 if a venue failed. batch.json in the output folder says which, and can be published. Reasons and
+    Exit code 1 if a venue failed. batch.json in the output folder lists the outcomes and can be published. Reasons and
     warnings may hold private values: they are shown here, and written to batch.json in the private folder.
     """
     from peerveil.app.batch import batch
@@ -32,7 +31,7 @@ def batch(request: BatchRequest, *, as_json: opt.AsJson = False) -> None:
 
     with counting("Releasing venues") as progress:
         result = batch(request, charging=charging, progress=progress, spell=opt.option)
-    with after_writing(result.output):
+    with after_writing(result.folders.output):
         if as_json:
             print_json(result.document)
         else:
@@ -42,16 +41,17 @@ def batch(request: BatchRequest, *, as_json: opt.AsJson = False) -> None:
 
 
 def _show(result: BatchResult) -> None:
+    from peerveil.app.batch import REPORT
     from peerveil.cli.show import out, rows_table
 
     failed = [(outcome.name, outcome.reason) for outcome in result.outcomes if outcome.status == "failed"]
     if failed:
-        out.print(rows_table(("venue", "why it was not released"), failed))
+        out.print(rows_table(("venue", "reason of failure"), failed))
     for outcome in result.outcomes:
-        for words in outcome.warnings:
-            out.print(f"{outcome.name}: warning: {words}", soft_wrap=True)
-    number = result.document
-    counts = f"{number['released']} released, {number['stands']} released before, {number['failed']} failed"
-    out.print(f"{len(result.outcomes)} venues: {counts}. Written: {result.public_report}", soft_wrap=True)
+        for warning in outcome.warnings:
+            out.print(f"{outcome.name}: warning: {warning}", soft_wrap=True)
+    total = result.document
+    counts = f"{total['released']} released, {total['stands']} released before, {total['failed']} failed"
+    out.print(f"{len(result.outcomes)} venues: {counts}. Written: {result.folders.output / REPORT}", soft_wrap=True)
     if any(outcome.reason or outcome.warnings for outcome in result.outcomes):
-        out.print(f"Private, not to be published: {result.private_report}", soft_wrap=True)
+        out.print(f"Private, not to be published: {result.folders.private / REPORT}", soft_wrap=True)

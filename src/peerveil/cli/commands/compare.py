@@ -11,46 +11,52 @@ from peerveil.cli import options as opt
 if TYPE_CHECKING:
     from peerveil.releases.comparison import Comparison
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 def compare(
     first: opt.ReleasePlace,
-    second: Annotated[str, typer.Argument(help="Another of the same quantity; differences are its minus the first's.")],
+    second: Annotated[
+        str, typer.Argument(help="Another release of the same quantity; differences are second minus first.")
+    ],
     *,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Compare two releases, of two years or two tracks: what differs, and how much of that may be noise."""
+    """Compare two releases, of two years or two tracks, and say how much of a difference may be noise."""
     from peerveil.cli.show import print_json
     from peerveil.releases.comparison import compare
     from peerveil.releases.release import Release
 
-    found = compare(Release.load(first), Release.load(second))
+    comparison = compare(Release.load(first), Release.load(second))
     if as_json:
-        print_json(found.to_document())
+        print_json(comparison.to_document())
     else:
-        _show(found)
+        _show(comparison)
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     from peerveil.cli.show import out, rows_table
     from peerveil.releases.comparison import QUANTILE_COLUMNS
 
-    one, other = found.reviewers
-    out.print(f"{found.quantity}: {one} reviewers in the first release, {other} in the second", style="bold")
+    first, second = comparison.reviewers
+    title = f"{comparison.quantity}: {first} reviewers in the first release, {second} in the second"
+    out.print(title, style="bold")
     out.print()
     rows = [
-        (s.name, _with(s.first, s.first_error), _with(s.second, s.second_error), _with(s.difference, s.error))
-        for s in found.summaries
+        (
+            s.name,
+            _with_error(s.first, s.first_error),
+            _with_error(s.second, s.second_error),
+            _with_error(s.difference, s.error),
+        )
+        for s in comparison.summaries
     ]
-    rows.append(("distance", "", "", _with(*found.distance)))
+    rows.append(("distance", "", "", _with_error(*comparison.distance)))
     out.print(rows_table(("of the means", "first", "second", "difference"), rows))
     out.print()
-    out.print(rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in found.quantiles)))
+    out.print(rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in comparison.quantiles)))
     out.print()
-    for sentence in found.words:
+    for sentence in comparison.words:
         out.print(sentence)
 
 
-def _with(value: float, error: float | None) -> str:
+def _with_error(value: float, error: float | None) -> str:
     return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.2g}"

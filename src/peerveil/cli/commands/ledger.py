@@ -1,4 +1,4 @@
-"""`peerveil ledger`: budgets, and what was spent of them."""
+"""`peerveil ledger`: budgets and charges."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
     from peerveil.privacy.budget import Spend
     from peerveil.private.ledger import Account, Ledger, Stated
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
 
-app = typer.Typer(help="Budgets of data sets, and what releases have spent of them.", no_args_is_help=True)
+app = typer.Typer(help="Budgets of data sets, and the releases charged to them.", no_args_is_help=True)
 
 Place = Annotated[
     str,
     typer.Argument(help="A file, or a database: postgresql://user@host/name.", metavar="LEDGER", show_default=False),
 ]
-DataSet = Annotated[str | None, typer.Option("--dataset", help="Show this data set only.")]
+DataSet = Annotated[str | None, typer.Option("--dataset", help="Show only this data set.")]
 
 
 @app.command("open", epilog="Example:  peerveil ledger open budgets.db --dataset conf2026 --epsilon 3")
 def open_budget(
     place: Place,
     *,
-    dataset: Annotated[str, typer.Option(help="Name of the data set; releases are charged under it.")],
+    dataset: Annotated[str, typer.Option(help="Name of the data set.")],
     unit: Annotated[str, opt.OPTIONS["unit"]] = "reviewer",
-    epsilon: Annotated[float | None, typer.Option(help="What releases may spend together.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Total budget of all releases.")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: admit every mechanism, with this delta, e.g. 1e-6.")
+        float | None, typer.Option(help="With --epsilon: allow all mechanisms, with this delta, e.g. 1e-6.")
     ] = None,
-    rho: Annotated[float | None, typer.Option(help="The budget as rho, instead of --epsilon.")] = None,
-    omega: Annotated[float | None, typer.Option(help="Admit sinh-normal releases down to this omega.")] = None,
+    rho: Annotated[float | None, typer.Option(help="Total budget as rho, instead of --epsilon.")] = None,
+    omega: Annotated[float | None, typer.Option(help="Allow sinh-normal releases down to this omega.")] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Open a budget for a data set; the ledger is made if there is none. A budget cannot be changed later.
+    """Open a budget for a data set, and create the ledger if necessary. A budget cannot be changed later.
 
-    With --epsilon alone Laplace noise and histograms can be charged; with --delta or --rho others can, too.
+    With --epsilon alone, only mechanisms with a pure guarantee (Laplace, histogram) can be charged; with --delta or
+    --rho, all can.
     """
     from peerveil.app.ledger import Ledger
     from peerveil.privacy.budget import Budget
 
-    Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuses what makes none before a file is made
+    Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuse an invalid budget before a file is created
     ledger = Ledger.create(place)
     account = ledger.open(dataset, unit, epsilon=epsilon, delta=delta, rho=rho, omega=omega)
     _show(ledger, [account], as_json=as_json)
@@ -54,7 +54,7 @@ def open_budget(
 
 @app.command(epilog="Example:  peerveil ledger show budgets.db")
 def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
-    """Show every budget, what has been spent of it, what is left, and what was stated about each data set."""
+    """Show each budget with what is spent and left, and the statements about each data set."""
     ledger = _opened(place)
     name = dataset and ledger.dataset(dataset)
     _show(ledger, ledger.accounts(name), as_json=as_json)
@@ -62,7 +62,7 @@ def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) 
 
 @app.command(epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
 def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
-    """Show every charge with its number, the oldest first."""
+    """Show all charges, oldest first."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -90,18 +90,20 @@ def state(
     place: Place,
     *,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")],
-    public: Annotated[str, typer.Option(help="Which scores are public: all | none | record.")],
-    record: Annotated[str, typer.Option(help="With 'record': the record's digest, as the refusal names it.")] = "",
+    public: Annotated[str, typer.Option(help="Public scores: all | none | record.")],
+    record: Annotated[str, typer.Option(help="With 'record': the digest of the record, from the error message.")] = "",
     score_scale: Annotated[str | None, opt.OPTIONS["score_scale"]] = None,
-    score: Annotated[str, typer.Option(help="The column of scores that this is about, if not the usual one.")] = "",
+    score: Annotated[
+        str, typer.Option(help="Column of scores that the statement is about, if not the default one.")
+    ] = "",
     invariant: Annotated[
-        list[str] | None, typer.Option(help="A fact that is public as well, in the words of the release; repeatable.")
+        list[str] | None, typer.Option(help="A further public fact, in the words of the release; repeatable.")
     ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Declare for a data set that more is public than its releases have stated so far. It cannot be taken back.
+    """Declare that more is public about a data set than its releases have stated so far. This cannot be undone.
 
-    The claims of all its releases together then speak of assignments that share these facts as well.
+    The joint claim of all its releases then covers only assignments that share these facts.
     """
     from peerveil.app.parsing import parse_scale
     from peerveil.privacy.statement import Statement
@@ -124,38 +126,38 @@ def check(
     place: Place,
     folders: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders with releases, at any depth; all that were made.", metavar="[FOLDER]..."),
+        typer.Argument(help="Folders that contain all releases, at any depth.", metavar="[FOLDER]..."),
     ] = None,
     *,
     head: Annotated[
-        str | None, typer.Option(help="The last hash that an earlier check printed; the ledger must still have it.")
+        str | None, typer.Option(help="The last hash printed by an earlier check, which the ledger must still contain.")
     ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Check that a ledger is whole, and that it knows your releases; the exit code is 1 if there is a problem.
+    """Check the integrity of a ledger, and that it contains your releases; the exit code is 1 if there is a problem.
 
-    Run it after a backup was restored: a release whose charge is not in the ledger was made after that backup.
+    Run it after restoring a backup: a release whose charge is missing was made after that backup.
     """
     from peerveil.cli.show import out, print_json, rows_table
 
-    found = _opened(place).check(folders or (), head=head)
+    checked = _opened(place).check(folders or (), head=head)
     if as_json:
-        checks = [asdict(one) for one in found.checks]
-        print_json({"ok": found.ok, **asdict(found), "checks": checks})
+        checks = [asdict(check) for check in checked.checks]
+        print_json({"ok": checked.ok, **asdict(checked), "checks": checks})
     else:
-        out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in found.checks]))
-        for finding in found.findings:
+        out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in checked.checks]))
+        for finding in checked.findings:
             words = finding.words if finding.about in finding.words else f"{finding.about}: {finding.words}"
             out.print(f"{'problem' if finding.problem else 'remark'}: {words}", soft_wrap=True)
-        out.print(f"last hash: {found.head}", soft_wrap=True)
-        number = len(found.problems)
-        out.print("No problem." if found else f"{number} problem{'s' if number > 1 else ''}.", style="bold")
-    if not found:
+        out.print(f"last hash: {checked.head}", soft_wrap=True)
+        number = len(checked.problems)
+        out.print("No problem." if checked else f"{number} problem{'s' if number > 1 else ''}.", style="bold")
+    if not checked:
         raise typer.Exit(1)
 
 
 def _opened(place: str) -> Ledger:
-    """The ledger at a place, with its remarks on stderr."""
+    """Return the ledger at a place, and print its remarks on stderr."""
     from peerveil.app.ledger import Ledger
     from peerveil.cli.show import err
 
@@ -167,21 +169,21 @@ def _opened(place: str) -> Ledger:
 
 @app.command(epilog="Example:  peerveil ledger pending budgets.db")
 def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
-    """Show releases that were begun and are not written: interrupted, or under way.
+    """Show releases that were charged but are not written yet.
 
-    An interrupted release goes on, without another charge, when its command is run again.
+    An interrupted release is finished, without another charge, when its command is run again.
     """
     from peerveil.app.ledger import pending
     from peerveil.cli.show import out, print_json, rows_table
 
-    found = pending(place)
+    entries = pending(place)
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(entry) for entry in entries])
         return
-    if not found:
+    if not entries:
         out.print("No release with this ledger is interrupted or under way.")
         return
-    rows = [(one.release, one.begun, one.dataset, one.what, one.state) for one in found]
+    rows = [(entry.release, entry.begun, entry.dataset, entry.what, entry.state) for entry in entries]
     out.print(rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows))
 
 
@@ -213,11 +215,11 @@ def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
             spent, limit = upward(budget.spent_epsilon(account.spends), 4), downward(budget.epsilon, 4)
             out.print(f"{account.dataset}, {account.unit}: epsilon {spent} of {limit} at delta {budget.delta:g}")
     for name, statements in stated.items():
-        for one in statements:
-            how = "declared" if one.declared else "stated"
-            out.print(f"{name}, {how} {one.stated[:10]}: {one.statement.describe()}")
+        for entry in statements:
+            how = "declared" if entry.declared else "stated"
+            out.print(f"{name}, {how} {entry.stated[:10]}: {entry.statement.describe()}")
         if not statements and any(account.spends for account in accounts if account.dataset == name):
-            out.print(f"{name}: what was stated for its releases is not known to the ledger")
+            out.print(f"{name}: the statements of its releases are not known to the ledger")
 
 
 def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
@@ -234,7 +236,7 @@ def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
         "epsilon": budget.epsilon,
         "spent_epsilon": budget.spent_epsilon(account.spends),
         "statements": [
-            {"stated": one.stated, "declared": one.declared, **one.statement.to_document()} for one in stated
+            {"stated": entry.stated, "declared": entry.declared, **entry.statement.to_document()} for entry in stated
         ],
     }
 

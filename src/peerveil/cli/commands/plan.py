@@ -1,4 +1,4 @@
-"""`peerveil plan`: how accurate a release would be, before anything is spent."""
+"""`peerveil plan`: the expected accuracy of releases."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from pathlib import Path
 from peerveil.app.requests import PlanRequest
 from peerveil.cli import options as opt
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 @opt.with_options
 def plan(request: PlanRequest, *, as_json: opt.AsJson = False) -> None:
-    """Say how accurate a release would be at each budget, with every mechanism and estimator, and recommend one.
+    """Show the expected accuracy of a release at each budget, by mechanism and estimator, and recommend one.
 
-    Only public data is used: planning costs no privacy, and can be done before there are any reviews to release.
+    Only public data is used, so planning costs no privacy.
     """
     from peerveil.app.plan import plan as make_plan
     from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, rows_table

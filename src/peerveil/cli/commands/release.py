@@ -1,4 +1,4 @@
-"""`peerveil release`: from a file of reviews to a folder to publish."""
+"""`peerveil release`: a private release of a file of reviews."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from peerveil.app.requests import ReleaseRequest
 from peerveil.cli import options as opt
 from peerveil.cli.working import charging, working
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 @opt.with_options
 def release(request: ReleaseRequest, *, as_json: opt.AsJson = False) -> None:
     """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
-    With a file of public scores, say what is public about loads: --load, --loads, or --reviewers. With groups of
-    papers, each gets a release and a folder of its own; the budget is each group's.
+    With a file of public scores, state what is public about loads: --load, --loads, or --reviewers. With groups of
+    papers, each group gets its own release, folder and budget.
     """
     from peerveil.app.release import release
-    from peerveil.cli.show import report_groups, report_release, report_warnings, tell_unsigned
+    from peerveil.cli.show import report_groups, report_release, report_unsigned, report_warnings
     from peerveil.releases.release import Release
     from peerveil.releases.signatures import count_signatures
 
@@ -29,7 +27,7 @@ def release(request: ReleaseRequest, *, as_json: opt.AsJson = False) -> None:
     report_warnings(released.warnings)
     for remark in released.remarks:
         sys.stderr.write(f"peerveil: {remark}\n")
-    tell_unsigned(signed)
+    report_unsigned(signed)
     if isinstance(released.release, Release):
         report_release(released.release, request.output, as_json=as_json, report=not request.no_report)
     else:

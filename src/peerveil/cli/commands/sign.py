@@ -1,4 +1,4 @@
-"""`peerveil sign`: sign a release, so that readers can check who published it."""
+"""`peerveil sign`: the signature of a release."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import typer
 
 from peerveil.cli import options as opt
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 def sign(
     release: opt.ReleasePlace,
     *,
     key: Annotated[
         str,
-        typer.Option(help="Your SSH key (Ed25519 or RSA), e.g. ~/.ssh/id_ed25519, or the .pub of a key in an agent."),
+        typer.Option(help="SSH key (Ed25519 or RSA), e.g. ~/.ssh/id_ed25519, or the .pub file of a key in an agent."),
     ],
 ) -> None:
-    """Sign a release with your SSH key: writes release.json.sig beside it.
+    """Sign a release with your SSH key, so that readers can check who published it: writes release.json.sig.
 
-    ssh-keygen makes the signature; Peerveil does not read your private key. Publish your public key where readers
-    expect it. They check with: peerveil verify out --public public.csv --signed-by key.pub
+    ssh-keygen signs; Peerveil does not read your private key. Publish your public key. Readers check the signature
+    with: peerveil verify out --public public.csv --signed-by key.pub
     """
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`peerveil simulate`: the paper's experiments, and a real record's."""
+"""`peerveil simulate`: the paper's experiments, and simulations on a public record."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
     from peerveil.simulation.experiments import Sweep
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 @opt.with_options
 def simulate(request: SimulateRequest, *, as_json: opt.AsJson = False) -> None:
-    """Repeat the paper's simulations, or simulate on a real public record: errors as data and as pictures.
+    """Repeat the paper's simulations, or simulate on a real public record; write errors as data and figures.
 
-    Ended with Ctrl-C or otherwise, a sweep goes on where it was if it is started again in the same way.
+    An interrupted sweep is resumed when the same command is run again.
     """
     from peerveil.app.simulate import simulate
     from peerveil.cli.working import after_writing, counting
@@ -44,7 +42,7 @@ def _show(sweep: Sweep, files: list[Path], *, as_json: bool) -> None:
 
 
 def _table(sweep: Sweep) -> Table:
-    """Mean errors with their standard errors: one row per setting, one column per method."""
+    """Return mean errors with standard errors: one row per setting, one column per method."""
     from peerveil.cli.show import rows_table
     from peerveil.simulation.experiments import TITLES
 

@@ -1,4 +1,4 @@
-"""`peerveil verify`: does a published release follow from its noisy vector and the public record?"""
+"""`peerveil verify`: checks of a published release."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from peerveil.cli.working import working
 if TYPE_CHECKING:
     from peerveil.releases.checks import Verification
 
-# ruff: noqa: PLC0415 - commands import what they need when they run
-
 
 @opt.with_options
 def verify(request: VerifyRequest, *, as_json: opt.AsJson = False) -> None:
     """Check a published release against the public record.
 
-    The exit code is 0 if nothing that was checked fails, 1 if a check fails, 2 if the input cannot be used.
+    The exit code is 0 if no check fails, 1 if a check fails, 2 if the input cannot be used.
 
-    Quantity and mechanism are read from the release, and loads, too, unless you state them. For a release of a group of
-    papers, say which papers are in it (--groups, --group-column), or give a file of these alone.
+    Quantity, mechanism and loads are read from the release; you can state other loads. For a release of a group of
+    papers, state the group of each paper (--groups, --group-column), or give a file of these papers alone.
     """
     from peerveil.app.verify import verify
 

@@ -1,35 +1,34 @@
-// What the page does by itself: send files, watch work, draw pictures that answer to the mouse. It asks this machine only.
+// Uploads, progress, and interactive charts. All requests go to this machine.
 "use strict";
 
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-// Vega's program has short names of its own at the top: no name here may be as short.
-const beginning = document.documentElement.dataset.at; // of all addresses
+// The Vega script defines global names of one or two letters: none here may be as short.
+const prefix = document.documentElement.dataset.at; // of all addresses
 
-// Files go as they are, into the private folder of the program that serves this page.
 const send = async (address, body) => {
-  const answer = await fetch(address, { method: "PUT", body });
-  if (answer.ok) return answer.json();
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  throw new Error((one(".problem p", page) || one("p", page) || { textContent: "it could not be sent" }).textContent);
+  const response = await fetch(address, { method: "PUT", body });
+  if (response.ok) return response.json();
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  throw new Error((one(".problem p", page) || one("p", page) || { textContent: "the upload failed" }).textContent);
 };
 
 const addressFor = (drop, name) => {
   const role = drop.dataset.studyDrop;
   if (!role) return drop.dataset.address + encodeURIComponent(name);
   const study = one("[data-study]").value;
-  return `${beginning}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}`;
+  return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}`;
 };
 
-const take = async (drop, file, name) => {
+const upload = async (drop, file, name) => {
   const state = one(".drop-state", drop);
   state.classList.remove("bad");
   state.textContent = `Opening ${name} …`;
   try {
-    const got = await send(addressFor(drop, name), file);
-    if (got.study) one("[data-study]").value = got.study;
-    if (got.next) { location.assign(got.next); return true; }
-    state.textContent = got.name;
+    const saved = await send(addressFor(drop, name), file);
+    if (saved.study) one("[data-study]").value = saved.study;
+    if (saved.next) location.assign(saved.next);
+    else state.textContent = saved.name;
     return true;
   } catch (error) {
     state.classList.add("bad");
@@ -38,7 +37,7 @@ const take = async (drop, file, name) => {
   }
 };
 
-// One after the other: the first file of a study gives it its name.
+// One upload at a time: the first file of a study creates it.
 let sending = Promise.resolve(true);
 let waiting = 0;
 const queue = (work) => {
@@ -49,10 +48,8 @@ const queue = (work) => {
 
 for (const drop of all("[data-drop]")) {
   const input = one("input[type=file]", drop);
-  input.addEventListener("change", () => {
-    const file = input.files[0];
-    if (file) queue(() => take(drop, file, file.name));
-  });
+  const start = (file) => { if (file) queue(() => upload(drop, file, file.name)); };
+  input.addEventListener("change", () => start(input.files[0]));
   for (const kind of ["dragenter", "dragover"]) {
     drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
   }
@@ -60,38 +57,37 @@ for (const drop of all("[data-drop]")) {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    const file = event.dataTransfer.files[0];
-    if (file) queue(() => take(drop, file, file.name));
+    start(event.dataTransfer.files[0]);
   });
 }
-// A file that misses its place must not be opened in place of the page.
+// A file that is dropped elsewhere must not replace the page.
 for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 
-// Pasted numbers are sent like a file; a form waits for what is still on its way.
+// Pasted numbers are uploaded like a file; a form waits for uploads.
 for (const form of all("form")) {
   form.addEventListener("submit", async (event) => {
     const paste = one("[data-paste]", form);
     const pasted = paste ? paste.value.trim() : "";
     const button = event.submitter;
     if (!pasted && !waiting) {
-      setTimeout(() => { if (button) button.disabled = true; }, 0); // once is enough
+      setTimeout(() => { if (button) button.disabled = true; }, 0); // submit once
       return;
     }
     event.preventDefault();
-    let fine = true;
+    let succeeded = true;
     if (pasted) {
       const drop = one(`[data-study-drop=${paste.dataset.paste}]`);
-      fine = await queue(() => take(drop, new Blob([`${pasted}\n`]), "pasted.txt"));
-      if (fine) paste.value = "";
+      succeeded = await queue(() => upload(drop, new Blob([`${pasted}\n`]), "pasted.txt"));
+      if (succeeded) paste.value = "";
     } else {
-      fine = await sending;
+      succeeded = await sending;
     }
-    if (fine) setTimeout(() => form.requestSubmit(button), 0); // not from within this event: it would be ignored
+    if (succeeded) setTimeout(() => form.requestSubmit(button), 0); // within this event it would be ignored
   });
 }
 addEventListener("pageshow", () => all("button").forEach((button) => { button.disabled = false; }));
 
-// Parts of a form that only one answer needs.
+// Show the parts of a form that belong to the chosen answer.
 const depend = () => {
   for (const part of all("[data-when]")) {
     const chosen = one(`input[name=${part.dataset.when}]:checked`);
@@ -101,25 +97,25 @@ const depend = () => {
 addEventListener("change", depend);
 depend();
 
-// What epsilon comes to.
+// Show the factor e^epsilon.
 const epsilon = one("#f-epsilon");
 if (epsilon) {
   const factor = one("[data-factor]");
-  const tell = () => {
+  const show = () => {
     const value = Number(epsilon.value);
-    const good = epsilon.value.trim() !== "" && Number.isFinite(value) && value > 0;
+    const valid = epsilon.value.trim() !== "" && Number.isFinite(value) && value > 0;
     const times = Math.exp(value);
     const shown = times >= 1e6 ? "more than a million" : Number((Math.ceil(times * 100) / 100).toPrecision(times < 100 ? 4 : 6));
-    factor.textContent = good ? `odds change by at most ${shown} times` : "must be a number above 0";
+    factor.textContent = valid ? `odds change by at most ${shown} times` : "must be a number above 0";
   };
-  epsilon.addEventListener("input", tell);
+  epsilon.addEventListener("input", show);
   for (const chip of all("[data-epsilon]")) {
-    chip.addEventListener("click", () => { epsilon.value = chip.dataset.epsilon; tell(); epsilon.focus(); });
+    chip.addEventListener("click", () => { epsilon.value = chip.dataset.epsilon; show(); epsilon.focus(); });
   }
-  tell();
+  show();
 }
 
-// Work that is under way.
+// Show the progress of a job.
 const working = one("[data-work]");
 if (working) {
   const watch = async () => {
@@ -130,14 +126,14 @@ if (working) {
       if (step.textContent !== state.step) step.textContent = state.step;
       one("[data-seconds]").textContent = `${state.seconds} s`;
     } catch {
-      one("[data-step]").textContent = "Peerveil does not answer. Was it ended?";
+      one("[data-step]").textContent = "Peerveil does not respond. Was it ended?";
     }
     setTimeout(watch, 500);
   };
   setTimeout(watch, 300);
 }
 
-// Pictures: drawn already; where the program for it is there, they are drawn anew so that they answer to the mouse.
+// Replace static charts by interactive ones, if the Vega script has loaded.
 const recoloured = (part, colours) => {
   if (Array.isArray(part)) return part.map((inner) => recoloured(inner, colours));
   if (part && typeof part === "object") {
@@ -152,12 +148,11 @@ if (pictures) {
   const draw = async () => {
     if (!window.vegaEmbed) return;
     const specifications = await (await fetch(pictures.dataset.pictures)).json();
-    const colours = dark.matches ? await (await fetch(`${beginning}/static/dark.json`)).json() : {};
+    const colours = dark.matches ? await (await fetch(`${prefix}/static/dark.json`)).json() : {};
     for (const place of all("[data-picture]")) {
       const plain = specifications[place.dataset.picture];
       if (!plain) continue;
       const canvas = document.createElement("div");
-      const words = plain.description;
       const wide = place.closest(".wide");
       const width = Math.max(200, Math.min(wide ? 760 : 420, place.clientWidth - 80));
       try {
@@ -165,7 +160,7 @@ if (pictures) {
           mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
         });
       } catch {
-        continue; // the picture that stands there stays
+        continue; // keep the static chart
       }
       const svg = one("svg", canvas);
       for (const part of all("[role], [aria-roledescription]", svg)) {
@@ -173,7 +168,7 @@ if (pictures) {
         part.removeAttribute("aria-roledescription");
       }
       svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", words);
+      svg.setAttribute("aria-label", plain.description);
       svg.removeAttribute("aria-roledescription");
       place.replaceChildren(canvas);
       place.dataset.live = "yes";
