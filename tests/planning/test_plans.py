@@ -18,6 +18,7 @@ from peerveil.planning.plans import Choice
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
 from peerveil.record.public_record import Floats
+from peerveil.releases.plan_files import FILES, write_plan
 from peerveil.releases.refinement import assemble
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.simulation.experiments import EXPERIMENTS
@@ -255,3 +256,14 @@ def test_a_batch_plans_away_from_the_reviews(run: Run, tmp_path: Path) -> None:
     done = run("batch", "venues.toml", "-o", "out")
     assert done.code == 0, done.out
     assert any("chosen by a plan" in note for note in pv.Release.load(tmp_path / "out" / "a").notes)
+
+
+def test_a_plan_of_one_draw_is_written_without_standard_errors(tmp_path: Path) -> None:
+    single = pv.plan(WEIGHTS, epsilons=[1, 3], mechanisms=["laplace"], draws=1, workers=1)
+    assert np.isnan(single.choices[0].rmse_error)
+    write_plan(single, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    text = (tmp_path / "plan.json").read_text(encoding="utf-8")
+    assert "NaN" not in text
+    assert json.loads(text)["choices"][0]["rmse_error"] is None
+    assert "NaN" not in (tmp_path / "plan.svg").read_text(encoding="utf-8")
