@@ -329,7 +329,7 @@ def test_noise_that_whole_numbers_cannot_hold_is_refused() -> None:
     for scale in (1e13, 1e-7):
         with pytest.raises(pv.InputError, match="cannot be drawn faithfully"):
             noise.prepare(pv.Histogram(scale=scale), UNIT, "reviewer", 2)
-    with pytest.raises(pv.InputError, match="states none"):
+    with pytest.raises(pv.InputError, match="which is not stated"):
         pv.Histogram(epsilon=1.0).settle(replace(UNIT, counts=None))
 
 
