@@ -114,7 +114,10 @@ def test_claims_of_both_are_added_up() -> None:
     one, other = (
         replace(made(FIRST), guarantee=Guarantee(kind="pure", unit="reviewer", epsilon=e)) for e in (1.0, 0.5)
     )
-    assert any("joint guarantee for reviewers in both is: epsilon = 1.5 per reviewer" in sentence for sentence in pv.compare(one, other).words)
+    assert any(
+        "joint guarantee for reviewers in both is: epsilon = 1.5 per reviewer" in sentence
+        for sentence in pv.compare(one, other).words
+    )
     assert not any("joint guarantee" in sentence for sentence in pv.compare(one, made(FIRST)).words)
 
 

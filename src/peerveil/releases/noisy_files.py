@@ -31,7 +31,7 @@ def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
     if text.lstrip().startswith(("{", "[")):
         return _from_json(text, name)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if _is_number(lines[0][1]):
+    if _float(lines[0][1]) is not None:
         return np.array([_number(line, number, name) for number, line in lines])
     table = read_table(path)
     names = NOISY_NAMES[:1] if table.matches(NOISY_NAMES[:1]) else NOISY_NAMES
@@ -53,18 +53,17 @@ def _from_json(text: str, name: str) -> Floats | Release:
     return np.array(values, dtype=np.float64)
 
 
-def _is_number(text: str) -> bool:
+def _float(text: str) -> float | None:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _number(text: str, line: int, name: str) -> float:
-    if not _is_number(text):
+    value = _float(text)
+    if value is None:
         raise FileError("is not a number; give one number per line", file=name, line=line)
-    value = float(text)
     if abs(value) > LARGEST:
         raise FileError(f"is too large, above {LARGEST:g}", file=name, line=line)
     return value

@@ -204,7 +204,7 @@ def _same_statements(release: Release) -> Compare:
 
 
 def _same_words(release: Release) -> Compare:
-    """Refuse a chart of other versions with words that neither this version nor 0.1.0 writes."""
+    """Refuse a chart of other versions with words that neither this version nor 0.1 and 0.2 write."""
     earlier = words_v1.chart_words(None if release.outlook is None else release.outlook.level)
 
     def compare(name: str, stored: str, ours: str) -> str:
@@ -212,7 +212,7 @@ def _same_words(release: Release) -> Compare:
         _refuse_active(name, theirs)
         if theirs.label != expected.label:
             raise RefusedError(f"{name} has another description than release.json implies")
-        if theirs.words - expected.words - (earlier if release.schema == 1 else set()):
+        if theirs.words - expected.words - earlier:
             raise RefusedError(f"{name} contains words that release.json does not imply")
         return "written by other versions: words agree with release.json; lines and scales not compared"
 

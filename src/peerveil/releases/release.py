@@ -22,29 +22,8 @@ from peerveil.privacy.claims import standard_claim
 from peerveil.privacy.groups import Group
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
-from peerveil.releases import words_v1
-from peerveil.releases.documents import (
-    SCHEMA_VERSION,
-    SCHEMA_VERSIONS,
-    check_plain,
-    claim_document,
-    claim_from,
-    document_digest,
-    group_document,
-    group_from,
-    histogram_from,
-    loads_document,
-    loads_from,
-    mechanism_from_document,
-    outlook_document,
-    outlook_from,
-    parse_json,
-    schema_version,
-    slack,
-    time_from,
-    validate,
-    vector_from,
-)
+from peerveil.releases import documents, words_v1
+from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
 from peerveil.releases.signatures import SIGNATURE
 from peerveil.releases.terms import Terms
@@ -153,7 +132,7 @@ class Release(Published):
         if not all(_VERSION.fullmatch(word) for pair in self.rendered.items() for word in pair):
             raise InputError("rendered must contain package names and their versions")
         for name in ("mechanism", "extension"):
-            check_plain(getattr(self, name), name)
+            documents.check_plain(getattr(self, name), name)
         for vector in (self.values, self.noisy, self.lower, self.upper):
             vector.flags.writeable = False
 
@@ -210,14 +189,14 @@ class Release(Published):
                 "papers": self.papers,
                 "reviews": loads.reviews,
                 "reviewers": loads.reviewers,
-                "loads": loads_document(loads),
+                "loads": documents.loads_document(loads),
                 "public": self.public,
                 "digest": self.record_digest,
             },
-            "group": group_document(self.group),
+            "group": documents.group_document(self.group),
             "mechanism": self.mechanism,
             "guarantee": {
-                **claim_document(self.guarantee),
+                **documents.claim_document(self.guarantee),
                 "statement": self.guarantee.statement,
                 "promise": self.promise,
                 "not_protected": self.not_protected,
@@ -225,7 +204,7 @@ class Release(Published):
             "region": self.region,
             "estimator": self.estimator,
             "certificate": {"gap": self.gap},
-            "outlook": outlook_document(self.outlook),
+            "outlook": documents.outlook_document(self.outlook),
             "notes": list(self.notes),
             "histogram": None if self.histogram is None else self.histogram.to_document(),
             "values": self.values.tolist(),
@@ -238,7 +217,7 @@ class Release(Published):
             document |= {"charge": self.charge, "rendered": self.rendered}
             document["part"] = None if self.part is None else self.part.to_document()
             document |= {"claim": self.claim, "extension": self.extension}
-        document["digest"] = document_digest(document)
+        document["digest"] = documents.document_digest(document)
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
@@ -307,7 +286,7 @@ class Release(Published):
         """
         place = file_to_read(path)
         name, text = read_text(place / "release.json" if place.is_dir() else place)
-        document = parse_json(text, name=name)
+        document = documents.parse_json(text, name=name)
         if document is None:
             raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
         return cls.from_document(document, name=name)
@@ -315,7 +294,7 @@ class Release(Published):
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Release:
         """Return a release from the parsed JSON of a release.json."""
-        validate(document, name, schema_version(document, name))
+        documents.validate(document, name, documents.schema_version(document, name))
         assert isinstance(document, dict)  # noqa: S101 - validated
         problem = ""
         try:
@@ -331,13 +310,13 @@ class Release(Published):
         """A release from a document that follows the schema, after the checks that a schema cannot express."""
         record, claim = document["record"], document["guarantee"]
         for name in ("mechanism", "part", "claim", "extension"):  # not restricted by the schema
-            check_plain(document.get(name), name)
-        vectors = {key: vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
+            documents.check_plain(document.get(name), name)
+        vectors = {key: documents.vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
-        if (np.diff(vectors["values"]) < -slack(vectors["values"])).any():
+        if (np.diff(vectors["values"]) < -documents.slack(vectors["values"])).any():
             raise InputError("values must be in ascending order")
-        histogram = histogram_from(document["histogram"], vectors["noisy"])
+        histogram = documents.histogram_from(document["histogram"], vectors["noisy"])
         kind = kind_of(document["mechanism"]["name"])
         if (histogram is None) == (kind is not None and kind.on_counts):
             raise InputError(
@@ -352,22 +331,22 @@ class Release(Published):
             rendered=document.get("rendered", {}),
             histogram=histogram,
             quantity=document["quantity"],
-            guarantee=claim_from({key: claim[key] for key in claim if key not in _WORDS}),
-            mechanism=mechanism_from_document(document["mechanism"]),
+            guarantee=documents.claim_from({key: claim[key] for key in claim if key not in _WORDS}),
+            mechanism=documents.mechanism_from_document(document["mechanism"]),
             region=document["region"],
             estimator=document["estimator"],
-            outlook=outlook_from(document["outlook"], record["reviewers"]),
+            outlook=documents.outlook_from(document["outlook"], record["reviewers"]),
             papers=record["papers"],
-            loads=loads_from(record),
+            loads=documents.loads_from(record),
             public=record["public"],
             record_digest=record["digest"],
-            gap=float(vector_from([document["certificate"]["gap"]], "certificate/gap")[0]),
+            gap=float(documents.vector_from([document["certificate"]["gap"]], "certificate/gap")[0]),
             notes=tuple(document["notes"]),
-            created=time_from(document["created"]),
+            created=documents.time_from(document["created"]),
             software=document["software"],
-            group=group_from(document["group"]),
+            group=documents.group_from(document["group"]),
             terms=Terms(licence=document["licence"], citation=document["citation"]),
-            intact=document["digest"] == document_digest(document),
+            intact=document["digest"] == documents.document_digest(document),
         )
         release._check_words(document)
         return release

@@ -50,7 +50,7 @@ def assumption(*, hidden: bool) -> str:
 
 
 def chart_words(level: float | None) -> set[str]:
-    """Return the titles and legends of charts that later versions changed, for bands of a level.
+    """Return the titles and legends of charts in 0.1 and 0.2 that later versions changed, for bands of a level.
 
     >>> "likely (90 %)" in chart_words(0.9)
     True

@@ -14,7 +14,6 @@ from peerveil.reporting.charts import look
 from peerveil.reporting.charts.look import HEIGHT, WIDTH, Picture, rank_axis, tip
 from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.wording import count
 
 #: The legend of proven bounds, and of credible bands.
 PROVEN = "proven by public data"
@@ -40,7 +39,9 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
     line = look.chart(rows).mark_line(strokeWidth=2)
     tooltip = [tip("rank", format=",d"), tip("value", "released mean", ".3~f")]
     layers.append(line.encode(x=x, y=alt.Y("value:Q"), color=look.line_named({"released": look.INK}), tooltip=tooltip))
-    words = f"What is proven, likely and released of the means of {count(n, 'reviewer')}, by rank: {release.quantity}."
+    words = (
+        f"What is proven, likely and released of the means of {look.count(n, 'reviewer')}, by rank: {release.quantity}."
+    )
     title = "Proven bounds, credible band and released means"
     return look.finished(look.layered(*layers), title=title, description=words, width=width, height=height)
 
@@ -87,7 +88,7 @@ def envelope(
         y=alt.Y("sum:Q", title="sum of their means, above equal means (points)"),
         color=look.line_named(dict(zip(curves, colours, strict=False))),
     )
-    words = f"Bounds on the sums of the smallest means of {count(n, 'reviewer')}."
+    words = f"Bounds on the sums of the smallest means of {look.count(n, 'reviewer')}."
     return look.finished(alt.layer(drawn), title=title, description=words, width=width, height=height)
 
 

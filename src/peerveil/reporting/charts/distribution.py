@@ -14,7 +14,6 @@ from peerveil.reporting.charts.bounds import CREDIBLE, PROVEN
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, rank_axis, ticks, tip
 from peerveil.reporting.charts.shapes import DOTS, Counts, bins_for, counted, grouped, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.wording import count
 
 
 @look.unvalidated
@@ -62,7 +61,7 @@ def _bars(release: Published, words: Words, bins: Counts, width: int, height: in
         layers.append(rule.encode(x="middle:Q", y=alt.Y("least:Q"), y2="most:Q"))
     if sides is not None:
         layers.append(look.chart([{"zero": 0}]).mark_rule(color=look.INK, strokeDash=[3, 3]).encode(x="zero:Q"))
-    text = f"Histogram of the released means of {count(release.values.size, 'reviewer')}: {release.quantity}."
+    text = f"Histogram of the released means of {look.count(release.values.size, 'reviewer')}: {release.quantity}."
     return look.finished(alt.layer(*layers), title=title, description=text, width=width, height=height)
 
 
@@ -105,7 +104,7 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         tooltip=[tip(field, title, ".3~f") for field, title in named.items()],
     )
     line = base.mark_line(strokeWidth=2.2).encode(x=x, y=y, order="share:Q", color=look.line_named({"released": BLUE}))
-    words = f"Share of {count(n, 'reviewer')} with at most each mean, with bands: {release.quantity}."
+    words = f"Share of {look.count(n, 'reviewer')} with at most each mean, with bands: {release.quantity}."
     title = "Share of reviewers at or below each mean"
     return look.finished(look.layered(shaded, line), title=title, description=words, width=width, height=height)
 
@@ -126,7 +125,7 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         color=look.line_named({"after: released": BLUE}),
         tooltip=[tip("rank", format=",d"), tip("value", "mean", ".4~g")],
     )
-    words = f"The noisy vector of {count(n, 'reviewer')} and the released one, by rank: {release.quantity}."
+    words = f"The noisy vector of {look.count(n, 'reviewer')} and the released one, by rank: {release.quantity}."
     return look.finished(look.layered(before, after), title=title, description=words, width=width, height=height)
 
 

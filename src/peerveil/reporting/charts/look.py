@@ -147,6 +147,15 @@ def _named(symbol: str) -> Callable[..., alt.Color]:
 line_named, shade_named, dot_named = _named("stroke"), _named("square"), _named("circle")
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural.
+
+    >>> count(12345, "reviewer"), count(1, "reviewer")
+    ('12,345 reviewers', '1 reviewer')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def layered(*layers: Any) -> Any:
     """Return layers with one legend each, so that each legend shows the layer's own symbol."""
     return alt.layer(*layers).resolve_scale(color="independent")
