@@ -308,8 +308,8 @@ class TestReleases:
             ({"lower": [9, 9, 9, 9]}, "must not exceed its upper end"),
             ({"lower": [0]}, "must have 4 entries"),
             ({"upper": [1, 2, 3, 10**400]}, "outlook/upper holds a number that is too large"),
-            ({"level": 2}, "is not as the schema"),
-            ({"expected_rmse": -1}, "is not as the schema"),
+            ({"level": 2}, "violates the schema"),
+            ({"expected_rmse": -1}, "violates the schema"),
         ],
     )
     def test_outlooks_that_are_none(self, change: dict[str, object], message: str) -> None:

@@ -327,7 +327,7 @@ def test_noise_that_whole_numbers_cannot_hold_is_refused() -> None:
     for scale in (1e13, 1e-7):
         with pytest.raises(pv.InputError, match="cannot be drawn faithfully"):
             noise.prepare(pv.Histogram(scale=scale), UNIT, "reviewer", 2)
-    with pytest.raises(pv.InputError, match="states none"):
+    with pytest.raises(pv.InputError, match="which is not stated"):
         pv.Histogram(epsilon=1.0).settle(replace(UNIT, counts=None))
 
 
@@ -394,7 +394,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     counts = document["histogram"]["counts"]
     with pytest.raises(pv.FileError, match="noisy is not the vector"):
         loaded(counts=[counts[0] + 500, *counts[1:]])
-    with pytest.raises(pv.FileError, match="one entry a bin"):
+    with pytest.raises(pv.FileError, match="one entry per bin"):
         loaded(counts=counts[1:])
     with pytest.raises(pv.FileError, match="histogram"):
         loaded(counts=[0.5, *counts[1:]])
@@ -405,7 +405,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
         pv.Release.from_document(document | {"mechanism": pv.Laplace(scale=1.0).describe()})
     inside = document["histogram"]["inside"]
-    with pytest.raises(pv.FileError, match="one entry a bin"):
+    with pytest.raises(pv.FileError, match="one entry per bin"):
         loaded(inside=[inside[0][1:], *inside[1:]])
     with pytest.raises(pv.FileError, match="places inside bins must"):
         loaded(inside=[[x - 9 for x in row] for row in inside])

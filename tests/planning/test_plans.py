@@ -18,6 +18,7 @@ from peerveil.planning.plans import Choice
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
 from peerveil.record.public_record import Floats
+from peerveil.releases.plan_files import FILES, write_plan
 from peerveil.releases.refinement import assemble
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.simulation.experiments import EXPERIMENTS
@@ -92,7 +93,7 @@ def test_what_public_data_alone_tell_is_what_a_tiny_budget_buys(made: pv.Plan) -
     tiny = pv.plan(WEIGHTS, epsilons=[1e-6], mechanisms=["laplace"], estimators=["bayes"], draws=3, seed=5, workers=1)
     assert tiny.alone == made.alone
     assert tiny.choices[0].rmse == pytest.approx(made.alone, rel=0.1)
-    assert f"public data alone let everyone guess to about ±{made.alone:.2g}" in made.assumption
+    assert f"the expected error of a guess from public data is ±{made.alone:.2g}" in made.assumption
 
 
 def test_errors_have_standard_errors_and_a_range(made: pv.Plan) -> None:
@@ -162,7 +163,7 @@ def test_what_cannot_be_planned_is_refused(options: dict[str, object], words: st
 def test_nothing_to_plan_where_the_record_tells_all() -> None:
     with pytest.raises(pv.InputError, match="nothing to plan"):
         pv.plan(pv.PublicWeights.from_rows([[1.0, 2.0], [3.0, 4.0]], load=1))
-    with pytest.raises(pv.InputError, match="was not planned for"):
+    with pytest.raises(pv.InputError, match="is not in the plan"):
         pv.plan(WEIGHTS, epsilons=[1], draws=1, workers=1).best(2.0)
 
 
@@ -255,3 +256,14 @@ def test_a_batch_plans_away_from_the_reviews(run: Run, tmp_path: Path) -> None:
     done = run("batch", "venues.toml", "-o", "out")
     assert done.code == 0, done.out
     assert any("chosen by a plan" in note for note in pv.Release.load(tmp_path / "out" / "a").notes)
+
+
+def test_a_plan_of_one_draw_is_written_without_standard_errors(tmp_path: Path) -> None:
+    single = pv.plan(WEIGHTS, epsilons=[1, 3], mechanisms=["laplace"], draws=1, workers=1)
+    assert np.isnan(single.choices[0].rmse_error)
+    write_plan(single, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    text = (tmp_path / "plan.json").read_text(encoding="utf-8")
+    assert "NaN" not in text
+    assert json.loads(text)["choices"][0]["rmse_error"] is None
+    assert "NaN" not in (tmp_path / "plan.svg").read_text(encoding="utf-8")

@@ -22,9 +22,8 @@ from peerveil.cli import app
 from peerveil.cli.options import option
 from peerveil.errors import Argument, FileError, InputError, OutputError, PeerveilError, WriteError
 from peerveil.private.batch.folders import open_folders
-from peerveil.releases.signatures import _write_over
-from peerveil.releases.sweep_files import _replace, sweep_folder
-from peerveil.support.atomic_files import write_new
+from peerveil.releases.sweep_files import sweep_folder
+from peerveil.support.atomic_files import replace_file, write_new
 from peerveil.support.parallel import _Store
 
 SOURCE = Path(errors.__file__).parent
@@ -100,9 +99,8 @@ def test_whatever_writes_files_tells_a_full_disk_from_a_bad_place(
         lambda: open_folders(tmp_path / "batch"),
         lambda: sweep_folder(tmp_path / "sweep", {}),
         lambda: write_new(tmp_path / "file", "text"),
-        lambda: _replace(tmp_path / "table.csv", lambda part: part.write_text("text")),
+        lambda: replace_file(tmp_path / "table.csv", lambda stage: stage.write_text("text")),
         lambda: _Store(tmp_path / "tasks", print, 1),
-        lambda: _write_over(tmp_path / "signature", b"text"),
     ]
     for write in writers:
         with pytest.raises(PeerveilError, match="cannot") as caught:

@@ -87,10 +87,10 @@ def test_what_is_told_apart() -> None:
     assert {quantile.tells for quantile in found.quantiles[3:7]} == {"higher, proven"}
     assert pv.compare(made(SECOND), made(FIRST)).quantiles[4].tells == "lower, proven"
     assert {q.tells for q in pv.compare(with_values([1, 2], 0.6), with_values([2, 3], 0.6)).quantiles} == {
-        "not told apart"
+        "no clear difference"
     }
     likely = pv.compare(with_values([1, 2], 0.4), with_values([2, 3], 0.4))
-    assert {q.tells for q in likely.quantiles} == {"higher, in all likelihood"}
+    assert {q.tells for q in likely.quantiles} == {"higher, likely"}
     assert likely.level == pytest.approx(0.8)
     assert "at least 80%" in likely.words[0]
 
@@ -100,7 +100,7 @@ def test_words_for_what_is_not_known_or_not_comparable() -> None:
     assert unknown.level is None
     assert unknown.distance[1] is None
     assert {q.band for q in unknown.quantiles} == {None}
-    assert "not known of both" in unknown.words[0]
+    assert "not known for both" in unknown.words[0]
     same = pv.compare(made(FIRST, seed=1), made(FIRST, seed=2))
     assert any("the same public record" in sentence for sentence in same.words)
     assert not any("Loads differ" in sentence for sentence in same.words)
@@ -109,15 +109,18 @@ def test_words_for_what_is_not_known_or_not_comparable() -> None:
     uncertain = replace(
         made(FIRST), outlook=ExpectedError(expected_rmse=1, lower=np.zeros(4), upper=np.ones(4), level=0.5)
     )
-    assert "promise nothing" in pv.compare(uncertain, uncertain).words[0]
+    assert "too low" in pv.compare(uncertain, uncertain).words[0]
 
 
 def test_claims_of_both_are_added_up() -> None:
     one, other = (
         replace(made(FIRST), guarantee=Guarantee(kind="pure", unit="reviewer", epsilon=e)) for e in (1.0, 0.5)
     )
-    assert any("epsilon = 1.5 per reviewer" in sentence for sentence in pv.compare(one, other).words)
-    assert not any("protected" in sentence for sentence in pv.compare(one, made(FIRST)).words)
+    assert any(
+        "joint guarantee for reviewers in both is: epsilon = 1.5 per reviewer" in sentence
+        for sentence in pv.compare(one, other).words
+    )
+    assert not any("joint guarantee" in sentence for sentence in pv.compare(one, made(FIRST)).words)
 
 
 def test_other_quantities_are_refused() -> None:

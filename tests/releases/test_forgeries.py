@@ -148,10 +148,10 @@ class TestFiles:
         (folder / "report.html").unlink()
         (folder / "figures" / "means.svg").unlink()
         found = {check.name: check for check in pv.verify(folder, honest[0].weights).checks}
-        assert found["report.html"].found == "there is no report.html beside it"
+        assert found["report.html"].found == "no such file in the folder"
         assert found["report.html"].result == "not checked"
         assert found["pictures"].result == "holds"
-        assert "not there: figures/means.svg" in found["pictures"].found
+        assert "missing: figures/means.svg" in found["pictures"].found
 
     def test_line_ends_of_other_systems_are_the_same_text(self, honest: list[Base], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))

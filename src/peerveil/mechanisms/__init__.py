@@ -1,6 +1,6 @@
-"""Mechanisms: how a vector of means is made private, one module each."""
+"""Mechanisms that make a vector of means private, one module each."""
 
-# The order of registration: plans compare mechanisms, and pictures colour them, in this order.
+# In order of registration, which is the order in plans and charts.
 from peerveil.mechanisms.laplace import Laplace  # isort: skip
 from peerveil.mechanisms.histogram import Histogram  # isort: skip
 from peerveil.mechanisms.gaussian import Gaussian  # isort: skip

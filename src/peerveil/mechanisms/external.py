@@ -1,4 +1,4 @@
-"""Vectors that were made private elsewhere, and mechanisms as releases describe them."""
+"""Vectors made private elsewhere, and mechanisms from their descriptions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from peerveil.mechanisms.base import OWN, Described, Mechanism, Settled
 
 @dataclass(frozen=True, kw_only=True)
 class External(Described):
-    """A vector that was made private elsewhere, by any means.
-
-    Its words are carried into the release; Peerveil adds none of its own.
+    """A vector made private elsewhere; the release quotes the words of its source.
 
     Attributes:
         words: how the vector was made private, and by whom.
-        law: a mechanism that states its noise, where the law of the noise is known.
+        law: a mechanism with stated noise, if the noise distribution is known.
 
     >>> from peerveil.mechanisms.laplace import Laplace
     >>> External(words="By the 2024 chairs.", law=Laplace(scale=1.0)).stated
@@ -42,35 +40,34 @@ class External(Described):
 
     @property
     def stated(self) -> Settled | None:
-        """The noise, where its law is known."""
+        """The noise, if its distribution is known."""
         return None if self.law is None else self.law.stated
 
     def describe(self) -> dict[str, Any]:
-        """Name, words and law."""
+        """Return name, words and law."""
         return {"name": self.name, "words": self.words, "law": None if self.law is None else self.law.describe()}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """The words, with the law where it is that of a mechanism known here."""
+        """Return the mechanism, with its law if this program knows it."""
         law = parameters.get("law")
         known = None if law is None else mechanism_from(law)
-        return cls(
-            words=parameters["words"], law=known if isinstance(known, Mechanism) and not known.on_counts else None
-        )
+        usable = known if isinstance(known, Mechanism) and not known.on_counts else None
+        return cls(words=parameters["words"], law=usable)
 
     def in_words(self) -> str:
-        """The words of the source."""
+        """Return the words of the source."""
         return self.words
 
 
 def kind_of(name: object) -> type[Described] | None:
-    """The kind of noise of a name; ``None`` if this program does not know it."""
+    """Return the class of a mechanism by name; ``None`` if it is unknown."""
     known: dict[str, type[Described]] = {**OWN, External.name: External}
     return known.get(name) if isinstance(name, str) else None
 
 
 def mechanism_from(described: Mapping[str, Any]) -> Described | None:
-    """The mechanism that a release describes; ``None`` if this program does not know it.
+    """Return the mechanism that a release describes; ``None`` if it is unknown or invalid.
 
     >>> from peerveil.mechanisms.laplace import Laplace
     >>> mechanism_from(Laplace(scale=2.0).describe())

@@ -1,4 +1,4 @@
-"""Normal noise on each entry of the sorted vector."""
+"""The Gaussian mechanism."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from peerveil.privacy.sensitivity import Sensitivity
 class Gaussian(Mechanism):
     """Independent normal noise on each entry of the sorted vector.
 
-    Give a budget, as ``rho`` (zero-concentrated differential privacy) or as ``epsilon`` and ``delta``, or the noise
-    itself as ``scale``, its standard deviation. With ``rho`` or ``scale``, ``delta`` says at which delta the claim is
-    put in words. What ``epsilon`` and ``delta`` ask for is computed exactly (the analytic Gaussian mechanism).
+    Give a budget, either ``rho`` (zero-concentrated differential privacy) or ``epsilon`` and ``delta`` (the analytic
+    Gaussian mechanism), or the standard deviation ``scale``. With ``rho`` or ``scale``, the claim is also stated as
+    epsilon at ``delta``.
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
     >>> Gaussian(rho=0.5).settle(bound).law
@@ -47,9 +47,8 @@ class Gaussian(Mechanism):
     def __post_init__(self) -> None:
         self._given()
         if self.epsilon is not None and self.delta is None:
-            raise InputError(
-                "Gaussian noise needs ", DELTA, " along with ", EPSILON, ", e.g. ", Argument("delta", 1e-6)
-            )
+            example = Argument("delta", 1e-6)
+            raise InputError("Gaussian noise needs ", DELTA, " along with ", EPSILON, ", e.g. ", example)
         check_positive(self, "rho", "epsilon", "scale")
         as_real(self, "delta")
         if self.delta is not None:
@@ -60,11 +59,11 @@ class Gaussian(Mechanism):
         return given(self, ("rho", "epsilon", "scale"), *needs)
 
     def needed(self, sensitivity: Sensitivity) -> Gaussian:
-        """The mechanism with the deviation that its budget needs."""
+        """Return the mechanism with the standard deviation that its budget requires."""
         return Gaussian(scale=sensitivity.l2 / math.sqrt(2 * self._rho()), delta=self.delta)
 
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
-        """The claim for vectors of this sensitivity."""
+        """Return the claim for vectors of this sensitivity."""
         if not sensitivity:
             return Guarantee(kind="gdp", unit=unit, rho=0.0)
         rho = self._rho() if self.scale is None else (sensitivity.l2 / self.scale) ** 2 / 2 * UP

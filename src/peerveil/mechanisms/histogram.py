@@ -1,4 +1,4 @@
-"""Whole-numbered noise on counts of means in bins."""
+"""The histogram mechanism: integer noise on counts of means in bins."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from peerveil.quantities.weights import PublicWeights
 @register
 @dataclass(frozen=True, kw_only=True)
 class Histogram(Mechanism):
-    """Whole-numbered noise (the two-sided geometric law) on counts: how many means are in each of some bins.
+    """Two-sided geometric noise on the number of means in each bin.
 
-    One reviewer moves few counts, so for large conferences this needs far less noise than the vector itself. Give a
-    budget (``epsilon``) or the noise itself (``scale``), not both. Bins come from public data alone: they are finer
-    where many means are likely, and no finer than attainable means. ``bins`` says how many there are at most, by
-    default twice the cube root of reviewers over scale.
+    One reviewer changes few counts, so large conferences need far less noise than on the vector. Give either a budget
+    (``epsilon``) or the noise (``scale``). Bins follow from public data alone and are finer where many means are
+    expected. ``bins`` is their greatest number, by default twice the cube root of reviewers over scale.
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5, counts=10)
     >>> Histogram(epsilon=0.5).settle(bound)
@@ -54,15 +53,15 @@ class Histogram(Mechanism):
         return given(self, ("epsilon", "scale"), "histogram noise needs ", EPSILON, " or ", SCALE, ", one of the two")
 
     def needed(self, sensitivity: Sensitivity) -> Histogram:
-        """The mechanism with the scale that its budget needs."""
+        """Return the mechanism with the scale that its budget requires."""
         return Histogram(scale=_counts(sensitivity) / self._given()[1], bins=self.bins)
 
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
-        """The claim for counts of this sensitivity."""
+        """Return the claim for counts of this sensitivity."""
         return pure_claim(*self._given(), _counts(sensitivity), unit)
 
     def binned(self, weights: PublicWeights, sensitivity: Sensitivity) -> Bins:
-        """The bins of a public record: they follow from public data, the mechanism and its sensitivity.
+        """Return the bins, which follow from public data, mechanism and sensitivity.
 
         >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
         >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5, counts=6)
@@ -82,7 +81,7 @@ class Histogram(Mechanism):
     def candidates(
         cls, weights: PublicWeights, sensitivity: Sensitivity, budget: Mapping[str, float]
     ) -> Iterable[Histogram]:
-        """Histograms with the default number of bins, and with fewer and more."""
+        """Return histograms with the default number of bins, fewer and more."""
         default = cls(**budget)  # type: ignore[arg-type]
         number = default.binned(weights, sensitivity).number
         others = {bins_of(weights, several).number for several in (max(2, number // 2), 2 * number, 4 * number)}
@@ -91,5 +90,5 @@ class Histogram(Mechanism):
 
 def _counts(sensitivity: Sensitivity) -> int:
     if sensitivity.counts is None:
-        raise InputError("a histogram needs the sensitivity of counts; this one states none")
+        raise InputError("a histogram needs the sensitivity of counts, which is not stated")
     return sensitivity.counts

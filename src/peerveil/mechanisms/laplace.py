@@ -1,4 +1,4 @@
-"""Laplace noise on each entry of the sorted vector."""
+"""The Laplace mechanism."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from peerveil.privacy.sensitivity import Sensitivity
 class Laplace(Mechanism):
     """Independent Laplace noise on each entry of the sorted vector.
 
-    Give a budget (``epsilon``) or the noise itself (``scale``), not both. The scale repeats published settings; the
-    guarantee then follows from it.
+    Give either a budget (``epsilon``) or the noise (``scale``).
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
     >>> Laplace(epsilon=0.5).settle(bound)
@@ -44,9 +43,9 @@ class Laplace(Mechanism):
         return given(self, ("epsilon", "scale"), "Laplace noise needs ", EPSILON, " or ", SCALE, ", one of the two")
 
     def needed(self, sensitivity: Sensitivity) -> Laplace:
-        """The mechanism with the scale that its budget needs."""
+        """Return the mechanism with the scale that its budget requires."""
         return Laplace(scale=sensitivity.l1 / self._given()[1])
 
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
-        """The claim for vectors of this sensitivity."""
+        """Return the claim for vectors of this sensitivity."""
         return pure_claim(*self._given(), sensitivity.l1, unit)

@@ -1,4 +1,4 @@
-"""Sinh-normal noise on each entry of the sorted vector, drawn in floating point."""
+"""The sinh-normal mechanism."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from peerveil.privacy.sensitivity import Sensitivity
 @register
 @dataclass(frozen=True, kw_only=True)
 class SinhNormal(Mechanism):
-    """Independent noise ``bound * arsinh(Z / bound)`` with normal ``Z``: as normal, with far lighter tails.
+    """Independent noise ``bound * arsinh(Z / bound)`` with normal ``Z``, whose tails are far lighter than normal.
 
-    Give a budget (``rho`` and ``omega``, of truncated concentrated differential privacy) or the noise itself
+    Give either a budget (``rho`` and ``omega``, of truncated concentrated differential privacy) or the noise
     (``scale``, the standard deviation of ``Z``, and ``bound``). The noise is drawn in floating point, so the claim does
-    not cover the last digits; a release takes it only if asked to.
+    not cover the last digits, and a release must accept that explicitly.
 
     >>> bound = Sensitivity(l1=3.0, l2=2.0, linf=1.5)
     >>> SinhNormal(rho=0.5, omega=3.0).settle(bound).law
@@ -62,14 +62,14 @@ class SinhNormal(Mechanism):
         raise InputError("sinh-normal noise needs ", *needs)
 
     def needed(self, sensitivity: Sensitivity) -> SinhNormal:
-        """The mechanism with the noise that its budget needs."""
+        """Return the mechanism with the noise that its budget requires."""
         rho, omega = self._given()
         scale, bound = sensitivity.l2 * math.sqrt(8 / rho), 8 * sensitivity.linf * omega
         _check_theorem(scale, bound, sensitivity)
         return SinhNormal(scale=scale, bound=bound, delta=self.delta)
 
     def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
-        """The claim for vectors of this sensitivity."""
+        """Return the claim for vectors of this sensitivity."""
         if not sensitivity:
             return Guarantee(kind="zcdp", unit=unit, rho=0.0)
         rho, omega = first, second = self._given()
@@ -77,17 +77,17 @@ class SinhNormal(Mechanism):
             _check_theorem(first, second, sensitivity)
             rho, omega = 8 * (sensitivity.l2 / first) ** 2 * UP, second / (8 * sensitivity.linf) / UP
         else:
-            self.needed(sensitivity)  # refuses what is outside the theorem
+            self.needed(sensitivity)  # checks the theorem
         return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=omega, delta=self.delta, float_safe=False)
 
     def describe(self) -> dict[str, Any]:
-        """The name and all parameters."""
+        """Return the name and all parameters."""
         ordered = ("rho", "omega", "delta", "scale", "bound")
         return {"name": self.name} | {parameter: getattr(self, parameter) for parameter in ordered}
 
 
 def _check_theorem(scale: float, bound: float, sensitivity: Sensitivity) -> None:
-    """Refuse noise for which the theorem says nothing."""
+    """Refuse noise to which the theorem does not apply."""
     if not sensitivity.linf < math.sqrt(2) * scale <= bound:
         raise InputError(
             f"sinh-normal noise of scale {scale:g} and bound {bound:g} is outside its theorem, which needs "

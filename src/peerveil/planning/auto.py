@@ -1,4 +1,4 @@
-"""A release whose mechanism is left to a plan."""
+"""Choice of a release's mechanism by a plan."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from peerveil.support import parallel
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Asked):
-    """Leaves the mechanism of a release to a plan: the best guaranteed choice for a budget, from public data alone.
+    """A request for the best guaranteed mechanism for a budget, chosen by a plan from public data alone.
 
     Attributes:
         epsilon: the budget.
-        delta: admit Gaussian noise, too, with this delta.
-        workers: how many processes the plan may use.
-        planned: what a plan found already.
+        delta: also consider Gaussian noise, with this delta.
+        workers: the number of processes of the plan.
+        planned: the choice of an earlier plan.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> Auto(epsilon=1.0).choose(weights).guaranteed
@@ -50,10 +50,10 @@ class Auto(Asked):
         estimator: str | None = None,
         progress: parallel.Progress | None = None,
     ) -> Choice:
-        """The plan's choice; among those with an estimator, if one is asked for."""
+        """Return the plan's choice, among those with ``estimator`` if given."""
         if self.planned is not None:
             return self.planned
-        made = plan(
+        planned = plan(
             weights,
             epsilons=[self.epsilon],
             unit=unit,
@@ -63,29 +63,21 @@ class Auto(Asked):
             workers=self.workers,
             progress=progress,
         )
-        return made.best(made.epsilons[0], guaranteed=False)
+        return planned.best(planned.epsilons[0], guaranteed=False)
 
     def chosen(
         self, weights: PublicWeights, *, unit: Unit, sensitivity: Sensitivity, estimator: str | None
     ) -> tuple[Mechanism, str | None, tuple[str, ...]]:
-        """The mechanism and the estimator that a plan finds best, and a note on that."""
+        """Return the mechanism and estimator that a plan chooses, and a note."""
         if not sensitivity:
-            return Laplace(epsilon=self.epsilon), estimator, ()  # nothing needs noise
+            return Laplace(epsilon=self.epsilon), estimator, ()  # no noise is needed
         choice = self.choose(weights, unit=unit, estimator=estimator)
         return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Undecided:
-    """A release whose mechanism a plan is to choose. Nothing in it is private.
-
-    Attributes:
-        name: which one it is.
-        asked: what is asked for: a budget.
-        weights: the public weights.
-        unit: what is protected.
-        estimator: the estimator, if one is asked for.
-    """
+    """A named release whose mechanism a plan may choose; it contains nothing private."""
 
     name: str
     asked: Asked
@@ -95,11 +87,11 @@ class Undecided:
 
 
 def decide(task: Undecided, _: object) -> Asked:
-    """A task of the engine: the budget with the choice that a plan finds best; without, where it finds none."""
+    """Return the request with the choice of a plan, if there is one; a task for parallel workers."""
     if not isinstance(task.asked, Auto):
         return task.asked
     alone = replace(task.asked, workers=1)
     try:
         return replace(alone, planned=alone.choose(task.weights, unit=task.unit, estimator=task.estimator))
     except PeerveilError:
-        return task.asked  # whoever releases it meets the same problem, and says so
+        return task.asked  # the release raises the same error

@@ -1,7 +1,7 @@
-"""What each choice would cost and give, from public data alone: no private data, no budget.
+"""Expected errors of mechanisms and estimators, simulated from public data alone.
 
-Plausible assignments of the public record are drawn, more or less lenient, and every mechanism with every estimator is
-rehearsed on them. All are compared on the same assignments. The errors are of synthetic truths, so they may be shown.
+All are compared on the same plausible assignments of the public record, with various differences in leniency. The
+errors are those of synthetic truths, so they are not private.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,35 +34,35 @@ from peerveil.support.html_tables import table
 if TYPE_CHECKING:
     import polars as pl
 
-#: The budgets that are planned for unless others are asked for.
+#: The default budgets.
 EPSILONS = (0.3, 1.0, 3.0)
 
-#: Estimators that are never further from the truth than the noisy vector.
+#: Estimators that are never less accurate than the noisy vector.
 GUARANTEED = ("projection", "safe")
 
-#: Reviewers simulated in all, for each choice, and the fewest and the most assignments at each leniency.
+#: Simulated reviewers per choice, and the least and greatest number of assignments per leniency.
 _ENTRIES = 20_000
 FEWEST, _MOST = 2, 12
 
-#: Mechanisms whose mean squared error is more times the best one's are not rehearsed any further.
+#: Mechanisms are dropped if their mean squared error exceeds that of the best by this factor.
 _HOPELESS = 2.0
 
 
 class Choice(NamedTuple):
-    """A mechanism with an estimator, and the error to expect of it.
+    """A mechanism with an estimator, and its expected error.
 
     Attributes:
-        mechanism: the mechanism's name.
-        bins: of a histogram, how many bins it was told to have at most; ``None`` for its own choice.
-        estimator: the estimator.
+        mechanism: name of the mechanism.
+        bins: greatest number of bins of a histogram; ``None`` for the default.
+        estimator: name of the estimator.
         epsilon: the budget.
         delta: the budget's delta; 0 for pure mechanisms.
         rmse: root mean squared error of a reviewer's mean.
-        rmse_error: standard error of that.
-        decile: the largest error of a decile of the released distribution, on average.
-        decile_error: standard error of that.
-        rmse_least, rmse_most: the RMSE at the leniency where it is least and where it is most.
-        guaranteed: whether it can never be less accurate than the noisy vector.
+        rmse_error: its standard error; NaN if there was a single draw.
+        decile: expected greatest error of a decile of the released distribution.
+        decile_error: its standard error.
+        rmse_least, rmse_most: least and greatest RMSE over leniencies.
+        guaranteed: whether it is never less accurate than the noisy vector.
     """
 
     mechanism: str
@@ -79,11 +80,11 @@ class Choice(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The mechanism, as tables and pictures call it."""
+        """The name of the mechanism in tables and charts."""
         return self.mechanism if self.bins is None else f"{self.mechanism} ({self.bins} bins)"
 
     def make(self) -> Mechanism:
-        """The mechanism, ready for a release.
+        """Return the mechanism.
 
         >>> row = Choice("histogram", 9, "safe", 1.0, 0.0, 0.1, 0.01, 0.1, 0.01, 0.1, 0.2, True)
         >>> row.make()
@@ -96,17 +97,17 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """What each choice would give. Make one with :func:`plan`.
+    """Expected errors of all choices, from :func:`plan`.
 
     Attributes:
-        quantity: what would be released.
-        unit: what would be protected.
-        reviewers: how many reviewers there are.
+        quantity: the quantity to release.
+        unit: the protected unit.
+        reviewers: the number of reviewers.
         choices: every mechanism and estimator at every budget.
-        leniencies: how strongly reviewers were taken to differ, each as likely as the others.
-        draws: how many assignments choices were rehearsed on; clearly worse ones on fewer.
-        seed: where these come from.
-        alone: root mean squared error of what public data alone make likely, without any release.
+        leniencies: the simulated differences between reviewers, equally likely.
+        draws: the number of simulated assignments; fewer for clearly worse choices.
+        seed: of the random numbers.
+        alone: root mean squared error of the prior mean, without any release.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> [choice.epsilon for choice in plan(weights, epsilons=[1, 3], draws=2, workers=1).recommended]
@@ -125,33 +126,28 @@ class Plan:
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """The budgets, the smallest first."""
+        """The budgets in ascending order."""
         return tuple(sorted({choice.epsilon for choice in self.choices}))
 
     @property
     def table(self) -> pl.DataFrame:
-        """Every choice, a row each."""
+        """All choices, one row each."""
         import polars as pl  # noqa: PLC0415 - only frames need it
 
         return pl.DataFrame([choice._asdict() for choice in self.choices], infer_schema_length=None)
 
     def best(self, epsilon: float, *, guaranteed: bool = True) -> Choice:
-        """The most accurate choice at a budget; of all estimators, or of those that are never less accurate.
+        """Return the most accurate choice at a budget, by default among the guaranteed ones.
 
-        A mechanism with a delta promises less: it is taken only where a delta was stated.
+        A mechanism with a delta, whose guarantee is weaker, is considered only if a delta was given.
         """
-        fit = [
-            choice
-            for choice in self.choices
-            if choice.epsilon == epsilon
-            and (choice.guaranteed or not guaranteed)
-            and (self._delta_stated or not choice.delta)
-        ]
-        if not fit:
+        choices = [choice for choice in self.choices if choice.epsilon == epsilon and choice.guaranteed >= guaranteed]
+        choices = [choice for choice in choices if self._delta_stated or not choice.delta]
+        if not choices:
             raise InputError(
-                Argument("epsilon", epsilon), f" was not planned for; the budgets are {list(self.epsilons)}"
+                Argument("epsilon", epsilon), f" is not in the plan; its budgets are {list(self.epsilons)}"
             )
-        return min(fit, key=lambda choice: choice.rmse)
+        return min(choices, key=lambda choice: choice.rmse)
 
     @property
     def recommended(self) -> tuple[Choice, ...]:
@@ -160,7 +156,7 @@ class Plan:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What each budget buys, in words."""
+        """The accuracy at each budget, in words."""
         return tuple(self._sentence(choice) for choice in self.recommended)
 
     def _sentence(self, choice: Choice) -> str:
@@ -173,8 +169,8 @@ class Plan:
         if other.guaranteed:
             return words
         return (
-            f"{words} Without the promise never to be less accurate than the noise alone, {other.title}, "
-            f"{other.estimator}: ±{other.rmse:.2g}."
+            f"{words} Without the guarantee never to be less accurate than the noisy vector: ±{other.rmse:.2g} "
+            f"({other.title}, {other.estimator})."
         )
 
     @property
@@ -183,29 +179,28 @@ class Plan:
 
     @property
     def assumption(self) -> str:
-        """What to compare errors with, and what they assume."""
+        """The error without a release, and the assumptions of the simulation."""
         listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
         return (
-            f"Without any release, public data alone let everyone guess to about ±{self.alone:.2g}{self._points}: a "
-            "budget that is not clearly better buys little. "
-            f"Errors are simulated on up to {self.draws} plausible assignments of the public record, from reviewers "
-            f"who do not differ in leniency to reviewers who differ much ({listed}, each as likely). No private data "
-            "was used."
+            f"Without any release, the expected error of a guess from public data is ±{self.alone:.2g}{self._points}; "
+            "a budget whose error is not clearly smaller gains little. "
+            f"Errors are simulated on up to {self.draws} plausible assignments of the public record, with differences "
+            f"in leniency from none to large ({listed}, equally likely). No private data was used."
         )
 
     def _repr_html_(self) -> str:
         rows = [
             (
-                f"{choice.epsilon:g}",
-                choice.title,
-                choice.estimator,
-                f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
-                f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
+                f"{c.epsilon:g}",
+                c.title,
+                c.estimator,
+                f"{c.rmse:.3g} ± {c.rmse_error:.1g}",
+                f"{c.rmse_least:.2g} to {c.rmse_most:.2g}",
             )
-            for choice in self.recommended
+            for c in self.recommended
         ]
         header = ("epsilon", "mechanism", "estimator", "error of a mean", "if reviewers differ")
-        title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}; the best at each budget"
+        title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}; best choice at each budget"
         return table(title, rows, header=header)
 
 
@@ -224,27 +219,27 @@ def plan(
     executor: Executor | None = None,
     progress: parallel.Progress | None = None,
 ) -> Plan:
-    """Say how accurate a release would be, with every mechanism and estimator at several budgets.
+    """Return the expected errors of all mechanisms and estimators at several budgets.
+
+    No private data is used and no budget is spent, so the mechanism may be chosen by a plan.
 
     Args:
-        record: public weights, or a public record of which ``quantity`` is weighed.
+        record: public weights, or a public record to be weighed by ``quantity``.
         epsilons: the budgets.
-        unit: what is protected: all of a ``"reviewer"``'s reviews, or one ``"review"``.
-        quantity: as in :func:`peerveil.weigh`; weights have theirs.
-        delta: take Gaussian noise into account, too, with this delta.
-        mechanisms: which to rehearse, by name; all whose promise the budgets allow by default.
-        estimators: which to rehearse.
-        draws: assignments for each leniency; by default as many as the size of the record asks for.
-        seed: where assignments and noise come from.
-        workers: how many processes; all cores by default.
-        executor: run on this instead, e.g. a cluster's.
-        progress: called as the work goes on.
-
-    No private data is used and no budget is spent, so a mechanism may be chosen by it.
+        unit: the protected unit: all reviews of a ``"reviewer"``, or one ``"review"``.
+        quantity: as in :func:`peerveil.weigh`.
+        delta: also consider Gaussian noise, with this delta.
+        mechanisms: names of the mechanisms; by default all that the budgets allow.
+        estimators: names of the estimators.
+        draws: assignments per leniency; by default chosen by the size of the record.
+        seed: of assignments and noise.
+        workers: number of processes; all cores by default.
+        executor: run the work on this executor instead, e.g. that of a cluster.
+        progress: called with the numbers of finished and of all tasks.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    >>> found = plan(weights, epsilons=[1, 3], draws=2, workers=1)
-    >>> found.best(3.0).rmse < found.best(1.0).rmse
+    >>> errors = plan(weights, epsilons=[1, 3], draws=2, workers=1)
+    >>> errors.best(3.0).rmse < errors.best(1.0).rmse
     True
     """
     weights = record if isinstance(record, PublicWeights) else weigh(record, quantity)
@@ -254,24 +249,23 @@ def plan(
     bound = sensitivity(weights, protected)
     if not bound:
         raise InputError(
-            "the public record alone determines every reviewer's mean: any budget buys them exactly, and there is "
+            "the public record alone determines every reviewer's mean, so any release is exact and there is "
             "nothing to plan"
         )
-    candidates = [
-        candidate
-        for epsilon in budgets
-        for candidate in _candidates(weights, epsilon, bound, delta=delta, names=mechanisms)
-    ]
+    compared = (_candidates(weights, epsilon, bound, delta=delta, names=mechanisms) for epsilon in budgets)
+    candidates = list(chain.from_iterable(compared))
     if draws is None:
         draws = min(_MOST, max(FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
     first, later = range(min(FEWEST, draws)), range(FEWEST, draws)
     rounds = Rounds(weights, protected, tuple(estimators), seed, workers, executor)
-    tell = progress or (lambda _done, _total: None)
+    report = progress or (lambda _done, _total: None)
     each, ahead = len(LENIENCIES), len(candidates) * len(LENIENCIES) * len(later)
-    errors = rounds.run(candidates, first, lambda done, total: tell(done, total + ahead))
+    errors = rounds.run(candidates, first, lambda done, total: report(done, total + ahead))
     if later:
         kept, before = _kept(candidates, errors), len(candidates) * each * len(first)
-        for candidate, more in rounds.run(kept, later, lambda done, total: tell(before + done, before + total)).items():
+        for candidate, more in rounds.run(
+            kept, later, lambda done, total: report(before + done, before + total)
+        ).items():
             errors[candidate] = np.concatenate([errors[candidate], more], axis=1)
     return Plan(
         quantity=weights.quantity,
@@ -291,11 +285,11 @@ def plan(
 
 
 def check_budgets(epsilons: Sequence[float]) -> list[float]:
-    """Budgets in ascending order, each once; others than finite ones above 0 are refused."""
-    found = sorted({real("epsilons", epsilon) for epsilon in epsilons})
-    if not found or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in found):
+    """Return the distinct budgets in ascending order, which must be finite and above 0."""
+    budgets = sorted({real("epsilons", epsilon) for epsilon in epsilons})
+    if not budgets or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in budgets):
         raise InputError(Argument("epsilons"), f" must be finite numbers above 0, at least one, got {list(epsilons)}")
-    return found
+    return budgets
 
 
 def _check(draws: int | None, estimators: Sequence[str]) -> None:
@@ -311,7 +305,7 @@ def _candidates(
     """The mechanisms to compare at a budget."""
     budget = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
     planned: dict[str, type[Mechanism]] = {name: kind for name, kind in OWN.items() if kind.planned}
-    if names is None:  # where it is open how many reviewers there are, the length of a vector would tell
+    if names is None:  # the length of a vector would reveal a number of reviewers that is not public
         fit = [kind for kind in planned.values() if kind.on_counts or not weights.open]
         kinds = [kind for kind in fit if budget.keys() >= set(kind.planned)]
     else:
@@ -329,11 +323,8 @@ def _planned(name: str, planned: Mapping[str, type[Mechanism]], budget: Mapping[
 
 
 def _kept(candidates: Sequence[Mechanism], errors: Mapping[Mechanism, Floats]) -> list[Mechanism]:
-    """Those worth more draws: with an estimator whose error is not far from the least at its budget.
-
-    The others stay in the table, with the draws they have.
-    """
-    mean = {candidate: errors[candidate][..., 0].mean(axis=(0, 1)) for candidate in candidates}  # of each estimator
+    """The mechanisms worth more draws: those with an estimator whose error is near the least at its budget."""
+    mean = {candidate: errors[candidate][..., 0].mean(axis=(0, 1)) for candidate in candidates}  # per estimator
     budget = {candidate: candidate.describe()["epsilon"] for candidate in candidates}
     least: dict[float, Floats] = {}
     for candidate in candidates:
@@ -342,22 +333,22 @@ def _kept(candidates: Sequence[Mechanism], errors: Mapping[Mechanism, Floats]) -
 
 
 def _choice(candidate: Mechanism, estimator: str, errors: Floats) -> Choice:
-    """A row of the table, from errors: leniency, draw, and squared error and largest error of a decile."""
+    """A choice, from errors by leniency and draw: squared error, and greatest error of a decile."""
     squares, deciles = errors[:, :, 0], errors[:, :, 1]
-    mean, error = _stratified(squares)
+    (mean, error), (decile, decile_error) = _stratified(squares), _stratified(deciles)
     rmse = math.sqrt(mean)
     by_leniency = np.sqrt(squares.mean(axis=1))
-    asked = candidate.describe()
+    parameters = candidate.describe()
     return Choice(
         mechanism=candidate.name,
         bins=candidate.bins,
         estimator=estimator,
-        epsilon=asked["epsilon"],
-        delta=asked.get("delta") or 0.0,
+        epsilon=parameters["epsilon"],
+        delta=parameters.get("delta") or 0.0,
         rmse=rmse,
         rmse_error=error / (2 * rmse) if rmse else 0.0,
-        decile=_stratified(deciles)[0],
-        decile_error=_stratified(deciles)[1],
+        decile=decile,
+        decile_error=decile_error,
         rmse_least=float(by_leniency.min()),
         rmse_most=float(by_leniency.max()),
         guaranteed=estimator in GUARANTEED,
@@ -365,7 +356,7 @@ def _choice(candidate: Mechanism, estimator: str, errors: Floats) -> Choice:
 
 
 def _stratified(values: Floats) -> tuple[float, float]:
-    """The mean over equally likely strata (rows) and its standard error."""
+    """The mean over equally likely strata (rows), and its standard error."""
     strata, draws = values.shape
     error = math.sqrt(float(values.var(axis=1, ddof=1).mean()) / draws / strata) if draws > 1 else math.nan
     return float(values.mean()), error

@@ -1,6 +1,6 @@
-"""Probability laws of noise: what estimators, tests of published noise and the audit need to know of them.
+"""Noise distributions for estimators, tests of published noise and the audit.
 
-Nothing here makes a real release: its noise comes from OpenDP, on the private side.
+:class:`Law` documents the methods. The noise of releases does not come from here, but from OpenDP on the private side.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["CountLaw", "DiscreteLaplaceLaw", "LaplaceLaw", "Law", "NormalLaw", "
 
 
 class _Checked:
-    """Parameters of a law are finite and positive."""
+    """A distribution with finite positive parameters."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -34,7 +34,7 @@ class _Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceLaw(_Checked, Law):
-    """Density ``exp(-|x| / scale) / (2 scale)``.
+    """The Laplace distribution, with density ``exp(-|x| / scale) / (2 scale)``.
 
     >>> LaplaceLaw(scale=2.0).deviation
     2.8284271247461903
@@ -44,39 +44,32 @@ class LaplaceLaw(_Checked, Law):
 
     @property
     def deviation(self) -> float:
-        """Its standard deviation."""
         return math.sqrt(2) * self.scale
 
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of its density, entry by entry."""
         return -np.abs(noise) / self.scale - math.log(2 * self.scale)
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Seeded noise, for simulations only."""
         return rng.laplace(scale=self.scale, size=size)
 
     def log_tail(self, size: Floats) -> Floats:
-        """The logarithm of the probability of larger noise."""
         return -np.asarray(size) / self.scale
 
     def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """The expected log density, in closed form."""
         return _expected_laplace(off, variance, self.scale)
 
     def pairs(self, apart: Floats, moved: float) -> tuple[Tails, Tails]:
-        """The tails of the sum of absolute differences, at most and at least."""
         total = apart.sum()
         most, least = (laplace_pair_tails(apart.size, max(x, 0.0) / self.scale) for x in (total + moved, total - moved))
         return most, least
 
     def loss(self, moves: Floats) -> Loss:
-        """The loss between vectors that differ by these moves."""
         return _pure_loss(moves, self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteLaplaceLaw(_Checked, CountLaw):
-    """Whole numbers with probabilities proportional to ``exp(-|k| / scale)``: the two-sided geometric law.
+    """The two-sided geometric distribution: integers with probabilities proportional to ``exp(-|k| / scale)``.
 
     >>> round(DiscreteLaplaceLaw(scale=10.0).deviation, 3)
     14.136
@@ -86,55 +79,46 @@ class DiscreteLaplaceLaw(_Checked, CountLaw):
 
     @property
     def deviation(self) -> float:
-        """Its standard deviation."""
         half = 1 / (2 * self.scale)
         return math.sqrt(0.5) / math.sinh(half) if half < 700 else 0.0
 
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of its probabilities, entry by entry."""
         return -np.abs(noise) / self.scale + math.log(math.tanh(1 / (2 * self.scale)))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Seeded noise, for simulations only: the difference of two geometric numbers."""
+        """Return seeded noise, the difference of two geometric variables."""
         chance = -math.expm1(-1 / self.scale)
         return (rng.geometric(chance, size) - rng.geometric(chance, size)).astype(np.float64)
 
     def log_tail(self, size: Floats) -> Floats:
-        """The logarithm of the probability of larger noise: ``2 r^(m + 1) / (1 + r)``, with ``r = exp(-1 / scale)``."""
+        """Return the logarithm of ``2 r^(m + 1) / (1 + r)``, with ``r = exp(-1 / scale)``."""
         return math.log(2 / (1 + math.exp(-1 / self.scale))) - (np.floor(size) + 1) / self.scale
 
     def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """The expected log density, as if noise were continuous."""
+        """Return the expected log density of the continuous approximation."""
         return _expected_laplace(off, variance, self.scale)
 
     def limit(self, share: float) -> tuple[float, float]:
-        """A size that noise keeps with about a probability, and the exact probability."""
         tail = 2 / (1 + math.exp(-1 / self.scale))
         most = max(0, round(-self.scale * math.log((1 - share) / tail) - 1))
         return most + 0.5, 1 - tail * math.exp(-(most + 1) / self.scale)
 
     def loss(self, moves: Floats) -> Loss:
-        """The loss between counts that differ by these moves."""
         return _pure_loss(moves, self.scale)
 
     def log_mean_exp(self, rate: float) -> float:
-        """``log E exp(rate X)``, for rates below ``1 / scale``."""
         below, above, least = (-math.expm1(x - 1 / self.scale) for x in (-rate, rate, 0.0))
         return 2 * math.log(least) - math.log(above) - math.log(below)
 
     def log_mean_exp_size(self, rate: float) -> float:
-        """``log E exp(rate |X|)``, for rates below ``1 / scale``."""
-        lifted = math.exp(rate - 1 / self.scale)
-        return (
-            math.log(math.tanh(1 / (2 * self.scale)))
-            + math.log1p(lifted)
-            - math.log(-math.expm1(rate - 1 / self.scale))
-        )
+        exponent = rate - 1 / self.scale
+        normaliser = math.log(math.tanh(1 / (2 * self.scale)))
+        return normaliser + math.log1p(math.exp(exponent)) - math.log(-math.expm1(exponent))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NormalLaw(_Checked, Law):
-    """The normal law with mean 0.
+    """The normal distribution with mean 0.
 
     >>> NormalLaw(sigma=2.0).deviation
     2.0
@@ -144,47 +128,39 @@ class NormalLaw(_Checked, Law):
 
     @property
     def deviation(self) -> float:
-        """Its standard deviation."""
         return self.sigma
 
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of its density, entry by entry."""
         return -0.5 * np.square(noise / self.sigma) - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Seeded noise, for simulations only."""
         return rng.normal(scale=self.sigma, size=size)
 
     def log_tail(self, size: Floats) -> Floats:
-        """The logarithm of the probability of larger noise."""
         return np.asarray(math.log(2) + log_ndtr(-np.asarray(size) / self.sigma))
 
     def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """The expected log density, in closed form."""
         tau = self.sigma**-2
         value = np.sum(self.log_density(off) - 0.5 * tau * variance, axis=-1)
         return value, -tau * off, np.full(off.shape, tau)
 
     def entries(self, size: Floats) -> Tails:
-        """The tails of the sum of squares."""
         return _square_tails(size / self.sigma)
 
     def pairs(self, apart: Floats, moved: float) -> tuple[Tails, Tails]:
-        """The tails of the norm of differences, at most and at least."""
         norm = np.sqrt(np.square(apart).sum())
         ends = (norm + moved, max(norm - moved, 0.0))
         most, least = (gamma_tails(apart.size / 2, np.square(x / self.sigma) / 4) for x in ends)
         return most, least
 
     def loss(self, moves: Floats) -> Loss:
-        """The loss between vectors that differ by these moves."""
         mu = math.sqrt(math.fsum(np.square(moves))) / self.sigma
         return Loss(epsilon=math.inf if mu else 0.0, rho=mu**2 / 2, mu=mu)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SinhNormalLaw(_Checked, Law):
-    """The law of ``bound * arsinh(Z / bound)`` for a normal ``Z``: as normal in the middle, with far lighter tails.
+    """The distribution of ``bound * arsinh(Z / bound)`` for normal ``Z``, whose tails are far lighter than normal.
 
     >>> round(SinhNormalLaw(sigma=1.0, bound=2.0).deviation, 6)
     0.914722
@@ -195,35 +171,31 @@ class SinhNormalLaw(_Checked, Law):
 
     @cached_property
     def deviation(self) -> float:
-        """Its standard deviation, by quadrature over ``Z``, where the integrand is smooth."""
+        """The standard deviation, by quadrature over ``Z``, where the integrand is smooth."""
         ratio = self.sigma / self.bound
-        moment, _ = quad(
-            lambda z: math.asinh(z * ratio) ** 2 * math.exp(-z * z / 2), 0, 39, points=[1, 1 / (1 + ratio)]
-        )
+        points = [1, 1 / (1 + ratio)]
+        moment, _ = quad(lambda z: math.asinh(z * ratio) ** 2 * math.exp(-z * z / 2), 0, 39, points=points)
         return self.bound * math.sqrt(moment * math.sqrt(2 / math.pi))
 
     def log_density(self, noise: Floats) -> Floats:
-        """The logarithm of its density, entry by entry."""
         u = np.asarray(noise, dtype=np.float64) / self.bound
-        with np.errstate(over="ignore"):  # far out the density is 0
+        with np.errstate(over="ignore"):  # the density is then 0
             z = self.bound * np.sinh(u)
             log_cosh = np.logaddexp(u, -u) - math.log(2)
             return log_cosh - 0.5 * np.square(z / self.sigma) - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Seeded noise, for simulations only."""
         return self.bound * np.arcsinh(rng.normal(scale=self.sigma, size=size) / self.bound)
 
     def log_tail(self, size: Floats) -> Floats:
-        """The logarithm of the probability of larger noise."""
         return np.asarray(math.log(2) + log_ndtr(-self.bound / self.sigma * np.sinh(np.asarray(size) / self.bound)))
 
     def entries(self, size: Floats) -> Tails:
-        """The tails of the sum of squares of the normal numbers behind the noise."""
+        """Return the tail probabilities of the sum of squares of the underlying normal variables."""
         return _square_tails(self.bound / self.sigma * np.sinh(size / self.bound))
 
     def loss(self, moves: Floats) -> Loss:
-        """The loss that the theorem gives for these moves; the true one is smaller."""
+        """Return the bound of the theorem; the exact loss is smaller."""
         largest = float(np.abs(moves).max(initial=0.0))
         omega = self.bound / (8 * largest) if largest else math.inf
         rho = 8 * math.fsum(np.square(moves)) / self.sigma**2
@@ -231,7 +203,7 @@ class SinhNormalLaw(_Checked, Law):
 
 
 def _square_tails(sizes: Floats) -> Tails:
-    """The tails of a sum of squares of independent standard normal numbers."""
+    """The tail probabilities of a sum of squares of independent standard normal variables."""
     return gamma_tails(sizes.size / 2, np.square(sizes).sum() / 2)
 
 
@@ -241,7 +213,7 @@ def _pure_loss(moves: Floats, scale: float) -> Loss:
 
 
 def _expected_laplace(off: Floats, v: Floats, scale: float) -> tuple[Floats, Floats, Floats]:
-    """The expected log density of Laplace noise: the kink is smoothed by the spread of the entry."""
+    """The expected log density of Laplace noise."""
     root = np.sqrt(v)
     side = erf(off / (math.sqrt(2) * root))
     bell = np.exp(-0.5 * (off / root) ** 2) * (math.sqrt(2 / math.pi) / root)

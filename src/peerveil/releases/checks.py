@@ -1,4 +1,4 @@
-"""What checking a release finds: one verdict for each thing that was looked at."""
+"""Results of checking a release."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Result = Literal["holds", "fails", "not checked"]
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that was checked.
+    """The result of one check.
 
     Attributes:
-        name: what.
-        result: ``"holds"``, ``"fails"``, or ``"not checked"`` where that was not possible.
-        found: what was found, in words.
+        name: what was checked.
+        result: ``"holds"``, ``"fails"``, or ``"not checked"`` if the check was not possible.
+        found: the finding in words.
     """
 
     name: str
@@ -29,10 +29,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What checking a release found.
-
-    Attributes:
-        checks: every check, in order.
+    """The results of all checks of a release, in order.
 
     >>> Verification(checks=(Check(name="digest", result="fails", found="the file was changed"),)).verified
     False
@@ -42,8 +39,8 @@ class Verification:
 
     @property
     def verified(self) -> bool:
-        """Whether nothing that was checked fails."""
-        return all(check.result != "fails" for check in self.checks)
+        """Whether no check fails."""
+        return not self.failed
 
     def __bool__(self) -> bool:
         return self.verified
@@ -59,19 +56,30 @@ class Verification:
 
 
 class RefusedError(Exception):
-    """Why a check fails."""
+    """The reason why a check fails."""
 
 
-def looked_at(name: str, look: Callable[[], str]) -> Check:
-    """What looking at something found; it fails if it is refused, or if what is there cannot be looked at."""
+def checked(name: str, check: Callable[[], str | Check]) -> Check:
+    """Return the result of a check, which fails on any error; a check may return its own result."""
     try:
-        return Check(name=name, result="holds", found=look())
+        finding = check()
     except (RefusedError, PeerveilError) as error:
-        return Check(name=name, result="fails", found=str(error))
-    except Exception as error:  # noqa: BLE001 - whatever a file holds, a check must end with a result
-        return Check(name=name, result="fails", found=f"it could not be checked: {unexpected(error)}")
+        return failed(name, str(error))
+    except Exception as error:  # noqa: BLE001 - any bad file must give a result
+        return failed(name, f"it could not be checked: {unexpected(error)}")
+    return finding if isinstance(finding, Check) else Check(name=name, result="holds", found=finding)
+
+
+def failed(name: str, why: str) -> Check:
+    """Return the result of a check that fails."""
+    return Check(name=name, result="fails", found=why)
 
 
 def unchecked(name: str, why: str) -> Check:
-    """What could not be checked."""
+    """Return the result of a check that was not possible."""
     return Check(name=name, result="not checked", found=why)
+
+
+def shortened(names: list[str]) -> str:
+    """Return the first five names, and how many more there are."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

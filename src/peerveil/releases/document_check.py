@@ -1,4 +1,4 @@
-"""Comparing a release.json with the one written anew: every field, unless it is listed here with a check of its own."""
+"""Comparison of a release.json with its recomputation, field by field."""
 
 from __future__ import annotations
 
@@ -8,22 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from peerveil.releases.checks import RefusedError
+from peerveil.releases.checks import RefusedError, shortened
 
-#: Fields that a check of another name compares, within its tolerance: field, and the name of that check.
-COVERED = {
-    "values": "values",
-    "noisy": "values",
-    "lower": "region",
-    "upper": "region",
-    "certificate": "certificate",
-    "outlook": "outlook",
-    "notes": "notes",
-    "histogram": "bins",
-    "digest": "digest",
-}
+#: Fields that another check compares within a tolerance, and the name of that check.
+COVERED = {name: name for name in ("values", "certificate", "outlook", "notes", "digest")}
+COVERED |= {"noisy": "values", "lower": "region", "upper": "region", "histogram": "bins"}
 
-#: Claims are computed in floating point; words are made from the numbers as stated.
+#: Relative tolerance for the numbers of claims.
 _CLAIM_TOLERANCE = 1e-9
 
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
@@ -32,33 +23,28 @@ _CHARGE = re.compile(r"[0-9a-f]{16}")
 
 
 def _created(value: Any, _: Mapping[str, Any]) -> bool:
-    """A time that has been: clocks may be a day apart."""
-    return datetime.fromisoformat(value) <= datetime.now(UTC) + timedelta(days=1)
+    return datetime.fromisoformat(value) <= datetime.now(UTC) + timedelta(days=1)  # clocks may differ
 
 
 def _software(value: Any, document: Mapping[str, Any]) -> bool:
-    """Name and version of this program, whichever version it is."""
     name, _, version = str(value).partition(" ")
-    wrote = document.get("rendered") or {}
-    return name == "peerveil" and bool(_VERSION.fullmatch(version)) and wrote.get("peerveil", version) == version
+    rendered = document.get("rendered") or {}
+    return name == "peerveil" and bool(_VERSION.fullmatch(version)) and rendered.get("peerveil", version) == version
 
 
 def _rendered(value: Any, _: Mapping[str, Any]) -> bool:
-    """Packages with their versions."""
     return all(_PACKAGE.fullmatch(name) and _VERSION.fullmatch(str(version)) for name, version in value.items())
 
 
 def _charge(value: Any, _: Mapping[str, Any]) -> bool:
-    """The number of a charge, or none."""
     return value is None or bool(_CHARGE.fullmatch(value))
 
 
 def _words(value: Any, _: Mapping[str, Any]) -> bool:
-    """Words that its chair chose."""
     return value is None or (isinstance(value, str) and bool(value.strip()) and value.isprintable())
 
 
-#: Fields that do not follow from the noisy vector and the record: field, and what can be said of it at least.
+#: Fields that do not follow from noisy data and record, with a check that their values are plausible.
 CHOSEN: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
     "created": _created,
     "software": _software,
@@ -70,29 +56,26 @@ CHOSEN: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
 
 
 def check_document(stored: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Refuse a document that differs from the one written anew in a field that nothing else compares.
+    """Refuse a document that differs from its recomputation in a field that no other check compares.
 
     >>> check_document({"quantity": "ratings"}, {"quantity": "ratings"})
-    'every word and number is as written anew from the noisy data and the public record'
+    'every field equals its recomputation from the noisy data and the public record'
     >>> check_document({"quantity": "ratings", "more": 1}, {"quantity": "ratings"})
     Traceback (most recent call last):
-    peerveil.releases.checks.RefusedError: not as written anew from the noisy data and the public record: more
+    peerveil.releases.checks.RefusedError: not equal to the recomputation from noisy data and public record: more
     """
     wrong = [name for name, plausible in CHOSEN.items() if name in stored and not plausible(stored[name], stored)]
-    apart = COVERED.keys() | CHOSEN.keys()
-    theirs, expected = ({key: held[key] for key in held.keys() - apart} for held in (stored, ours))
+    excluded = COVERED.keys() | CHOSEN.keys()
+    theirs, expected = ({key: document[key] for key in document.keys() - excluded} for document in (stored, ours))
     wrong += [f"{name} is missing" for name in sorted(CHOSEN.keys() & ours.keys() - stored.keys())]
     wrong += list(differences(theirs, expected))
     if wrong:
-        shown = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise RefusedError(f"not as written anew from the noisy data and the public record: {shown}")
-    return "every word and number is as written anew from the noisy data and the public record"
+        raise RefusedError(f"not equal to the recomputation from noisy data and public record: {shortened(wrong)}")
+    return "every field equals its recomputation from the noisy data and the public record"
 
 
 def differences(stored: Any, ours: Any, place: str = "") -> Iterator[str]:
-    """Where two documents differ, as paths into them.
-
-    Numbers of the claim may differ by round-off; everything else must be the same.
+    """Yield the paths at which two documents differ by more than round-off.
 
     >>> list(differences({"a": [1, 2.0], "b": "x"}, {"a": [1, 2.5], "c": "x"}))
     ['a/1', 'b', 'c']

@@ -1,4 +1,4 @@
-"""The parts of a release.json: how they are written, read and checked."""
+"""Conversion of the parts of a release to and from JSON, with validation."""
 
 from __future__ import annotations
 
@@ -21,28 +21,24 @@ from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.joint_claims import Group, GroupClaim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
-from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 
-#: The version of release.json that is written, and those that are read.
+#: The schema version that is written, and those that are read.
 SCHEMA_VERSION = 2
 SCHEMA_VERSIONS = (1, 2)
 
-#: How long a shown key may be, how large a whole number, and how deep objects and lists may be nested.
-_SHOWN = 40
-_LARGEST = 2**63 - 1
-_DEEPEST = 32
+#: The greatest length of a key in a message, integer, and depth of nesting.
+_SHOWN, _LARGEST, _DEEPEST = 40, 2**63 - 1, 32
 
-#: Numbers beyond these cannot be computed with: their squares, or what is divided by them, would overflow.
-_GREATEST = 1e153
-_FAITHFUL = (1e-150, 1e150)
+#: The greatest number, and the range of noise scales, for which squares and quotients do not overflow.
+_GREATEST, _SCALES = 1e153, (1e-150, 1e150)
 
-#: The widest range of loads that a file may state; a wider one would only fill the memory.
+#: The widest accepted range of loads, to limit memory.
 _WIDEST_RANGE = 1_000_000
 
 
 def document_digest(document: dict[str, Any]) -> str:
-    """The fingerprint of a release.json: of everything in it but the digest itself.
+    """Return the SHA-256 digest of a release.json, without its own digest.
 
     >>> document_digest({"quantity": "ratings", "digest": "whatever"})[:15]
     'sha256:5acf2362'
@@ -53,10 +49,10 @@ def document_digest(document: dict[str, Any]) -> str:
 
 
 def parse_json(text: str, *, name: str = "release.json") -> Any:
-    """The JSON in a text; ``None`` where it is none. Not-a-number and infinity, which JSON does not have, are none.
+    """Return the value of a JSON text; ``None`` if it is not JSON, as with NaN and infinity.
 
     Raises:
-        FileError: if a key occurs twice in an object. Programs differ in which of the two they take.
+        FileError: if an object repeats a key, because programs differ in which of the values they take.
 
     >>> parse_json('{"epsilon": 0.1, "epsilon": 1.0}')
     Traceback (most recent call last):
@@ -68,22 +64,21 @@ def parse_json(text: str, *, name: str = "release.json") -> Any:
     except _RepeatedKeyError as error:
         repeated = repr(error.args[0][:_SHOWN])
     except (ValueError, RecursionError):
-        return None  # the error would hold the text
+        return None  # the error would contain the text
     raise FileError(f"the key {repeated} occurs twice; it must occur once", file=name)
 
 
 class _RepeatedKeyError(Exception):
-    """A key that occurs twice in an object."""
+    """A key occurs twice in an object."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a document, if its keys differ."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in result:
             raise _RepeatedKeyError(key)
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def _no_constant(name: str) -> None:
@@ -91,7 +86,7 @@ def _no_constant(name: str) -> None:
 
 
 def vector_from(numbers: list[float], name: str) -> Floats:
-    """Numbers of a document; JSON can write larger ones than a computer holds."""
+    """Return a list of JSON numbers as a vector; too large ones are refused."""
     try:
         values = [float(number) for number in numbers]
     except OverflowError:
@@ -102,7 +97,7 @@ def vector_from(numbers: list[float], name: str) -> Floats:
 
 
 def check_plain(value: object, name: str, *, depth: int = 0) -> None:
-    """Refuse what a document cannot hold: too large numbers, too deep nesting, and anything that JSON does not have.
+    """Refuse too large numbers, too deep nesting and values that JSON cannot represent.
 
     >>> check_plain({"loads": [1, 2.5]}, "extension")
     >>> check_plain({"loads": [float("inf")]}, "extension")
@@ -121,38 +116,33 @@ def check_plain(value: object, name: str, *, depth: int = 0) -> None:
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST):
             raise InputError(f"{name} holds a number that is too large")
     elif value is not None and not isinstance(value, str | bool):
-        raise InputError(f"{name} must hold what JSON has: objects, lists, texts, numbers, true, false and null")
+        raise InputError(f"{name} must consist of JSON objects, lists, strings, numbers, true, false and null")
 
 
 def slack(values: Floats) -> float:
-    """How far numbers of this size may differ by rounding."""
+    """Return the rounding tolerance for numbers of this size."""
     return 1e-9 * max(1.0, float(np.abs(values).max()))
 
 
 def time_from(text: str) -> datetime:
-    """A time of a document."""
+    """Return the time in a document."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
         pass
-    raise InputError("created is not a time that ever was")
+    raise InputError("created is not a valid timestamp")
 
 
 def outlook_document(outlook: ExpectedError | None) -> dict[str, Any] | None:
-    """The error to expect, as it is written."""
+    """Return expected error and credible bands as JSON."""
     if outlook is None:
         return None
-    return {
-        "expected_rmse": outlook.expected_rmse,
-        "level": outlook.level,
-        "assumption": outlook.assumption,
-        "lower": outlook.lower.tolist(),
-        "upper": outlook.upper.tolist(),
-    }
+    document = {name: getattr(outlook, name) for name in ("expected_rmse", "level", "assumption")}
+    return document | {"lower": outlook.lower.tolist(), "upper": outlook.upper.tolist()}
 
 
 def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> ExpectedError | None:
-    """The error to expect, as it was written."""
+    """Return expected error and credible bands from JSON."""
     if stated is None:
         return None
     lower, upper = (vector_from(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
@@ -168,53 +158,46 @@ def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> ExpectedError
 
 
 def histogram_from(stated: dict[str, Any] | None, noisy: Floats) -> NoisyCounts | None:
-    """Noisy counts, as they were written; the noisy vector must follow from them."""
+    """Return noisy counts from JSON, if the noisy vector follows from them."""
     if stated is None:
         return None
     low, high = (vector_from(stated[key], f"histogram/{key}") for key in ("low", "high"))
     inside, counts = stated["inside"], stated["counts"]
     if not len(counts) == len(inside) == low.size == high.size or len({len(row) for row in inside}) != 1:
-        raise InputError("histogram/low, high, inside and counts must have one entry a bin")
+        raise InputError("histogram/low, high, inside and counts must have one entry per bin")
     places = np.array([vector_from(row, "histogram/inside") for row in inside])
-    found = NoisyCounts(
-        bins=Bins(low, high, places), counts=np.array(counts, dtype=np.int64), outside=stated.get("outside")
-    )
-    if not np.allclose(found.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
-        raise InputError("noisy is not the vector that the histogram's counts give; the file was changed")
-    return found
+    bins = Bins(low, high, places)
+    histogram = NoisyCounts(bins=bins, counts=np.array(counts, dtype=np.int64), outside=stated.get("outside"))
+    if not np.allclose(histogram.vector(noisy.size), noisy, rtol=0, atol=slack(noisy)):
+        raise InputError("noisy is not the vector that the histogram's counts imply; the file was changed")
+    return histogram
 
 
 def mechanism_from_document(stated: dict[str, Any]) -> dict[str, Any]:
-    """The description of a mechanism, if its parameters are such as this mechanism has."""
+    """Return the description of a mechanism, if its parameters are valid."""
     if kind_of(stated["name"]) is not None and mechanism_from(stated) is None:
-        raise InputError(f"mechanism is not a description of {stated['name']} noise; the file was changed")
+        raise InputError(f"mechanism does not describe {stated['name']} noise; the file was changed")
     for name in ("scale", "bound"):
         for described in (stated, stated.get("law")):
             size = described.get(name) if isinstance(described, dict) else None
-            if isinstance(size, float | int) and not _FAITHFUL[0] <= size <= _FAITHFUL[1]:
-                raise InputError(f"mechanism/{name} is too small or too large for noise that can be drawn")
+            if isinstance(size, float | int) and not _SCALES[0] <= size <= _SCALES[1]:
+                raise InputError(f"mechanism/{name} is too small or too large to draw noise")
     return stated
 
 
-def part_from(stated: dict[str, Any] | None) -> Part | None:
-    """The whole conference of a part, as it was written."""
-    return None if stated is None else Part.from_document(stated)
-
-
 def claim_document(claim: Guarantee) -> dict[str, Any]:
-    """The numbers of a claim, as they are written."""
+    """Return the numbers of a claim as JSON."""
     names = ("kind", "unit", "epsilon", "delta", "rho", "omega", "float_safe")
     return {name: getattr(claim, name) for name in names}
 
 
-def _claim_from(stated: dict[str, Any]) -> Guarantee:
-    """A claim, as it was written."""
-    numbers = {key: value for key, value in stated.items() if key != "neighbours"}
-    return Guarantee(**numbers, neighbours=Neighbours(**stated["neighbours"]))
+def claim_from(stated: dict[str, Any]) -> Guarantee:
+    """Return a claim from JSON; schema 1 does not describe neighbours."""
+    return Guarantee(**stated | {"neighbours": Neighbours(**stated.get("neighbours", {}))})
 
 
 def group_document(group: Group | None) -> dict[str, Any] | None:
-    """The group of papers, as it is written."""
+    """Return a group of papers as JSON."""
     if group is None:
         return None
     document: dict[str, Any] = {"name": group.name, "groups": group.groups, "shared_reviewers": group.shared}
@@ -224,30 +207,27 @@ def group_document(group: Group | None) -> dict[str, Any] | None:
     def written(claim: Guarantee) -> dict[str, Any]:
         return claim_document(claim) | {"neighbours": claim.neighbours.to_document()}
 
-    claims = [{"claim": written(one.claim), "scale": one.scale, "moved": one.moved} for one in group.claims]
+    claims = [{"claim": written(each.claim), "scale": each.scale, "moved": each.moved} for each in group.claims]
     return document | {"claims": claims, "together": written(group.together)}
 
 
 def group_from(stated: dict[str, Any] | None) -> Group | None:
-    """The group of papers, as it was written."""
+    """Return a group of papers from JSON."""
     if stated is None:
         return None
-    together = stated.get("together")  # not in schema 1, nor the claims of which it is made
-    claims = (
-        GroupClaim(claim=_claim_from(one["claim"]), scale=one["scale"], moved=one["moved"])
-        for one in stated.get("claims", ())
-    )
+    together = stated.get("together")  # absent in schema 1, as are the claims
+    claims = (GroupClaim(**each | {"claim": claim_from(each["claim"])}) for each in stated.get("claims", ()))
     return Group(
         name=stated["name"],
         groups=stated["groups"],
         shared=stated["shared_reviewers"],
         claims=tuple(claims),
-        together=None if together is None else _claim_from(together),
+        together=None if together is None else claim_from(together),
     )
 
 
 def loads_document(loads: Loads) -> dict[str, Any]:
-    """What is public about loads, as it is written."""
+    """Return the public loads as JSON."""
     if loads.counts is not None:
         return {"counts": {str(size): count for size, count in zip(loads.sizes, loads.counts, strict=True)}}
     if loads.sizes == tuple(range(loads.smallest, loads.largest + 1)):
@@ -256,16 +236,17 @@ def loads_document(loads: Loads) -> dict[str, Any]:
 
 
 def loads_from(record: dict[str, Any]) -> Loads:
-    """What is public about loads, as it was written."""
+    """Return the public loads from the JSON of a record."""
     stated: dict[str, Any] = record["loads"]
     counts: tuple[int, ...] | None = None
     if "counts" in stated:
         pairs = sorted((int(size), count) for size, count in stated["counts"].items())
         sizes, counts = tuple(size for size, _ in pairs), tuple(count for _, count in pairs)
     elif "range" in stated:
-        if min(stated["range"][1], record["reviews"]) - stated["range"][0] > _WIDEST_RANGE:
+        least, most = stated["range"][0], min(stated["range"][1], record["reviews"])
+        if most - least > _WIDEST_RANGE:
             raise InputError(f"record/loads/range must span at most {_WIDEST_RANGE} loads")
-        sizes = tuple(range(stated["range"][0], min(stated["range"][1], record["reviews"]) + 1))
+        sizes = tuple(range(least, most + 1))
     else:
         sizes = tuple(stated["sizes"])
     return Loads(reviewers=record["reviewers"], reviews=record["reviews"], sizes=sizes, counts=counts)
@@ -273,7 +254,7 @@ def loads_from(record: dict[str, Any]) -> Loads:
 
 @cache
 def release_schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
-    """The published JSON schema of release.json, of this version or an earlier one.
+    """Return the JSON schema of a version of release.json.
 
     >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
     ('Peerveil release', {'const': 1})
@@ -284,7 +265,7 @@ def release_schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
 
 
 def schema_version(document: object, name: str) -> int:
-    """The schema version that a document states, if this program reads it."""
+    """Return the schema version of a document, if it is supported."""
     version = document.get("schema_version") if isinstance(document, dict) else None
     if type(version) is int and version in SCHEMA_VERSIONS:
         return version
@@ -294,8 +275,8 @@ def schema_version(document: object, name: str) -> int:
 
 
 def validate(document: object, name: str, version: int = SCHEMA_VERSION) -> None:
-    """Refuse a document that is not as the schema says, with the place and never with what stands there."""
+    """Refuse a document that violates the schema; the message gives the place and never the value."""
     validator = jsonschema.Draft202012Validator(release_schema(version))
     for error in validator.iter_errors(document):
         where = "/".join(map(str, error.absolute_path)) or "the document"
-        raise FileError(f"{where} is not as the schema of version {version} says: {error.validator}", file=name)
+        raise FileError(f"{where} violates the schema of version {version}: {error.validator}", file=name)

@@ -1,4 +1,4 @@
-"""Reading a noisy vector that someone published."""
+"""Reading of published noisy vectors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from peerveil.tables.reading import read_table
 
 
 def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
-    """A noisy vector from a file, in order of rank; from a release.json of Peerveil or its folder, the whole release.
+    """Return the noisy vector in a file, in order of rank, or the release in a release.json or its folder.
 
-    Otherwise the file is a JSON list of numbers, a table with a column ``noisy`` (or ``value``), or text with one
-    number a line.
+    Other files are a JSON list of numbers, a table with a column ``noisy`` (or ``value``), or text with one number per
+    line.
     """
     if Path(path).is_dir():
         return Release.load(path)
@@ -31,13 +31,11 @@ def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
     if text.lstrip().startswith(("{", "[")):
         return _from_json(text, name)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if _is_number(lines[0][1]):
+    if _float(lines[0][1]) is not None:
         return np.array([_number(line, number, name) for number, line in lines])
     table = read_table(path)
-    column = table.find(
-        "noisy vector", NOISY_NAMES[:1] if table.matches(NOISY_NAMES[:1]) else NOISY_NAMES, remedy="call it 'noisy'"
-    )
-    return table.numbers(column)
+    names = NOISY_NAMES[:1] if table.matches(NOISY_NAMES[:1]) else NOISY_NAMES
+    return table.numbers(table.find("noisy vector", names, remedy="call it 'noisy'"))
 
 
 def _from_json(text: str, name: str) -> Floats | Release:
@@ -49,24 +47,23 @@ def _from_json(text: str, name: str) -> Floats | Release:
     values = [to_number(entry) if not isinstance(entry, str) else None for entry in document]
     for place, value in enumerate(values, 1):
         if value is None:
-            raise FileError(f"must be a list of numbers; entry {place} is none", file=name)
+            raise FileError(f"must be a list of numbers; entry {place} is not a number", file=name)
         if abs(value) > LARGEST:
             raise FileError(f"entry {place} is too large, above {LARGEST:g}", file=name)
     return np.array(values, dtype=np.float64)
 
 
-def _is_number(text: str) -> bool:
+def _float(text: str) -> float | None:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _number(text: str, line: int, name: str) -> float:
-    if not _is_number(text):
-        raise FileError("is not a number; give one number a line", file=name, line=line)
-    value = float(text)
+    value = _float(text)
+    if value is None:
+        raise FileError("is not a number; give one number per line", file=name, line=line)
     if abs(value) > LARGEST:
         raise FileError(f"is too large, above {LARGEST:g}", file=name, line=line)
     return value

@@ -1,4 +1,4 @@
-"""The visible words and numbers of a page of HTML or a picture in SVG, and whether it holds anything active."""
+"""The visible text of an HTML page or SVG chart, and its active content."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _VOID = frozenset({"meta", "link", "br", "img", "hr", "input", "base", "embed"})
 
 @dataclass(eq=False)
 class PageText:
-    """What is stated.
+    """The content of a page or chart.
 
     Attributes:
-        text: the words outside of pictures, with single spaces.
-        words: the texts inside of pictures that are no numbers.
-        cells: the cells of tables, in order.
-        numbers: every number in ``text``.
-        label: how the outermost picture is described.
-        active: elements and attributes that could run, load or hide something.
-        tables: the CSV files that the page carries.
+        text: the text outside charts, with single spaces.
+        words: the texts in charts other than numbers.
+        cells: the table cells in order.
+        numbers: all numbers in ``text``.
+        label: the description of the first chart.
+        active: elements and attributes that can execute, load or hide something.
+        tables: the embedded CSV files.
     """
 
     text: str = ""
@@ -39,54 +39,45 @@ class PageText:
     tables: list[str] = field(default_factory=list)
 
     def measured(self) -> list[str]:
-        """The cells of tables that hold a number: their headings are words, which versions may choose differently."""
+        """Return the table cells that contain a number; headings may differ between versions."""
         return [" ".join(cell.split()) for cell in self.cells if _NUMBER.search(cell)]
 
 
 def page_text(html: str) -> PageText:
-    """What a page states.
+    """Return the content of a page or chart.
 
-    >>> found = page_text("<p>epsilon = <b>0.5</b></p><table><td>7</td></table><svg><text>mean</text></svg>")
-    >>> found.text, found.cells, found.words, sorted(found.numbers)
+    >>> page = page_text("<p>epsilon = <b>0.5</b></p><table><td>7</td></table><svg><text>mean</text></svg>")
+    >>> page.text, page.cells, page.words, sorted(page.numbers)
     ('epsilon = 0.5 7', ['7'], {'mean'}, ['0.5', '7'])
     """
     reader = _Reader()
     reader.feed(html)
     reader.close()
-    found = reader.found
-    found.text = " ".join("".join(reader.parts).split())
-    found.numbers = set(_NUMBER.findall(found.text))
-    return found
-
-
-def stated_in_svg(svg: str) -> PageText:
-    """What a picture states.
-
-    >>> stated_in_svg('<svg aria-label="Means"><text>share</text><text>0.5</text></svg>').words
-    {'share'}
-    """
-    return page_text(svg)
+    page = reader.page
+    page.text = " ".join("".join(reader.parts).split())
+    page.numbers = set(_NUMBER.findall(page.text))
+    return page
 
 
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found = PageText()
+        self.page = PageText()
         self.parts: list[str] = []
         self.open: list[str] = []
         self.drawn: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {key.lower(): value or "" for key, value in attrs}
-        self.found.active |= {key for key in given if key.startswith("on")}
-        if tag in _ACTIVE or given.get("http-equiv", "").lower() == "refresh":
-            self.found.active.add(tag)
+        attributes = {key.lower(): value or "" for key, value in attrs}
+        self.page.active |= {key for key in attributes if key.startswith("on")}
+        if tag in _ACTIVE or attributes.get("http-equiv", "").lower() == "refresh":
+            self.page.active.add(tag)
         for key in ("href", "src", "xlink:href"):
-            self._link(given.get(key, ""))
-        if tag == "svg" and "svg" not in self.open and not self.found.label:
-            self.found.label = given.get("aria-label", "")
+            self._link(attributes.get(key, ""))
+        if tag == "svg" and "svg" not in self.open and not self.page.label:
+            self.page.label = attributes.get("aria-label", "")
         if tag in ("td", "th"):
-            self.found.cells.append("")
+            self.page.cells.append("")
         if tag == "text":
             self.drawn.append("")
         if tag in ("td", "th", "p", "li", "tr", "div", "dt", "dd", "h1", "h2", "h3"):
@@ -97,21 +88,17 @@ class _Reader(HTMLParser):
     def _link(self, address: str) -> None:
         if address.startswith(_TABLE):
             try:
-                self.found.tables.append(base64.b64decode(address.removeprefix(_TABLE), validate=True).decode())
+                self.page.tables.append(base64.b64decode(address.removeprefix(_TABLE), validate=True).decode())
             except (binascii.Error, UnicodeDecodeError):
-                self.found.active.add("a broken table")
+                self.page.active.add("a broken table")
         elif ":" in address or address.startswith("//"):
-            self.found.active.add("an address of elsewhere")
+            self.page.active.add("an external address")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "text" and self.drawn:
             text = " ".join(self.drawn.pop().split())
-            if text and not _NUMBER.sub("", text.replace("\u2212", "")).strip(" %-"):
-                return self._close(tag)
-            self.found.words.add(text)
-        return self._close(tag)
-
-    def _close(self, tag: str) -> None:
+            if not text or _NUMBER.sub("", text.replace("\u2212", "")).strip(" %-"):
+                self.page.words.add(text)
         if tag in self.open:
             while self.open.pop() != tag:
                 pass
@@ -125,4 +112,4 @@ class _Reader(HTMLParser):
             return
         self.parts.append(data)
         if self.open and any(tag in ("td", "th") for tag in self.open):
-            self.found.cells[-1] += data
+            self.page.cells[-1] += data

@@ -1,9 +1,10 @@
-"""Plans as files: JSON, a table and a picture."""
+"""Files of a plan: JSON, table and chart."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,49 +12,48 @@ from peerveil.planning.plans import Choice, Plan
 from peerveil.reporting.charts import error_against_epsilon, write_svg
 from peerveil.support.version import software
 
-#: What a plan's folder holds.
+#: The files of a plan.
 FILES = ("plan.json", "plan.csv", "plan.svg")
 
 
-def plan_document(made: Plan) -> dict[str, Any]:
-    """A plan as JSON has it."""
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON; a standard error of a single draw, which is not a number, is null."""
     return {
-        "quantity": made.quantity,
-        "unit": made.unit,
-        "reviewers": made.reviewers,
-        "leniencies": list(made.leniencies),
-        "draws": made.draws,
-        "seed": made.seed,
-        "alone": made.alone,
-        "assumption": made.assumption,
-        "sentences": list(made.sentences),
-        "recommended": [choice._asdict() for choice in made.recommended],
-        "choices": [choice._asdict() for choice in made.choices],
+        **{name: getattr(plan, name) for name in ("quantity", "unit", "reviewers")},
+        "leniencies": list(plan.leniencies),
+        **{name: getattr(plan, name) for name in ("draws", "seed", "alone", "assumption")},
+        "sentences": list(plan.sentences),
+        "recommended": [_choice_document(choice) for choice in plan.recommended],
+        "choices": [_choice_document(choice) for choice in plan.choices],
         "software": software(),
     }
 
 
-def write_plan(made: Plan, folder: Path) -> None:
+def _choice_document(choice: Choice) -> dict[str, Any]:
+    missing = {name: None for name, value in choice._asdict().items() if isinstance(value, float) and math.isnan(value)}
+    return choice._asdict() | missing
+
+
+def write_plan(plan: Plan, folder: Path) -> None:
     """Write a plan's files into an existing folder."""
-    (folder / "plan.json").write_text(json.dumps(plan_document(made), indent=1) + "\n", encoding="utf-8")
+    (folder / "plan.json").write_text(json.dumps(plan_document(plan), indent=1) + "\n", encoding="utf-8")
     with (folder / "plan.csv").open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(Choice._fields)
-        writer.writerows(made.choices)
-    write_svg(error_against_epsilon(picture_rows(made)), folder / "plan.svg")
+        writer.writerows(plan.choices)
+    write_svg(error_against_epsilon(picture_rows(plan)), folder / "plan.svg")
 
 
-def picture_rows(made: Plan) -> list[tuple[str, str, float, float, float]]:
-    """What the picture of a plan shows: for each kind of mechanism and estimator the best at each budget.
+def picture_rows(plan: Plan) -> list[tuple[str, str, float, float, float]]:
+    """Return the rows of a plan's chart: the best choice per mechanism, estimator and budget.
 
-    >>> from peerveil.planning.plans import plan
-    >>> from peerveil.quantities.weights import PublicWeights
-    >>> made = plan(PublicWeights.from_rows([[1, 5], [2, 2], [4, 5]], load=2), epsilons=[1], draws=2, workers=1)
-    >>> [row[:3] for row in picture_rows(made)][:2]
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5]], load=2)
+    >>> [row[:3] for row in picture_rows(pv.plan(weights, epsilons=[1], draws=2, workers=1))][:2]
     [('laplace', 'projection', 1.0), ('laplace', 'safe', 1.0)]
     """
     best: dict[tuple[str, str, float], Choice] = {}
-    for choice in made.choices:
+    for choice in plan.choices:
         key = (choice.mechanism, choice.estimator, choice.epsilon)
         if key not in best or choice.rmse < best[key].rmse:
             best[key] = choice

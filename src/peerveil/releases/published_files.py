@@ -1,7 +1,6 @@
-"""Reading a published release's files, and checking that report, table and pictures state what release.json states.
+"""Checks that table, report and charts of a release agree with its release.json.
 
-Where the same versions wrote them, the files are rendered anew and compared as text. Where other versions did, what
-they state is compared, and the result says so.
+Files written by the same versions are rendered again and compared as text, files of other versions by their content.
 """
 
 from __future__ import annotations
@@ -11,34 +10,36 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from peerveil.errors import FileError, unexpected
-from peerveil.releases.checks import Check, RefusedError, looked_at, unchecked
+from peerveil.releases import words_v1
+from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
 from peerveil.releases.documents import parse_json
-from peerveil.releases.page_text import PageText, page_text, stated_in_svg
+from peerveil.releases.page_text import PageText, page_text
 from peerveil.releases.release import COLUMNS, DATA_FILES, FILES, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
 from peerveil.reporting.report import FIGURES, figures, report_html
 from peerveil.tables.opening import NOT_UTF8
 
-#: A file may be so many times as long as the one rendered anew, and so much longer, before it is not even read.
+#: A file is not read if it is longer than so many times the expected length, plus a constant.
 _TIMES, _MORE = 8, 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opened:
-    """A release.json that was read, and what checking its form found.
+    """A release.json with its parsed content.
 
     Attributes:
-        place: where it is.
+        place: its path.
         contents: its bytes.
-        document: its parsed JSON; ``None`` where it holds a key twice.
-        release: the release; ``None`` where the file is not as its schema says.
-        schema: what checking that found.
+        document: its parsed JSON; ``None`` if it repeats a key.
+        release: the release; ``None`` if the file violates its schema.
+        schema: the result of checking the schema.
     """
 
     place: Path
@@ -49,7 +50,7 @@ class Opened:
 
 
 def open_release(path: str | os.PathLike[str]) -> Opened:
-    """A release.json, given by its path or its folder, read once.
+    """Return a release.json, given by its path or folder, after reading it once.
 
     Raises:
         FileError: if there is no such file, or it is not JSON.
@@ -67,87 +68,72 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
         problem = str(error)
         if problem.endswith(NOT_UTF8):
             raise
-    except Exception as error:  # noqa: BLE001 - whatever the file holds, it is refused and nothing is raised
+    except Exception as error:  # noqa: BLE001 - any bad file must give a result
         problem = f"it could not be read: {unexpected(error)}"
     if document is None and not problem:
         raise FileError("is not JSON; a release.json written by Peerveil is needed", file=str(place))
-    found = problem or "as the schema says; no key stands twice; promise and limits are worded as its numbers say"
-    schema = Check(name="schema", result="fails" if release is None else "holds", found=found)
+    finding = problem or "follows the schema; no repeated keys; the words of the claim follow from its numbers"
+    schema = Check(name="schema", result="fails" if release is None else "holds", found=finding)
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
 
 
 def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
-    """A release from its folder or release.json, if it is as its schema says, and what checking that found.
-
-    Raises:
-        FileError: if there is no such file, or it is not JSON.
-    """
+    """Return a release if it follows its schema, and the result of checking that; errors as :func:`open_release`."""
     opened = open_release(path)
     return opened.release, opened.schema
 
 
 def file_checks(folder: Path, release: Release, *, same: bool) -> Iterator[Check]:
-    """Checks of release.csv, report.html and the pictures beside a release.json.
-
-    Args:
-        folder: where they are.
-        release: what they must state.
-        same: whether the versions that wrote them are ours, so that rendering them anew gives the same text.
-    """
-    yield _checked(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, _same_table(release, same=same))
-    pictures: dict[str, str] = {}
-
-    def drawn() -> dict[str, str]:
-        pictures.update(pictures or figures(release))
-        return pictures
+    """Yield checks of release.csv, report.html and charts; ``same`` if versions equal to ours wrote them."""
+    pictures = cache(lambda: figures(release))
 
     def page() -> dict[str, str]:
-        return {"report.html": report_html(release, pictures=drawn(), table=release.to_csv())}
+        return {"report.html": report_html(release, pictures=pictures(), table=release.to_csv())}
 
-    yield _checked(folder, ("report.html",), page, _same_text if same else _same_statements(release))
-    yield _checked(folder, FIGURES, drawn, _same_text if same else _same_words)
+    yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, _same_table(release, same=same))
+    yield _check(folder, ("report.html",), page, _same_text if same else _same_statements(release))
+    yield _check(folder, FIGURES, pictures, _same_text if same else _same_words(release))
 
 
 def other_files(folder: Path) -> Check:
-    """Files in a release's folder that Peerveil does not write there: named, as nobody has checked them."""
+    """Return a check that names files in the folder that Peerveil does not write."""
     own = set(OWN_FILES)
     within = {str(Path(name).parent) for name in own}
     places = [*folder.iterdir(), *((folder / "figures").iterdir() if (folder / "figures").is_dir() else ())]
     names = sorted(place.relative_to(folder).as_posix() for place in places)
     others = [name for name in names if name not in own and not (name in within and (folder / name).is_dir())]
     if not others:
-        return Check(name="files", result="holds", found="the folder holds nothing that Peerveil does not write")
-    shown = ", ".join(map(ascii, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return unchecked("files", f"not of Peerveil's making, so nothing is known of them: {shown}")
+        return Check(name="files", result="holds", found="the folder contains no other files")
+    return unchecked("files", f"not written by Peerveil: {shortened([ascii(name) for name in others])}")
 
 
 Compare = Callable[[str, str, str], str]
 
 
-def _checked(folder: Path, names: tuple[str, ...], render: Callable[[], dict[str, str]], compare: Compare) -> Check:
-    """Whether the files of these names, as far as they are there, are as rendered anew."""
-    called = names[0] if len(names) == 1 else "pictures"
-    there = [name for name in names if (folder / name).is_file()]
-    if not there:
-        return unchecked(called, f"there is no {called} beside it" if len(names) == 1 else "there are none beside it")
+def _check(folder: Path, names: tuple[str, ...], render: Callable[[], dict[str, str]], compare: Compare) -> Check:
+    """The result of comparing files, as far as they exist, with those rendered again."""
+    title = names[0] if len(names) == 1 else "pictures"
+    present = [name for name in names if (folder / name).is_file()]
+    if not present:
+        return unchecked(title, "no such file in the folder")
 
-    def look() -> str:
+    def compared() -> str:
         rendered = render()
-        words = {compare(name, _text(folder / name, name, len(rendered[name])), rendered[name]) for name in there}
-        missing = [name for name in names if name not in there]
-        return "; ".join([*sorted(words), *([f"not there: {', '.join(missing)}"] if missing else [])])
+        words = {compare(name, _text(folder / name, name, len(rendered[name])), rendered[name]) for name in present}
+        missing = [name for name in names if name not in present]
+        return "; ".join([*sorted(words), *([f"missing: {', '.join(missing)}"] if missing else [])])
 
-    return looked_at(called, look)
+    return checked(title, compared)
 
 
 def _text(place: Path, name: str, expected: int) -> str:
     if place.stat().st_size > _TIMES * expected + _MORE:
-        raise RefusedError(f"{name} is far longer than what Peerveil writes there")
+        raise RefusedError(f"{name} is far longer than what Peerveil writes")
     return _decoded(read_bytes(place), name, bom=False)
 
 
 def _decoded(contents: bytes, name: str, *, bom: bool = True) -> str:
-    """Text with line ends as written on any system."""
+    """The text of a file, with line ends of any system."""
     problem = ""
     try:
         return contents.decode("utf-8-sig" if bom else "utf-8").replace("\r\n", "\n")
@@ -158,8 +144,8 @@ def _decoded(contents: bytes, name: str, *, bom: bool = True) -> str:
 
 def _same_text(name: str, stored: str, ours: str) -> str:
     if stored != ours:
-        raise RefusedError(f"{name} is not what release.json gives when it is rendered anew")
-    return "the same text as rendered anew from release.json"
+        raise RefusedError(f"{name} differs from what release.json renders to")
+    return "the same text as rendered from release.json"
 
 
 def _same_table(release: Release, *, same: bool) -> Compare:
@@ -176,12 +162,12 @@ def _same_numbers(text: str, release: Release) -> None:
         raise RefusedError(f"it must have the columns {', '.join(COLUMNS)} and {release.reviewers} rows")
     bands = (None, None) if release.outlook is None else (release.outlook.lower, release.outlook.upper)
     ranks = np.arange(1.0, release.reviewers + 1)
-    held = (ranks, release.values, release.noisy, release.lower, release.upper, *bands)
-    for name, cells, vector in zip(COLUMNS, zip(*rows, strict=True), held, strict=True):
+    vectors = (ranks, release.values, release.noisy, release.lower, release.upper, *bands)
+    for name, cells, vector in zip(COLUMNS, zip(*rows, strict=True), vectors, strict=True):
         expected = [""] * release.reviewers if vector is None else vector.tolist()
         for row, (cell, number) in enumerate(zip(cells, expected, strict=True), 1):
             if cell != number and _float(cell) != number:
-                raise RefusedError(f"column {name!r}, rank {row} is not what release.json has")
+                raise RefusedError(f"column {name!r}, rank {row} differs from release.json")
 
 
 def _float(cell: str) -> float | None:
@@ -192,53 +178,50 @@ def _float(cell: str) -> float | None:
 
 
 def _same_statements(release: Release) -> Compare:
-    """What a report by other versions states: every part of the claim is there, and no number is another one."""
-    claim = release.guarantee
+    """Refuse a report of other versions that lacks a part of the claim or has other numbers."""
     words = [
-        claim.summary,
-        release.promise,
-        release.not_protected,
-        release.public,
-        release.record_digest,
-        release.region,
-        *release.notes,
+        *(release.guarantee.summary, release.promise, release.not_protected, release.public),
+        *(release.record_digest, release.region, *release.notes),
     ]
     if release.outlook is not None:
         words += [release.outlook.summary, release.outlook.assumption]
 
     def compare(name: str, stored: str, ours: str) -> str:
         theirs, expected = page_text(stored), page_text(ours)
-        _no_programs(name, theirs)
+        _refuse_active(name, theirs)
         lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
         if lacking:
-            raise RefusedError(f"{name} lacks {lacking} of the statements that release.json makes")
+            raise RefusedError(f"{name} lacks {lacking} of the statements in release.json")
         if theirs.measured() != expected.measured():
-            raise RefusedError(f"the tables of {name} are not those that release.json gives")
+            raise RefusedError(f"the tables of {name} differ from release.json")
         if other := theirs.numbers - expected.numbers:
-            raise RefusedError(f"{name} states {len(other)} numbers that release.json does not give")
+            raise RefusedError(f"{name} contains {len(other)} numbers that release.json does not imply")
         if any(table.replace("\r\n", "\n") != release.to_csv() for table in theirs.tables):
-            raise RefusedError(f"the table inside of {name} is not release.csv")
-        return (
-            "written by other versions: claim, words, tables and numbers are those of release.json; the look was not "
-            "compared"
-        )
+            raise RefusedError(f"the table in {name} is not release.csv")
+        return "written by other versions: claim, words, tables and numbers agree with release.json; style not compared"
 
     return compare
 
 
-def _same_words(name: str, stored: str, ours: str) -> str:
-    theirs, expected = stated_in_svg(stored), stated_in_svg(ours)
-    _no_programs(name, theirs)
-    if theirs.label != expected.label:
-        raise RefusedError(f"{name} is described in other words than release.json gives")
-    if theirs.words - expected.words:
-        raise RefusedError(f"{name} holds words that release.json does not give")
-    return "written by other versions: their words are those of release.json; lines and scales were not compared"
+def _same_words(release: Release) -> Compare:
+    """Refuse a chart of other versions with words that neither this version nor 0.1 and 0.2 write."""
+    earlier = words_v1.chart_words(None if release.outlook is None else release.outlook.level)
+
+    def compare(name: str, stored: str, ours: str) -> str:
+        theirs, expected = page_text(stored), page_text(ours)
+        _refuse_active(name, theirs)
+        if theirs.label != expected.label:
+            raise RefusedError(f"{name} has another description than release.json implies")
+        if theirs.words - expected.words - earlier:
+            raise RefusedError(f"{name} contains words that release.json does not imply")
+        return "written by other versions: words agree with release.json; lines and scales not compared"
+
+    return compare
 
 
-def _no_programs(name: str, page: PageText) -> None:
+def _refuse_active(name: str, page: PageText) -> None:
     if page.active:
-        raise RefusedError(f"{name} holds what Peerveil never writes: {', '.join(sorted(page.active))}")
+        raise RefusedError(f"{name} contains what Peerveil never writes: {', '.join(sorted(page.active))}")
 
 
-assert set(DATA_FILES) | {"report.html", *FIGURES} == set(FILES)  # noqa: S101 - every file of a release is checked
+assert set(DATA_FILES) | {"report.html", *FIGURES} == set(FILES)  # noqa: S101 - all files are checked

@@ -1,4 +1,4 @@
-"""From a noisy vector and the public record to what is published. Nothing private is in reach here."""
+"""Refinement of a noisy vector with the public record, without access to private data."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def refine(
     region: str = "tight",
     estimator: str | None = None,
 ) -> Release:
-    """Sharpen a noisy vector that was published elsewhere.
+    """Return a release with a published noisy vector refined by public data.
 
-    The result is as private as the noisy vector and, unless ``"bayes"`` is asked for, never further from the truth,
-    whatever the truth.
+    The result is as private as the noisy vector and, unless ``estimator="bayes"``, never further from the truth.
 
     Args:
-        noisy: the published vector, one entry a reviewer, in order of rank; or a release, whose claim is carried over.
+        noisy: the noisy vector, one entry per reviewer in order of rank; or a release, whose claim is kept.
         weights: public weights of the same record and quantity.
-        mechanism: how the vector was made private, as its source states it; a release states it itself.
-        region: which region to project on.
-        estimator: ``"safe"``, the default where the law of the noise is known: uses what public data makes likely;
-            ``"projection"``: uses only what it makes possible; ``"bayes"``: as ``"safe"``, without its promise.
+        mechanism: the mechanism of the vector, as its source states it; leave it out for a release.
+        region: the region to project on.
+        estimator: ``"safe"`` (default if the noise distribution is known): the posterior mean, kept where it is never
+            further from the truth than the noisy vector; ``"projection"``: the nearest vector in the region;
+            ``"bayes"``: the posterior mean.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -61,13 +61,10 @@ def refine(
         raise InputError(f"weights must be public weights, got {type(weights).__name__}; peerveil.weigh makes them")
     if isinstance(noisy, Release):
         return _refine_again(noisy, weights, mechanism=mechanism, region=region, estimator=estimator)
-    source = (
-        External(words="nothing is known about how the vector was made private") if mechanism is None else mechanism
-    )
+    source = mechanism or External(words="nothing is known about how the vector was made private")
     if source.on_counts:
         raise InputError(
-            "the noise of a histogram is on counts, which the vector alone does not tell; refine its release.json, "
-            "which holds them"
+            "histogram noise is added to counts, which the vector does not contain; refine the release.json, which does"
         )
     _check_law(estimator, source.describe())
     return assemble(
@@ -82,37 +79,35 @@ def refine(
 
 
 def with_counted(weights: PublicWeights, noisy: npt.ArrayLike | NoisyCounts) -> PublicWeights:
-    """The weights, with the number of reviewers estimated from noisy counts where it is not public."""
+    """Return the weights, with the number of reviewers estimated from noisy counts if it is not public."""
     if not is_open(weights.part):
         return weights
     if not isinstance(noisy, NoisyCounts) or noisy.outside is None:
-        raise InputError(
-            "how many reviewers have a kept review is not public: the counts must include one of those without"
-        )
+        raise InputError("the number of reviewers is not public: the counts must include reviewers without a review")
     return weights.counted(noisy.inside(weights.part.whole.reviewers))
 
 
 def _refine_again(
     release: Release, weights: PublicWeights, *, mechanism: Described | None, region: str, estimator: str | None
 ) -> Release:
-    """Project a release's noisy vector anew: its claim, mechanism and public record stay what they are."""
+    """A release with its noisy vector refined again; claim, mechanism and public record stay the same."""
     if mechanism is not None:
-        raise InputError("the release itself says how it was made private; leave mechanism out")
+        raise InputError("the release states its mechanism; leave mechanism out")
     if weights.quantity != release.quantity:
         raise InputError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
     if weights.digest() != release.record_digest:
         raise InputError(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
-    weights = with_counted(weights, release.noisy if release.histogram is None else release.histogram)
+    weights = with_counted(weights, release.perturbed)
     return reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
 
 
 def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:
-    """A release's noisy vector refined anew, with public weights that are known to be its own and their region."""
+    """Return a release with its noisy data refined again, given its own public weights and their region."""
     _check_law(estimator, release.mechanism)
-    made = assemble(
-        release.noisy if release.histogram is None else release.histogram,
+    refined = assemble(
+        release.perturbed,
         weights,
         mechanism=release.mechanism,
         guarantee=release.guarantee,
@@ -121,8 +116,8 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
         estimator=estimator,
         notes=release.notes,
     )
-    carried = ("terms", "group", "charge", "part", "extension", "schema")  # the claim stays in its version's words
-    return replace(made, **{name: getattr(release, name) for name in carried})
+    kept = ("terms", "group", "charge", "part", "extension", "schema")
+    return replace(refined, **{name: getattr(release, name) for name in kept})
 
 
 def assemble(
@@ -136,21 +131,21 @@ def assemble(
     estimator: str | None,
     notes: tuple[str, ...] = (),
 ) -> Release:
-    """A release from noisy data, public weights with their region, and a claim: how every release is made."""
+    """Return a release from noisy data, public weights with their region, and a claim."""
     description = mechanism if isinstance(mechanism, dict) else mechanism.describe()
     law = law_of(description)
-    # Without a known law of the noise there is no likelihood.
+    # Without noise, or if its distribution is unknown, there is no likelihood.
     chosen = "projection" if law is None else "safe" if estimator is None else estimator
     counts = noisy if isinstance(noisy, NoisyCounts) else None
     vector = noisy.vector(bounds.reviewers) if isinstance(noisy, NoisyCounts) else noisy
     r = check_vector("noisy", vector, bounds.reviewers)
     likelihood = None if law is None else EntryLikelihood(r, law) if counts is None else CountLikelihood(counts, law)
     with on_one_thread():
-        found = estimate(r, weights, bounds, likelihood, estimator=chosen)
+        estimated = estimate(r, weights, bounds, likelihood, estimator=chosen)
     lower, upper = proven_bounds(weights, bounds)
     return Release(
         quantity=weights.quantity,
-        values=found.values,
+        values=estimated.values,
         noisy=r,
         histogram=counts,
         lower=lower,
@@ -159,29 +154,29 @@ def assemble(
         mechanism=description,
         region=bounds.name,
         estimator=chosen,
-        outlook=found.outlook,
+        outlook=estimated.outlook,
         papers=weights.sizes().size,
         loads=weights.loads,
         part=weights.part,
         public=public,
         record_digest=weights.digest(),
-        gap=found.gap,
-        notes=tuple(dict.fromkeys((*notes, *_estimated(weights), *bounds.notes, *found.notes))),  # each once
+        gap=estimated.gap,
+        notes=tuple(dict.fromkeys((*notes, *_count_note(weights), *bounds.notes, *estimated.notes))),
         created=datetime.now(UTC).replace(microsecond=0),
         software=software(),
     )
 
 
 def proven_bounds(weights: PublicWeights, bounds: Region) -> tuple[Floats, Floats]:
-    """What public data proves each entry to lie between; only the range of weights if their number is an estimate."""
+    """Return proven bounds of each entry; the range of weights if the number of reviewers is an estimate."""
     if not weights.open:
         return bounds.lower, bounds.upper
     low, high = (np.full(bounds.reviewers, end) for end in weights.span)
     return low, high
 
 
-def _estimated(weights: PublicWeights) -> tuple[str, ...]:
-    """What a release says where its number of reviewers is an estimate."""
+def _count_note(weights: PublicWeights) -> tuple[str, ...]:
+    """The note on an estimated number of reviewers."""
     if not is_open(weights.part):
         return ()
     note = (
@@ -194,16 +189,7 @@ def _estimated(weights: PublicWeights) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Perturbed:
-    """A noisy vector with its claim, and everything public that is needed to refine it. Nothing in it is private.
-
-    Attributes:
-        noisy: the noisy vector, or noisy counts.
-        weights: the public weights it belongs to.
-        mechanism: the mechanism, with its noise stated.
-        guarantee: the claim.
-        public: what was stated to be public.
-        notes: what readers of the release should know.
-    """
+    """Noisy data with its claim and everything public that refinement needs; it contains nothing private."""
 
     noisy: Floats | NoisyCounts
     weights: PublicWeights
@@ -213,9 +199,9 @@ class Perturbed:
     notes: tuple[str, ...]
 
     def refined(self, bounds: Region, estimator: str | None) -> Release:
-        """What is published of it, with a region of its weights."""
+        """Return the release, given a region of the weights."""
         weights = with_counted(self.weights, self.noisy)
-        if weights is not self.weights:  # now that the number of reviewers is estimated
+        if weights is not self.weights:  # the number of reviewers is now estimated
             bounds = make_region(weights, bounds.name)
         return assemble(
             self.noisy,
@@ -229,7 +215,7 @@ class Perturbed:
         )
 
     def to_document(self) -> dict[str, Any]:
-        """As JSON can hold it, without the weights, of which it has the digest."""
+        """Return the data as JSON, with the digest of the weights."""
         return {
             "record": self.weights.digest(),
             "noisy": None if isinstance(self.noisy, NoisyCounts) else self.noisy.tolist(),
@@ -242,11 +228,11 @@ class Perturbed:
 
     @classmethod
     def from_document(cls, document: dict[str, Any], weights: PublicWeights) -> Perturbed:
-        """From what was kept, with the same public weights."""
+        """Return the data from JSON, given the same public weights."""
         if document["record"] != weights.digest():
             raise InputError("the public record is not the one for which noise was drawn; give the same record")
         mechanism = mechanism_from(document["mechanism"])
-        assert mechanism is not None  # noqa: S101 - we wrote it
+        assert mechanism is not None  # noqa: S101 - as written here
         claim = {key: value for key, value in document["guarantee"].items() if key != "neighbours"}
         noisy: Floats | NoisyCounts
         if document["histogram"] is not None:
@@ -265,15 +251,7 @@ class Perturbed:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Unfinished:
-    """A release whose noise is drawn and whose public work is still to be done, by whoever: it holds nothing private.
-
-    Attributes:
-        name: which one it is.
-        perturbed: the noisy vector with its claim.
-        region: the region to bound the truth with.
-        estimator: how to refine.
-        terms: on which terms it is published.
-    """
+    """A named release whose noise is drawn and which is still to be refined; it contains nothing private."""
 
     name: str
     perturbed: Perturbed
@@ -283,18 +261,18 @@ class Unfinished:
 
 
 def finish(work: Unfinished, _: object) -> Release | PeerveilError:
-    """A task of the engine: the release, or why it failed."""
+    """Return the release, or the error; a task for parallel workers."""
     try:
-        made = work.perturbed.refined(make_region(work.perturbed.weights, work.region), work.estimator)
-        return replace(made, terms=work.terms)
+        bounds = make_region(work.perturbed.weights, work.region)
+        return replace(work.perturbed.refined(bounds, work.estimator), terms=work.terms)
     except PeerveilError as error:
         return error.with_traceback(None)
-    except Exception as error:  # noqa: BLE001 - one release that fails must not end the others
+    except Exception as error:  # noqa: BLE001 - other releases must go on
         return PeerveilError(unexpected(error))
 
 
 def law_of(described: dict[str, Any]) -> Law | None:
-    """The law of the noise that a mechanism's description states, if it does.
+    """Return the distribution of the noise of a described mechanism, if it is stated.
 
     >>> law_of({"name": "laplace", "epsilon": None, "scale": 2.0})
     LaplaceLaw(scale=2.0)

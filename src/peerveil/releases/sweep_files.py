@@ -1,32 +1,30 @@
-"""What a simulation writes: its errors as data and as a picture, in a folder that also keeps finished tasks."""
+"""Files of a simulation: table and chart of errors, in a folder with the finished tasks."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from peerveil.errors import Argument, OutputError, write_failure
 from peerveil.reporting.charts import errors_against_setting, write_svg
 from peerveil.simulation.experiments import Point, Sweep
+from peerveil.support.atomic_files import replace_file
 
-#: Says what a folder's sweeps are of, so that only the same ones go on there.
+#: The settings of a folder's sweeps; only sweeps with the same settings continue there.
 _ABOUT = "sweep.json"
 
 
 def sweep_folder(folder: Path, settings: Mapping[str, object], *, overwrite: bool = False) -> Path:
-    """A folder to write sweeps to: a new one, or one whose sweeps had the same settings and can go on.
-
-    Returns the folder for finished tasks.
-    """
+    """Return the folder of finished tasks in a new folder, or in one whose sweeps had the same settings."""
     about = folder / _ABOUT
     wanted = json.dumps(settings, indent=1, sort_keys=True) + "\n"
     try:
         if folder.exists() and any(folder.iterdir()):
             if not about.is_file():
-                raise OutputError(f"{folder} holds files that are no sweep's; name another folder")
+                raise OutputError(f"{folder} holds files that are not of a sweep; name another folder")
             if about.read_text(encoding="utf-8") != wanted and not overwrite:
                 raise OutputError(
                     f"{folder} holds a sweep with other settings; name another folder, or replace it (",
@@ -42,24 +40,12 @@ def sweep_folder(folder: Path, settings: Mapping[str, object], *, overwrite: boo
 
 
 def write_sweep(sweep: Sweep, folder: Path) -> list[Path]:
-    """Write a sweep's table and picture; returns the files. The same sweep gives the same bytes."""
-    table, picture = folder / f"{sweep.experiment}.csv", folder / f"{sweep.experiment}.svg"
+    """Write table and chart of a sweep and return their paths; equal sweeps give equal bytes."""
+    table, chart = folder / f"{sweep.experiment}.csv", folder / f"{sweep.experiment}.svg"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Point._fields)
     writer.writerows(sweep.table())
-    _replace(table, lambda part: part.write_text(text.getvalue(), encoding="utf-8"))
-    _replace(picture, lambda part: write_svg(errors_against_setting(sweep), part))
-    return [table, picture]
-
-
-def _replace(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole or not at all."""
-    part = file.with_name(f".{file.name}.part")
-    try:
-        write(part)
-        part.replace(file)
-    except OSError as error:
-        raise write_failure(f"{file} cannot be written ({error.strerror})", error) from None
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(table, lambda part: part.write_text(text.getvalue(), encoding="utf-8"))
+    replace_file(chart, lambda part: write_svg(errors_against_setting(sweep), part))
+    return [table, chart]

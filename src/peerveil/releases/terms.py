@@ -1,4 +1,4 @@
-"""On which terms a release is published: its licence, and how to cite it. The chair's words, not the program's."""
+"""Licence and citation of a release."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from peerveil.errors import Argument, InputError
 
-#: How every release says where its method comes from, unless its chair wants it cited otherwise.
+#: The source of the method in the default citation.
 METHOD = "after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data Analysis"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """A licence, and a citation.
+    """Licence and citation of a release.
 
     Attributes:
-        licence: under which the release may be used, best as an SPDX identifier; ``None`` where none is stated.
-        citation: how to cite the release; ``None`` for the usual words.
+        licence: the licence, preferably as an SPDX identifier; ``None`` if not stated.
+        citation: how to cite the release; ``None`` for the default citation.
 
     >>> Terms(licence="CC-BY-4.0").licence
     'CC-BY-4.0'
@@ -35,7 +35,7 @@ class Terms:
                 raise InputError(Argument(name), f" must be 1 to 2000 printable characters, such as {example!r}")
 
     def cited(self, software: str) -> str:
-        """The citation; if none is stated, the usual words.
+        """Return the citation, or the default one.
 
         >>> Terms().cited("peerveil 0.1.0")
         'Made with peerveil 0.1.0, after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data ...'

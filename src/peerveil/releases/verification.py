@@ -1,8 +1,7 @@
-"""Checking a published release against the public record: what a reader can do without trusting anyone.
+"""Verification of a published release against the public record.
 
-Nobody can check from outside that the private file was the true one. Everything else that a release states follows from
-its noisy data and the public record: it is computed and written anew here, and compared field by field. The noise
-itself is tested against its stated law. Authorship is checked where the release is signed.
+Everything in a release other than its noisy data follows from that data and the public record. It is recomputed here
+and compared field by field. The noise is tested against its stated distribution, and a signature is checked.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from peerveil.errors import InputError, PeerveilError, SignatureError, unexpected
+from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, ExpectedError
-from peerveil.inference.noise_test import LEVEL, NoiseCheck, count_noise, vector_noise
+from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
 from peerveil.mechanisms import Mechanism, mechanism_from
-from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, group_claim, group_sensitivity, joint_claim
-from peerveil.privacy.law import Law
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.weights import PublicWeights
@@ -33,7 +30,7 @@ from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.regions.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.releases import words_v1
-from peerveil.releases.checks import Check, RefusedError, Verification, looked_at, unchecked
+from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
 from peerveil.releases.published_files import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
@@ -41,22 +38,19 @@ from peerveil.releases.release import Release
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
 from peerveil.support.version import rendered_with, software
 
-#: How far a recomputed value may be off the published one, as a share of the region's spread. The same versions on
-#: other processors differ by less than a trillionth; other versions of the numerical libraries round differently.
-ROUND_OFF = 1e-9
-VALUE_TOLERANCE = 1e-6
+#: Tolerance of values relative to the region's spread, for the same and for other versions of the software.
+ROUND_OFF, VALUE_TOLERANCE = 1e-9, 1e-6
 
-#: How far a recomputed claim may be off the published one, as a share of it.
+#: Relative tolerance of claims.
 CLAIM_TOLERANCE = 1e-9
 
 UNCHECKED = (
     "Nobody can check from outside that the private reviews were the true ones, or what was stated to be public in "
     "words. Of the noise only its size is tested."
 )
-
-Made = TypeVar("Made")
-
 UNSIGNED = "unsigned: authorship not checked"
+
+T = TypeVar("T")
 
 
 def verify(
@@ -65,14 +59,14 @@ def verify(
     *,
     signed_by: str | os.PathLike[str] | None = None,
 ) -> Verification:
-    """Check a release against the public record: does everything it states follow from its noisy vector and the record?
+    """Return the results of checking that a release follows from its noisy vector and the public record.
 
     Args:
-        release: a release, its folder, or its release.json. Of the latter two, the other files are checked as well.
-        weights: public weights of the record and quantity that the release is of.
-        signed_by: an OpenSSH public key, or an allowed_signers file: refuse what is not signed by one of these keys.
+        release: a release, its folder, or its release.json. The files beside a release.json are checked as well.
+        weights: public weights of the release's record and quantity.
+        signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
 
-    A release that fails a check gives a result that is false; nothing is raised. What is no JSON at all is an error.
+    A result is false if any check fails. Only a file that is missing or not JSON raises an error.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -85,11 +79,11 @@ def verify(
     """
     if isinstance(release, Release):
         if signed_by is not None:
-            raise InputError("signed_by needs the release's folder: the signature is of its file; give the folder")
+            raise InputError("signed_by needs the release's folder, because its file is signed; give the folder")
         return Verification(checks=tuple(_checks(release, json.loads(release.to_json()), weights)))
     keys = None if signed_by is None else trusted_keys(signed_by)
     opened = open_release(release)
-    signature = _signature(opened, keys)
+    signature = checked("signature", lambda: _signature(opened, keys))
     if opened.release is None or opened.document is None:
         return Verification(checks=(opened.schema, signature))
     checks = (opened.schema, *_checks(opened.release, opened.document, weights))
@@ -99,117 +93,98 @@ def verify(
 def _beside(opened: Opened, release: Release, checks: tuple[Check, ...]) -> Iterator[Check]:
     """Checks of the files beside a release.json."""
     if any(check.result == "fails" for check in checks):
-        why = "release.json fails already, and these are made from it"
+        why = "a check of release.json fails, and this is rendered from it"
         yield from (unchecked(name, why) for name in ("release.csv", "report.html", "pictures"))
     else:
         yield from file_checks(opened.place.parent, release, same=_same_versions(release))
     if opened.place.name == "release.json":
-        yield looked_at_as_is("files", lambda: other_files(opened.place.parent))
+        yield checked("files", lambda: other_files(opened.place.parent))
 
 
-def looked_at_as_is(name: str, look: Callable[[], Check]) -> Check:
-    """A check that makes its own verdict, unless it fails unexpectedly."""
-    try:
-        return look()
-    except Exception as error:  # noqa: BLE001 - whatever is there, a check must end with a result
-        return Check(name=name, result="fails", found=f"it could not be checked: {unexpected(error)}")
-
-
-def _signature(opened: Opened, keys: list[Any] | None) -> Check:
-    return looked_at_as_is("signature", lambda: _signed(opened, keys))
-
-
-def _signed(opened: Opened, keys: list[Any] | None) -> Check:
-    """Who signed a release.json."""
-    problem = ""
+def _signature(opened: Opened, keys: list[Any] | None) -> Check | str:
     try:
         signature = signature_beside(opened.place)
+        if signature is None and keys is None:
+            return unchecked("signature", UNSIGNED)
         if signature is None:
-            if keys is None:
-                return unchecked("signature", UNSIGNED)
-            raise SignatureError(f"there is no {SIGNATURE} beside it, though a signature is asked for")  # noqa: TRY301
+            raise RefusedError(f"there is no {SIGNATURE} in the folder, but a signature is required")
         key = signer(opened.contents, signature)
-    except SignatureError as error:
-        problem = str(error)
-    except InputError as error:  # the package that checks signatures is not there
+    except InputError as error:  # the package that checks signatures is not installed
         return unchecked("signature", f"there is a signature, which was not checked: {error}")
-    if problem:
-        return Check(name="signature", result="fails", found=problem)
-    whose = f"the key {key.sha256_str()} ({key.algo_name})"
+    signed = f"signed by the key {key.sha256_str()} ({key.algo_name})"
     if keys is None:
-        return unchecked("signature", f"signed by {whose}; whose key that is was not checked")
+        return unchecked("signature", f"{signed}; the owner of the key was not checked")
     if key not in keys:
-        return Check(name="signature", result="fails", found=f"signed by {whose}, which is not among the keys given")
-    return Check(name="signature", result="holds", found=f"signed by {whose}, which is among the keys given")
+        raise RefusedError(f"{signed}, which is not among the given keys")
+    return f"{signed}, which is among the given keys"
 
 
 def _checks(release: Release, document: dict[str, Any], given: PublicWeights) -> Iterator[Check]:
-    yield looked_at("digest", lambda: _digest(release))
+    yield checked("digest", lambda: _digest(release))
     adopted, problem = _attempt(lambda: _adopted(release, given))
     weights = given if adopted is None else adopted
-    record = looked_at("record", lambda: _record(release, weights, problem))
+    record = checked("record", lambda: _record(release, weights, problem))
     yield record
-    rest = ("guarantee", "bins", "region", "noise", "values", "certificate", "outlook", "notes", "document")
+    names = ("guarantee", "bins", "region", "noise", "values", "certificate", "outlook", "notes", "document")
     if record.result == "fails":
-        yield from (unchecked(name, "the public record is another one") for name in rest)
+        yield from (unchecked(name, "the public record is not that of the release") for name in names)
         return
-    yield looked_at("guarantee", lambda: _guarantee(release, given if release.schema == 1 else weights))
+    yield checked("guarantee", lambda: _guarantee(release, given if release.schema == 1 else weights))
     if (group := release.group) is not None:
-        yield looked_at("groups", lambda: _groups(release, group, weights))
-    yield looked_at("bins", lambda: _bins(release, weights))
+        yield checked("groups", lambda: _groups(release, group, weights))
+    yield checked("bins", lambda: _bins(release, weights))
     bounds, problem = _attempt(lambda: make_region(weights, release.region))
     if bounds is None:
-        yield Check(name="region", result="fails", found=problem)
-        yield from (unchecked(name, "the region could not be computed") for name in rest[3:])
+        yield failed("region", problem)
+        yield from (unchecked(name, "the region could not be computed") for name in names[3:])
         return
-    yield looked_at("region", lambda: _region(release, weights, bounds))
-    yield looked_at_as_is("noise", lambda: _noise(release, bounds))
+    yield checked("region", lambda: _region(release, weights, bounds))
+    yield checked("noise", lambda: _noise(release, bounds))
     again, problem = _attempt(lambda: reassemble(release, weights, bounds=bounds, estimator=release.estimator))
     if again is None:
-        yield Check(name="values", result="fails", found=f"they could not be computed anew: {problem}")
-        yield from (unchecked(name, "the values could not be computed anew") for name in rest[5:])
+        yield failed("values", f"they could not be recomputed: {problem}")
+        yield from (unchecked(name, "the values could not be recomputed") for name in names[5:])
         return
-    yield looked_at("values", lambda: _values(release, again, bounds))
-    yield looked_at("certificate", lambda: _certificate(release, again, bounds))
-    yield looked_at("outlook", lambda: _outlook(release, again, bounds))
-    yield looked_at("notes", lambda: _notes(release, again))
-    yield looked_at("document", lambda: _document(release, document, again, weights))
+    yield checked("values", lambda: _values(release, again, bounds))
+    yield checked("certificate", lambda: _certificate(release, again, bounds))
+    yield checked("outlook", lambda: _outlook(release, again, bounds))
+    yield checked("notes", lambda: _notes(release, again))
+    yield checked("document", lambda: _document(release, document, again, weights))
 
 
-def _attempt(make: Callable[[], Made]) -> tuple[Made | None, str]:
-    """What was made, or why it could not be."""
+def _attempt(make: Callable[[], T]) -> tuple[T | None, str]:
+    """The result of a function, or ``None`` and why it failed."""
     try:
         return make(), ""
     except PeerveilError as error:
         return None, str(error)
-    except Exception as error:  # noqa: BLE001 - whatever a file holds, a check must end with a result
+    except Exception as error:  # noqa: BLE001 - any bad file must give a result
         return None, unexpected(error)
 
 
 def _digest(release: Release) -> str:
     if not release.intact:
-        raise RefusedError("the file was changed after it was written: its contents have another digest")
-    return "the file is as it was written"
+        raise RefusedError("the file was changed after it was written: its digest differs")
+    return "matches the content of the file"
 
 
 def _adopted(release: Release, weights: PublicWeights) -> PublicWeights:
-    """The weights as of the part of a conference that the release states; which part it is does not show in scores.
+    """The weights, with what the release states about the whole conference and the estimated number of reviewers.
 
-    Where the number of reviewers is not public, it is estimated from the release's noisy counts. A release of schema 1
-    states nothing but the loads among its own reviews.
+    A release of schema 1 states only the loads among its own reviews.
     """
     if release.schema == 1 and weights.part is not None:
         return replace(weights, loads=release.loads, part=None)
     if weights.part is None and release.part is not None:
         weights = replace(weights, loads=release.loads, part=release.part)
-    return with_counted(weights, release.noisy if release.histogram is None else release.histogram)
+    return with_counted(weights, release.perturbed)
 
 
 def _record(release: Release, weights: PublicWeights, problem: str) -> str:
     if problem:
-        raise RefusedError(f"the public record does not go with the part of a conference that it states: {problem}")
+        raise RefusedError(f"the public record does not fit the stated part of a conference: {problem}")
     if weights.part != release.part:
-        raise RefusedError("the public record is of another part of the conference, or of the whole of it")
+        raise RefusedError("the public record covers another part of the conference, or all of it")
     if weights.quantity != release.quantity:
         raise RefusedError(f"the release is of {release.quantity}, the weights are of {weights.quantity}")
     if weights.loads != release.loads:
@@ -219,8 +194,8 @@ def _record(release: Release, weights: PublicWeights, problem: str) -> str:
         )
     if weights.sizes().size != release.papers or weights.digest() != release.record_digest:
         raise RefusedError(
-            "the public record is not the one this release was made from, or it is read differently (scale of hidden "
-            "scores, criteria, lone reviews)"
+            "the public record is not the one this release was made from, or was read with other options (scale of "
+            "hidden scores, criteria, lone reviews)"
         )
     return f"{release.papers} papers, {release.loads.reviews} reviews, {release.reviewers} reviewers; the same digest"
 
@@ -228,27 +203,27 @@ def _record(release: Release, weights: PublicWeights, problem: str) -> str:
 def _guarantee(release: Release, weights: PublicWeights) -> str:
     claim, mechanism = release.guarantee, mechanism_from(release.mechanism)
     if mechanism is None:
-        raise RefusedError("its mechanism is not one that this program knows, so its claim cannot be checked")
+        raise RefusedError("its mechanism is unknown to this program, so its claim cannot be checked")
     if claim.kind == "stated":
         if claim != Guarantee(kind="stated", statement=mechanism.in_words()):
             raise RefusedError("its words are not those of its mechanism")
-        return "words of its source, to which nothing is added"
+        return "the words of its source"
     if not isinstance(mechanism, Mechanism):
-        raise RefusedError("noise that was drawn elsewhere proves no claim of numbers; only its source's words")
-    assert claim.unit is not None  # noqa: S101 - a claim that is not in words has one
+        raise RefusedError("noise drawn elsewhere supports no numerical claim")
+    assert claim.unit is not None  # noqa: S101 - as the claim is numerical
     bound = _sensitivity(release, weights, claim.unit)
     if bound and mechanism.stated is None:
-        raise RefusedError("its mechanism states a budget but no noise, and the record does not do without")
+        raise RefusedError("its mechanism states a budget but no noise, though the record needs noise")
     try:
         earned = mechanism.guarantee(bound, claim.unit)
     except InputError as error:
         raise RefusedError(str(error)) from None
     if release.schema == 1 and earned.kind == "gdp":
-        earned = earned.as_concentrated()  # what version 0.1.0 claimed of normal noise: true, though weaker
+        earned = earned.as_concentrated()  # as version 0.1.0 stated it
     apart = release.group is not None and not release.group.shared
     related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0, apart=apart)
     if release.schema != 1 and claim.neighbours != related:
-        raise RefusedError("it speaks of other neighbouring assignments than those of this record")
+        raise RefusedError("its neighbouring assignments are not those of this record")
     if any(_LEFT_OUT_V1.match(note) for note in release.notes):
         raise RefusedError(
             f"it claims: {claim.summary}. That is not proven: papers were left out, and version 0.1.0 overlooked "
@@ -259,22 +234,22 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
 
 
 def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensitivity:
-    """How far neighbours can be apart, for what the release says it is of."""
+    """The sensitivity of what the release covers."""
     across = release.group is not None and release.group.shared
     if not across or release.part is not None:
         return sensitivity(weights, unit)
     if release.schema != 1 and release.group is not None and release.group.groups > 1:
-        raise RefusedError("it is of one of several groups, and does not say what is public of the whole conference")
+        raise RefusedError("it covers one of several groups, but does not state what is public of the whole conference")
     return group_sensitivity(weights, unit) if release.schema == 1 else sensitivity(weights, unit)
 
 
-#: What version 0.1.0 noted where it left papers out, and then claimed what holds for a whole record only.
+#: The note of version 0.1.0 on left-out papers, whose claim is valid for a whole record only.
 _LEFT_OUT_V1 = re.compile(r"\d+ papers? (was|were) left out whole for a missing criterion, before loads were counted")
 
 
 def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool, whose: str = "it claims") -> str:
-    """Refuse a claim other than the earned one; one of another version may be weaker, as bounds have become better."""
-    refused = f"{whose}: {claim.summary}; the noise pays for: {earned.summary}"
+    """Refuse a claim other than the earned one; it may be weaker if another version made it."""
+    refused = f"{whose}: {claim.summary}; the noise provides: {earned.summary}"
     if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
         raise RefusedError(refused)
     less = False
@@ -286,43 +261,46 @@ def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool, whose: str
         if not less:
             raise RefusedError(refused)
     words = f"follows from noise and sensitivity: {claim.summary}"
-    return f"{words}; by today's bounds even {earned.summary}" if less else words
+    return f"{words}; by current bounds even {earned.summary}" if less else words
+
+
+_WRONG_NOTE = "the note on the groups is missing or differs"
 
 
 def _groups(release: Release, group: Group, weights: PublicWeights) -> str:
-    """Refuse a claim of all groups together that does not follow from the claims of each, or other words for it."""
+    """Refuse a joint claim of all groups, or a note on it, that does not follow from the claims of each."""
     notes = [note for note in release.notes if note.startswith(f"One of {group.groups} releases of groups of papers.")]
     if group.together is None:
         if not (len(notes) == 1 and _covers(notes[0], group, release.guarantee)):
-            raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
-        return "all groups together claim no less than this one; version 0.1.0 does not state what each of them claims"
+            raise RefusedError(_WRONG_NOTE)
+        return "the joint claim is no stronger than this group's; version 0.1.0 does not state the other groups' claims"
     mechanism = mechanism_from(release.mechanism)
     counted, scale = (False, None) if mechanism is None else (mechanism.on_counts, mechanism.scale_on_counts)
     if group_claim(release.guarantee, weights, counted=counted, scale=scale) not in group.claims:
-        raise RefusedError("its own claim is not among those of the groups, or is stated with other numbers there")
+        raise RefusedError("its own claim is not among the claims of the groups")
     largest = None if release.part is None else release.part.whole.largest
     earned = joint_claim(group.claims, shared=group.shared, largest_load=largest)
     if group.together.unit != earned.unit or group.together.neighbours != earned.neighbours:
-        raise RefusedError("what all groups claim together is about another unit or other neighbours than their claims")
-    _same_claim(group.together, earned, weaker=False, whose="all groups together claim")
+        raise RefusedError("the joint claim of all groups has another unit or other neighbours than their claims")
+    _same_claim(group.together, earned, weaker=False, whose="all groups claim jointly")
     if notes != [group.note]:
-        raise RefusedError("the note on the groups that it was released with is missing, or says another thing")
-    return f"what all claim together follows from what each is stated to claim: {group.together.summary}"
+        raise RefusedError(_WRONG_NOTE)
+    return f"the joint claim follows from the stated claims of the groups: {group.together.summary}"
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:
     if release.histogram is None:
-        return "none: the noise is on the vector itself"
+        return "none: the noise was added to the vector itself"
     mechanism, unit = mechanism_from(release.mechanism), release.guarantee.unit
     if not isinstance(mechanism, Mechanism) or not mechanism.on_counts or unit is None:
-        raise RefusedError("counts whose noise was drawn elsewhere cannot be checked")
-    guessed = weights.expected() if weights.open else weights  # bins were chosen before anything was counted
+        raise RefusedError("counts with noise drawn elsewhere cannot be checked")
+    guessed = weights.expected() if weights.open else weights  # as bins were chosen before counting
     bins = mechanism.binned(guessed, _sensitivity(release, weights, unit))
     if (release.histogram.outside is not None) != weights.open:
-        raise RefusedError("reviewers without a kept review are counted exactly if their number is not public")
+        raise RefusedError("reviewers without a kept review must be counted exactly if their number is not public")
     if bins is None or not release.histogram.bins.same(bins):
-        raise RefusedError(f"they are not those that the public record gives{_versions(release)}")
-    return f"{bins.number} of them, as the public record gives"
+        raise RefusedError(f"they do not follow from the public record{_versions(release)}")
+    return f"{bins.number} bins, as follows from the public record"
 
 
 def _region(release: Release, weights: PublicWeights, bounds: Region) -> str:
@@ -330,117 +308,106 @@ def _region(release: Release, weights: PublicWeights, bounds: Region) -> str:
     for name, proven in zip(("lower", "upper"), proven_bounds(weights, bounds), strict=True):
         off = _furthest(getattr(release, name), proven)
         if off > slack:
-            raise RefusedError(f"{name} is off what the public record proves, by up to {off:.3g}")
+            raise RefusedError(f"{name} differs from what the public record proves by up to {off:.3g}")
     violation = bounds.violation(release.values)
     if violation > bounds.slack(max(VIOLATION_TOLERANCE, VALUE_TOLERANCE)):
-        raise RefusedError(f"the values lie outside of the region {release.region}, by {violation:.3g}")
-    return f"the bounds of {release.region} are as the public record proves; the values lie within"
+        raise RefusedError(f"the values lie outside the region {release.region} by {violation:.3g}")
+    return f"the bounds of {release.region} follow from the public record and contain the values"
 
 
-def _noise(release: Release, bounds: Region) -> Check:
+def _noise(release: Release, bounds: Region) -> Check | str:
     law = law_of(release.mechanism)
     if law is None and release.guarantee.kind == "stated":
-        return unchecked("noise", "its source states no law of the noise")
+        return unchecked("noise", "its source does not state the distribution of the noise")
     lower, upper = bounds.implied()
     slack = bounds.slack(ROUND_OFF)
-    if law is None:  # the record does without noise, or the guarantee fails
+    if law is None:  # the record needs no noise, or the guarantee fails
         if bounds.violation(release.noisy) > slack:
-            return Check(name="noise", result="fails", found="none is stated, but the noisy vector is no possible one")
-        return Check(name="noise", result="holds", found="none is stated, and none was needed")
-    if release.histogram is None:
-        tested = vector_noise(release.noisy, lower - slack, upper + slack, law)
-    else:
-        tested = _count_noise(release, release.histogram, law)
-    return looked_at("noise", lambda: _size(tested))
-
-
-def _count_noise(release: Release, histogram: NoisyCounts, law: Law) -> NoiseCheck:
-    """The test of noise on counts, which sum to the number of reviewers; with those outside, to that of all of them."""
-    if histogram.outside is None or release.part is None:
-        return count_noise(histogram.counts, release.reviewers, law)
-    return count_noise(np.append(histogram.counts, histogram.outside), release.part.whole.reviewers, law)
-
-
-def _size(tested: NoiseCheck) -> str:
-    honest = f"noise of the stated law is refused once in {1 / LEVEL:,.0f} times at most"
-    if tested.too_small:
-        raise RefusedError(f"the noise is smaller than its stated law allows; {honest}")
-    if tested.too_large:
-        raise RefusedError(f"the noise is larger than its stated law allows; {honest}")
-    which = "too large" if tested.small is None else "too small or too large"
-    return f"not told to be {which} for its stated law; {honest}"
+            raise RefusedError("none is stated, but the noisy vector is impossible")
+        return "none is stated, and none was needed"
+    histogram = release.histogram
+    if histogram is None:
+        test = vector_noise(release.noisy, lower - slack, upper + slack, law)
+    elif histogram.outside is None or release.part is None:
+        test = count_noise(histogram.counts, release.reviewers, law)
+    else:  # with those outside, the counts sum to the number of all reviewers
+        test = count_noise(np.append(histogram.counts, histogram.outside), release.part.whole.reviewers, law)
+    rate = f"noise of this distribution is refused at most once in {1 / LEVEL:,.0f} times"
+    if test.too_small or test.too_large:
+        size = "smaller" if test.too_small else "larger"
+        raise RefusedError(f"the noise is {size} than its stated distribution allows; {rate}")
+    which = "too large" if test.small is None else "too small or too large"
+    return f"not shown to be {which} for its stated distribution; {rate}"
 
 
 def _values(release: Release, again: Release, bounds: Region) -> str:
     slack = bounds.slack(_tolerance(release))
     if (noisy := _furthest(release.noisy, again.noisy)) > slack:
-        raise RefusedError(f"the noisy vector is not the one that its own data gives, by up to {noisy:.3g}")
+        raise RefusedError(f"the noisy vector differs from its own data by up to {noisy:.3g}")
     off = _furthest(release.values, again.values)
     if release.estimator != again.estimator or off > slack:
-        raise RefusedError(
-            f"they do not follow from the noisy vector by {release.estimator}: off by up to {off:.3g}"
-            + _versions(release)
-        )
-    return f"follow from the noisy vector by {release.estimator}: off by at most {off:.2g}{_versions(release)}"
+        differ = f"they do not follow from the noisy vector by {release.estimator}: they differ by up to {off:.3g}"
+        raise RefusedError(differ + _versions(release))
+    return f"follow from the noisy vector by {release.estimator}, within {off:.2g}{_versions(release)}"
 
 
 def _certificate(release: Release, again: Release, bounds: Region) -> str:
-    moved = float(np.abs(release.noisy - again.values).max(initial=0.0))
+    moved = _furthest(release.noisy, again.values)
     spread = bounds.slack(1.0)
     slack = GAP_TOLERANCE * release.reviewers * spread * max(spread, moved) + bounds.slack(_tolerance(release)) ** 2
     if abs(release.gap - again.gap) > slack:
-        raise RefusedError(f"it states a gap of {release.gap:.3g}; computed anew it is {again.gap:.3g}")
-    return f"gap {again.gap:.2g} computed anew, {release.gap:.2g} stated"
+        raise RefusedError(f"it states a gap of {release.gap:.3g}; recomputed it is {again.gap:.3g}")
+    return f"gap {again.gap:.2g} recomputed, {release.gap:.2g} stated"
 
 
 def _outlook(release: Release, again: Release, bounds: Region) -> str:
     ours, theirs = again.outlook, release.outlook
     if ours is None and theirs is None:
-        return "none, as the law of the noise is not known" + _versions(release)
+        return "none, as the distribution of the noise is unknown" + _versions(release)
     slack = bounds.slack(_tolerance(release))
-    if ours is not None and theirs is not None and _assumption(ours, release) != theirs.assumption:
-        raise RefusedError("its assumption is not the one that expected error and bands rest on")
+    if ours is None or theirs is None:
+        raise RefusedError(f"it must be present exactly if the distribution of the noise is known{_versions(release)}")
+    if _assumption(ours, release) != theirs.assumption:
+        raise RefusedError("its assumption is not that of expected error and bands")
     if (
-        ours is None
-        or theirs is None
-        or ours.level != theirs.level
+        ours.level != theirs.level
         or abs(ours.expected_rmse - theirs.expected_rmse) > slack
         or max(_furthest(ours.lower, theirs.lower), _furthest(ours.upper, theirs.upper)) > slack
     ):
-        raise RefusedError(f"expected error and bands are not those computed anew{_versions(release)}")
-    return f"expected error {theirs.expected_rmse:.3g} and bands, as computed anew"
+        raise RefusedError(f"expected error and bands differ from their recomputation{_versions(release)}")
+    return f"expected error {theirs.expected_rmse:.3g} and bands equal their recomputation"
 
 
 def _assumption(ours: ExpectedError, release: Release) -> str:
-    """The assumption in the words of the schema that the release is written in."""
+    """The assumption in the words of the release's schema version."""
     hidden = ours.assumption.endswith(ASSUMPTION_HIDDEN)
     return words_v1.assumption(hidden=hidden) if release.schema == 1 else ours.assumption
 
 
 def _notes(release: Release, again: Release) -> str:
     if again.notes != release.notes:
-        raise RefusedError("a caveat that belongs to this region or estimator is missing from its notes")
+        raise RefusedError("a caveat of this region or estimator is missing")
     if any(not note.strip() or not note.isprintable() for note in release.notes):
         raise RefusedError("a note is empty or not printable")
-    return "every caveat that computing it anew gives is there; other notes are its chair's words"
+    return "contain every caveat of the recomputation; other notes are the chair's"
 
 
 def _covers(note: str, group: Group, claim: Guarantee) -> bool:
-    """Whether a note of version 0.1.0 states a claim of all groups together that is no less than this one's own."""
+    """Whether a note of version 0.1.0 states a joint claim of all groups that is no stronger than this group's own."""
     sharing = "papers. Reviewers may be in several" if group.shared else "papers. It is declared that no reviewer"
     if sharing not in note:
         return False
-    found = re.search(r": together, (epsilon|rho) = ([0-9.e+-]+)(.*)\.$", note)
-    own = {"epsilon": claim.epsilon, "rho": claim.rho}.get(found[1]) if found else None
-    if found is None or own is None or f" per {claim.unit} (" not in found[3]:
+    stated = re.search(r": together, (epsilon|rho) = ([0-9.e+-]+)(.*)\.$", note)
+    own = {"epsilon": claim.epsilon, "rho": claim.rho}.get(stated[1]) if stated else None
+    if stated is None or own is None or f" per {claim.unit} (" not in stated[3]:
         return False
     try:
-        return float(found[2]) >= own * (1 - CLAIM_TOLERANCE)
+        return float(stated[2]) >= own * (1 - CLAIM_TOLERANCE)
     except ValueError:
         return False
 
 
-#: What a release may say to be public, and whether it has hidden scores then; ``None`` where either may be.
+#: Possible declarations of what is public, and whether scores are then hidden; ``None`` if either is possible.
 _PUBLIC: dict[str, bool | None] = {
     r"no scores; load counts": True,
     r"all scores( and criteria \(.+\))?, and load counts": False,
@@ -453,20 +420,20 @@ def _document(release: Release, document: dict[str, Any], again: Release, weight
     public = release.public if release.group is None else release.public.removesuffix(", in each group of papers")
     hidden = next((kind for words, kind in _PUBLIC.items() if re.fullmatch(words, public)), "unknown")
     if hidden == "unknown" or hidden not in (None, weights.hidden_span > 0):
-        raise RefusedError("record/public is not in words that a release of this record has")
+        raise RefusedError("record/public is not a declaration for this record")
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
-    # What no release of this version states is not carried over, so it is refused.
+    # An extension is not carried over and therefore refused: this version writes none.
     written = replace(again, mechanism=described, part=weights.part, extension={})
     return check_document(document, json.loads(written.to_json())) + _versions(release)
 
 
-def _furthest(one: Floats, other: Floats) -> float:
-    return float(np.abs(one - other).max(initial=0.0))
+def _furthest(a: Floats, b: Floats) -> float:
+    return float(np.abs(a - b).max(initial=0.0))
 
 
 def _same_versions(release: Release) -> bool:
-    """Whether the versions that wrote a release are ours, so that everything can be repeated to the last digits."""
+    """Whether the same versions as ours wrote a release, so that results agree up to round-off."""
     return release.rendered == rendered_with()
 
 
@@ -475,13 +442,11 @@ def _tolerance(release: Release) -> float:
 
 
 def _versions(release: Release) -> str:
-    """A word on versions, where they differ: estimates may differ then, and neither is wrong."""
+    """A remark on other versions, whose estimates may legitimately differ."""
     if _same_versions(release):
         return ""
     if release.software != software():
         return f" (made by {release.software}, checked by {software()}, which may differ)"
     ours = rendered_with()
-    other = sorted(
-        name for name in ours.keys() | release.rendered.keys() if ours.get(name) != release.rendered.get(name)
-    )
+    other = sorted({name for name, _ in ours.items() ^ release.rendered.items()})
     return f" (made with other versions of {', '.join(other)}, which may differ)"

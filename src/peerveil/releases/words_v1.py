@@ -49,6 +49,23 @@ def assumption(*, hidden: bool) -> str:
     return ASSUMPTION_HIDDEN if hidden else ASSUMPTION
 
 
+def chart_words(level: float | None) -> set[str]:
+    """Return the titles and legends of charts in 0.1 and 0.2 that later versions changed, for bands of a level.
+
+    >>> "likely (90 %)" in chart_words(0.9)
+    True
+    """
+    return {
+        "How many have at most which mean",
+        "reviewers with at most this mean (%)",
+        "Before and after public data is used",
+        "noisy: from the first to the last decile of neighbouring ranks",
+        "What is possible, likely and released",
+        "possible by public data",
+        *(() if level is None else (f"likely ({100 * level:g} %)", f"{100 * level:g} % band of each mean")),
+    }
+
+
 def promise(claim: Guarantee) -> str:
     """A claim in the words of 0.1.0.
 

@@ -1,9 +1,11 @@
-"""What a release publishes, as pictures and reports see it: nothing else can get into them."""
+"""The parts of a release that charts and reports can show."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.privacy.guarantee import Guarantee
@@ -12,50 +14,45 @@ from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 
 
-class Published(Protocol):
-    """The published parts of a release; :class:`peerveil.Release` has them, and says what each of them is."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Published(ABC):
+    """Everything that charts and reports can show; :class:`peerveil.Release` documents each field."""
+
+    quantity: str
+    values: Floats
+    noisy: Floats
+    lower: Floats
+    upper: Floats
+    guarantee: Guarantee
+    mechanism: dict[str, Any]
+    region: str
+    estimator: str
+    outlook: ExpectedError | None
+    papers: int
+    loads: Loads
+    public: str
+    record_digest: str
+    notes: tuple[str, ...]
+    created: datetime
+    software: str
+    part: Part | None = None
 
     @property
-    def quantity(self) -> str: ...  # noqa: D102
+    @abstractmethod
+    def human(self) -> str:
+        """The privacy claim in one sentence for a reviewer; empty if the release does not state it."""
+
     @property
-    def values(self) -> Floats: ...  # noqa: D102
+    @abstractmethod
+    def promise(self) -> str:
+        """The privacy claim in words, as release.json and the report state it."""
+
     @property
-    def noisy(self) -> Floats: ...  # noqa: D102
+    @abstractmethod
+    def not_protected(self) -> str:
+        """What the claim does not cover, in words, as release.json and the report state it."""
+
     @property
-    def lower(self) -> Floats: ...  # noqa: D102
-    @property
-    def upper(self) -> Floats: ...  # noqa: D102
-    @property
-    def guarantee(self) -> Guarantee: ...  # noqa: D102
-    @property
-    def human(self) -> str: ...  # noqa: D102
-    @property
-    def promise(self) -> str: ...  # noqa: D102
-    @property
-    def claim(self) -> dict[str, Any] | None: ...  # noqa: D102
-    @property
-    def not_protected(self) -> str: ...  # noqa: D102
-    @property
-    def mechanism(self) -> dict[str, Any]: ...  # noqa: D102
-    @property
-    def region(self) -> str: ...  # noqa: D102
-    @property
-    def estimator(self) -> str: ...  # noqa: D102
-    @property
-    def outlook(self) -> ExpectedError | None: ...  # noqa: D102
-    @property
-    def papers(self) -> int: ...  # noqa: D102
-    @property
-    def loads(self) -> Loads: ...  # noqa: D102
-    @property
-    def public(self) -> str: ...  # noqa: D102
-    @property
-    def part(self) -> Part | None: ...  # noqa: D102
-    @property
-    def record_digest(self) -> str: ...  # noqa: D102
-    @property
-    def notes(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def created(self) -> datetime: ...  # noqa: D102
-    @property
-    def software(self) -> str: ...  # noqa: D102
+    @abstractmethod
+    def claim(self) -> dict[str, Any] | None:
+        """The privacy claim in standard terms, as release.json states it; ``None`` if it does not."""

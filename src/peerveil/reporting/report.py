@@ -1,7 +1,4 @@
-"""The report of a release: one page of HTML that stands alone, for a conference's web site. No script, no network.
-
-It is made from what the release publishes and nothing else, so it can hold no identity and no true value.
-"""
+"""The report of a release: one self-contained HTML page without scripts, rendered from published data alone."""
 
 from __future__ import annotations
 
@@ -21,47 +18,42 @@ from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
 from peerveil.reporting.charts.bounds import proven
 from peerveil.reporting.charts.distribution import cumulative, histogram, refinement
-from peerveil.reporting.charts.look import Picture, dark_css, to_svg
+from peerveil.reporting.charts.look import dark_css, to_svg
 from peerveil.reporting.published import Published
 
-#: The pictures of a report, by the names of their files.
+#: The files of the charts.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
 
-#: A table of so many reviewers is carried inside the report; a longer one only lies beside it.
-_CARRIED = 2_000
+#: The largest number of reviewers for which the report embeds release.csv.
+_EMBEDDED = 2_000
 
 _ESTIMATORS = {
     "safe": (
-        "uses what public data makes possible and what it makes likely; whatever the truth, the result is never "
-        "further from it than the noisy vector"
+        "the posterior mean, kept where the result is never further from the truth than the noisy vector, whatever the "
+        "truth"
     ),
     "projection": (
-        "uses only what public data makes possible; whatever the truth, the result is never further from it than the "
-        "noisy vector"
+        "the nearest vector that public data allows; never further from the truth than the noisy vector, whatever the "
+        "truth"
     ),
     "bayes": (
-        "uses what public data makes likely; best on average, without a promise for every case that it is nearer to "
-        "the truth than the noisy vector"
+        "the posterior mean; most accurate on average, but in single cases it may be further from the truth than the "
+        "noisy vector"
     ),
 }
 
-#: Ranks that are told in numbers, as shares of the reviewers.
-_SHARES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
+#: Ranks in the table, as percentages of the reviewers.
+_PERCENTAGES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
 
 
 def figures(release: Published) -> dict[str, str]:
-    """The pictures of a release as SVG, by the names of their files."""
-    drawn: tuple[Picture, ...] = (histogram(release), cumulative(release), refinement(release), proven(release))
-    return {name: to_svg(picture) for name, picture in zip(FIGURES, drawn, strict=True)}
+    """Return the charts of a release as SVG, by file name."""
+    draw = (histogram, cumulative, refinement, proven)
+    return {name: to_svg(drawn(release)) for name, drawn in zip(FIGURES, draw, strict=True)}
 
 
 def report_html(release: Published, *, pictures: Mapping[str, str], table: str) -> str:
-    """The report.
-
-    Args:
-        release: what is published.
-        pictures: its pictures, from :func:`figures`.
-        table: the text of its release.csv.
+    """Return the report, with charts from :func:`figures` and the text of release.csv.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
@@ -71,9 +63,8 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     (True, False)
     """
     words = words_of(release.quantity)
-    # One style for all pictures: each carries its own only where it stands alone.
+    # The page has one style for all charts; each has its own only in its file.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
-    carried = release.values.size <= _CARRIED
     kind = kind_of(release.mechanism["name"])
     html: str = _template().render(
         release=release,
@@ -89,13 +80,13 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         estimator=_ESTIMATORS.get(release.estimator, ""),
         day=release.created.strftime("%Y-%m-%d"),
         time=release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        table=base64.b64encode(table.encode()).decode() if carried else None,
+        table=base64.b64encode(table.encode()).decode() if release.values.size <= _EMBEDDED else None,
     )
     return html
 
 
 def write_report(release: Published, folder: Path, *, table: str) -> None:
-    """Write report.html, and its pictures as files of their own, into a folder."""
+    """Write report.html and the files of its charts into a folder."""
     pictures = figures(release)
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in pictures.items():
@@ -115,11 +106,11 @@ def _template() -> jinja2.Template:
 
 
 def _deciles(release: Published) -> list[dict[str, str]]:
-    """Some ranks with their means, in words for those who cannot see pictures."""
+    """The rows of the table of ranks."""
     n = release.values.size
     rows = []
-    for share, name in _SHARES.items():
-        rank = max(1, math.ceil(n * share / 100))
+    for percentage, name in _PERCENTAGES.items():
+        rank = max(1, math.ceil(n * percentage / 100))
         row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:
             row["band"] = f"{_short(release.outlook.lower[rank - 1])} to {_short(release.outlook.upper[rank - 1])}"
@@ -133,7 +124,7 @@ def _short(number: float) -> str:
 
 
 def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and value of each parameter that is stated."""
+    """Name and value of each stated parameter."""
     stated = {key: value for key, value in mechanism.items() if key != "name" and isinstance(value, int | float | str)}
     return [(key, value if isinstance(value, str) else f"{value:.6g}") for key, value in stated.items()]
 
@@ -143,16 +134,16 @@ def _exact(number: float) -> str:
 
 
 def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
-    """The claim in symbols: parts of formulas, which the template puts together. None for words of others."""
+    """The numbers of the claim's formulas; none if the claim is in the words of others."""
     if guarantee.kind == "stated":
         return []
-    found = []
+    formulas = []
     if guarantee.kind == "gdp":
-        found.append({"kind": "gdp", "mu": upward(guarantee.mu or 0.0, 4)})
+        formulas.append({"kind": "gdp", "mu": upward(guarantee.mu or 0.0, 4)})
     elif guarantee.kind in ("zcdp", "tcdp"):
         omega = "" if guarantee.omega is None else _exact(guarantee.omega)
-        found.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})
+        formulas.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})
     pure = guarantee.kind == "pure"
     epsilon = _exact(guarantee.epsilon or 0.0) if pure else upward(guarantee.epsilon or 0.0, 4)
-    found.append({"kind": "plain", "epsilon": epsilon, "delta": "" if pure else _exact(guarantee.delta or 0.0)})
-    return found
+    formulas.append({"kind": "plain", "epsilon": epsilon, "delta": "" if pure else _exact(guarantee.delta or 0.0)})
+    return formulas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
@@ -82,6 +82,18 @@ def write_new(target: str | os.PathLike[str], text: str) -> None:
         failure = OutputError(f"{named} cannot be written: {type(error).__name__}")
     if failure is not None:
         raise failure
+
+
+def replace_file(target: Path, write: Callable[[Path], object]) -> None:
+    """Write a file atomically, in place of an older one; ``write`` is called with the path to write to."""
+    stage = target.with_name(f".{target.name}.part")
+    try:
+        write(stage)
+        stage.replace(target)
+    except OSError as error:
+        raise write_failure(f"{target} cannot be written: {error.strerror or type(error).__name__}", error) from None
+    finally:
+        stage.unlink(missing_ok=True)
 
 
 class Room:

@@ -1,8 +1,4 @@
-"""Every picture, defined once: the same definition makes SVG and PNG files, report and page. Nothing is fetched.
-
-A picture is an Altair chart. :mod:`peerveil.reporting.charts.look` says how pictures look, and turns them into files;
-:mod:`~peerveil.reporting.charts.shapes` turns vectors of any length into a few numbers to draw; the other modules draw.
-"""
+"""Altair charts of releases, plans, regions and simulations, drawn offline to SVG and PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of errors: expected before a release, and simulated."""
+"""Charts of expected and simulated errors."""
 
 from __future__ import annotations
 
@@ -10,26 +10,12 @@ import altair as alt
 
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
-from peerveil.reporting.charts.look import (
-    BLUE,
-    GREEN,
-    GREY,
-    HEIGHT,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    WIDTH,
-    Picture,
-    data,
-    finished,
-    quickly,
-)
+from peerveil.reporting.charts import look
+from peerveil.reporting.charts.look import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PURPLE, RED, SKY, WIDTH, Picture, tip
 from peerveil.simulation.experiments import TITLES, Sweep
 
-#: Colour, dashes and width of the line of each method, the same in every picture. `bayes` often equals `safe`: its thin
-#: line runs inside the other's wide one, so that both are seen.
+#: Colour, dashes and line width of each method in every chart. `bayes` often equals `safe`: its thin line runs inside
+#: the wide one of `safe`, so that both are visible.
 _METHODS: dict[str, tuple[str, list[int], float]] = {
     "noisy": (GREY, [1, 0], 2.0),
     "baseline": (ORANGE, [6, 3], 2.0),
@@ -45,20 +31,22 @@ _SETTINGS = {
     "leniency": "leniency: how strongly reviewers differ (0: not at all)",
 }
 
-#: Colours of mechanisms in the order of their registration, and dashes of each estimator.
+#: Colours of mechanisms in order of registration, and dashes of estimators.
 _COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY)
 _ESTIMATORS = {"safe": [1, 0], "projection": [6, 3], "bayes": [2, 2], "none": [1, 3]}
 
+_LOGARITHMIC: dict[str, Any] = {"type": "log", "nice": False}
+
 
 class ExpectedError(NamedTuple):
-    """What a choice is expected to cost: one row of a plan.
+    """The expected error of a choice: one row of a plan.
 
     Attributes:
-        mechanism: its name.
-        estimator: its name.
+        mechanism: name of the mechanism.
+        estimator: name of the estimator.
         epsilon: the budget.
-        rmse: the root of the mean squared error of a reviewer's mean.
-        error: the standard error of that.
+        rmse: root mean squared error of a reviewer's mean.
+        error: standard error of ``rmse``; NaN if there was a single draw.
     """
 
     mechanism: str
@@ -68,7 +56,7 @@ class ExpectedError(NamedTuple):
     error: float
 
 
-@quickly
+@look.unvalidated
 def error_against_epsilon(
     rows: Iterable[tuple[str, str, float, float, float]],
     *,
@@ -76,74 +64,63 @@ def error_against_epsilon(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> Picture:
-    """The expected error of each mechanism and estimator against the budget, both on logarithmic axes.
+    """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
     Args:
-        rows: mechanism, estimator, epsilon, root mean squared error and its standard error.
+        rows: fields of :class:`ExpectedError`.
         chosen: a budget to mark.
-        width: of what is drawn.
-        height: of what is drawn.
+        width: of the plot, without axes.
+        height: of the plot, without axes.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> picture.to_dict()["title"]
     'Expected error against the budget'
     """
     listed = [ExpectedError(*row) for row in rows]
-    if not any(row.rmse > 0 for row in listed):
-        raise InputError("rows must hold at least one expected error above 0; without any there is nothing to draw")
     drawn = [
-        {
-            "mechanism": row.mechanism,
-            "estimator": row.estimator,
-            "epsilon": row.epsilon,
-            "rmse": row.rmse,
-            "low": max(row.rmse - row.error, row.rmse / 10),
-            "high": row.rmse + row.error,
-        }
+        {"mechanism": row.mechanism, "estimator": row.estimator, "epsilon": row.epsilon, "rmse": row.rmse}
+        | _error_bar(row.rmse, row.error)
         for row in listed
         if row.rmse > 0
     ]
+    if not drawn:
+        raise InputError("rows must hold at least one expected error above 0; without any there is nothing to draw")
     mechanisms = list(dict.fromkeys(row.mechanism for row in listed))
     estimators = list(dict.fromkeys(row.estimator for row in listed))
     budgets = sorted({row.epsilon for row in listed})
     order = list(dict.fromkeys([*OWN, *mechanisms]))
     colours = [_COLOURS[order.index(name) % len(_COLOURS)] for name in mechanisms]
     dashes = [_ESTIMATORS.get(name, [4, 2]) for name in estimators]
-    base = alt.Chart(data(drawn)).encode(
+    base = look.chart(drawn).encode(
         x=alt.X(
             "epsilon:Q",
             title="budget epsilon (smaller is more private)",
-            scale=alt.Scale(type="log", nice=False, padding=10),
+            scale=alt.Scale(**_LOGARITHMIC, padding=10),
             axis=alt.Axis(values=budgets, format="~g", labelOverlap=True),
         ),
         color=alt.Color("mechanism:N", sort=mechanisms, scale=alt.Scale(domain=mechanisms, range=colours)),
     )
-    logarithmic = alt.Scale(type="log", nice=False, padding=8)
-    y = alt.Y("rmse:Q", title="expected error of a mean (points)", scale=logarithmic, axis=_decades(drawn))
+    scale = alt.Scale(**_LOGARITHMIC, padding=8)
+    y = alt.Y("rmse:Q", title="expected error of a mean (points)", scale=scale, axis=_decades(drawn))
     dash = alt.StrokeDash("estimator:N", sort=estimators, scale=alt.Scale(domain=estimators, range=dashes))
-    tooltip = [
-        alt.Tooltip("mechanism:N"),
-        alt.Tooltip("estimator:N"),
-        alt.Tooltip("epsilon:Q", format="~g"),
-        alt.Tooltip("rmse:Q", title="expected error", format=".3~g"),
-    ]
+    tooltip = [alt.Tooltip("mechanism:N"), alt.Tooltip("estimator:N"), tip("epsilon", format="~g")]
+    tooltip.append(tip("rmse", "expected error", ".3~g"))
     layers: list[Any] = [
         base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash, tooltip=tooltip),
-        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=logarithmic), y2="high:Q", detail="estimator:N"),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q", detail="estimator:N"),
         base.mark_point(filled=True, size=32, opacity=1).encode(y=y, detail="estimator:N", tooltip=tooltip),
     ]
     if chosen is not None:
-        mark = alt.Chart(data([{"epsilon": chosen}]))
-        layers.insert(0, mark.mark_rule(color=INK, strokeDash=[3, 3]).encode(x="epsilon:Q"))
+        mark = look.chart([{"epsilon": chosen}]).mark_rule(color=INK, strokeDash=[3, 3])
+        layers.insert(0, mark.encode(x="epsilon:Q"))
     words = f"Expected error of {', '.join(mechanisms)} noise for budgets from {budgets[0]:g} to {budgets[-1]:g}."
-    return finished(
-        alt.layer(*layers), title="Expected error against the budget", description=words, width=width, height=height
-    )
+    title = "Expected error against the budget"
+    return look.finished(alt.layer(*layers), title=title, description=words, width=width, height=height)
 
 
-@quickly
+@look.unvalidated
 def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300) -> Picture:
-    """The error of each method against what varies, on a logarithmic axis, with standard errors.
+    """Return a chart of each method's error against the setting that a sweep varies, with standard errors.
 
     >>> from peerveil.simulation.experiments import simulate
     >>> sweep = simulate("beta-2-2", draws=3, points=[10, 20], methods=("noisy", "baseline"), workers=1)
@@ -151,13 +128,8 @@ def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300)
     'Beta(2, 2)'
     """
     rows = [
-        {
-            "setting": point.point,
-            "what": TITLES[point.method],
-            "error": point.mean,
-            "low": point.mean if math.isnan(point.error) else max(point.mean - point.error, point.mean / 10),
-            "high": point.mean if math.isnan(point.error) else point.mean + point.error,
-        }
+        {"setting": point.point, "what": TITLES[point.method], "error": point.mean}
+        | _error_bar(point.mean, point.error)
         for point in sweep.table()
     ]
     titles = [TITLES[method] for method in sweep.methods]
@@ -165,27 +137,34 @@ def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300)
     colours = alt.Scale(domain=titles, range=[colour for colour, _, _ in looks])
     dashes = alt.Scale(domain=titles, range=[dash for _, dash, _ in looks])
     legend = alt.Legend(symbolType="stroke", symbolSize=200)
-    logarithmic = alt.Scale(type="log", nice=False, padding=8)
-    base = alt.Chart(data(rows)).encode(
+    scale = alt.Scale(**_LOGARITHMIC, padding=8)
+    base = look.chart(rows).encode(
         x=alt.X("setting:Q", title=_SETTINGS[sweep.axis], scale=alt.Scale(zero=False)),
         color=alt.Color("what:N", sort=titles, title=None, scale=colours, legend=legend),
     )
-    error = alt.Y("error:Q", title="summed squared error (points², mean)", scale=logarithmic, axis=_decades(rows))
+    error = alt.Y("error:Q", title="summed squared error (points², mean)", scale=scale, axis=_decades(rows))
     dash = alt.StrokeDash("what:N", sort=titles, title=None, scale=dashes, legend=legend)
     layers: list[Any] = []
-    for title, (_, _, width_of_line) in zip(titles, looks, strict=True):
+    for title, (_, _, line_width) in zip(titles, looks, strict=True):
         only = base.transform_filter(alt.FieldEqualPredicate(equal=title, field="what"))
-        layers.append(only.mark_line(strokeWidth=width_of_line).encode(y=error, strokeDash=dash))
+        layers.append(only.mark_line(strokeWidth=line_width).encode(y=error, strokeDash=dash))
     layers += [
-        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=logarithmic), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(filled=True, size=26, opacity=1).encode(y=error),
     ]
     words = f"Errors of {', '.join(titles)} against {_SETTINGS[sweep.axis]}."
-    return finished(alt.layer(*layers), title=sweep.title, description=words, width=width, height=height)
+    return look.finished(alt.layer(*layers), title=sweep.title, description=words, width=width, height=height)
+
+
+def _error_bar(value: float, error: float) -> dict[str, float]:
+    """The ends of an error bar on a logarithmic axis; a single draw has no standard error."""
+    if math.isnan(error):
+        return {"low": value, "high": value}
+    return {"low": max(value - error, value / 10), "high": value + error}
 
 
 def _decades(rows: list[dict[str, Any]]) -> Any:
-    """An axis with few lines: powers of ten, and 2 and 5 times these where there are less than three of them."""
+    """An axis with few lines: powers of ten, with 2 and 5 times these over a short range."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)

@@ -1,7 +1,7 @@
-"""How pictures look, and how they become files.
+"""The common style of charts, and their conversion to SVG and PNG.
 
-Colours can be told apart by colour-blind people (they are Okabe and Ito's), and lines also by their dashes, in print
-too. Each colour has a brother for dark backgrounds; an SVG carries both and follows the reader's setting by itself.
+Colours are Okabe and Ito's palette for colour-blind readers, and lines also differ in dashes. Each colour has a
+counterpart for dark backgrounds; an SVG carries both and follows the reader's setting.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-#: What every function that draws returns: an Altair chart.
+#: The type of every chart.
 Picture = alt.TopLevelMixin
 
 INK, MUTED, GRID = "#1b1f24", "#57606a", "#dfe3e8"
 BLUE, SKY, ORANGE, RED, GREEN, GREY = "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73", "#80868f"
 PURPLE = "#b0578d"
 
-#: What stands for each colour on a dark background.
+#: The counterpart of each colour on a dark background.
 DARK = {
     INK: "#e8eaed",
     MUTED: "#aab2bd",
@@ -39,14 +39,14 @@ DARK = {
 }
 _PAPER, _NIGHT = "#ffffff", "#15181c"
 
-#: Width and height of what is drawn, without axes: two pictures stand side by side on a page, one on a telephone.
+#: Width and height of a plot without axes: two charts fit side by side on a page, one on a phone.
 WIDTH, HEIGHT = 360, 210
 
-#: Fonts whose letters have the widths that legends are laid out with; others are a little wider at most.
+#: Fonts with the letter widths that legends are laid out with.
 _FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 _CONFIG: dict[str, Any] = {
-    "aria": False,  # a picture is described as a whole
+    "aria": False,  # the chart has one description as a whole
     "background": "transparent",
     "font": _FONT,
     "padding": 6,
@@ -87,8 +87,8 @@ _CONFIG: dict[str, Any] = {
 Args = ParamSpec("Args")
 
 
-def quickly(draw: Callable[Args, Picture]) -> Callable[Args, Picture]:
-    """A function that draws, without the checks on every part of a picture: tests make them, and they are slow."""
+def unvalidated(draw: Callable[Args, Picture]) -> Callable[Args, Picture]:
+    """Return a drawing function without Altair's slow validation of every part; the tests validate each chart."""
 
     @wraps(draw)
     def drawn(*args: Args.args, **options: Args.kwargs) -> Picture:
@@ -98,98 +98,115 @@ def quickly(draw: Callable[Args, Picture]) -> Callable[Args, Picture]:
     return drawn
 
 
-def finished(chart: Any, *, title: Any, description: str, width: int, height: int) -> Picture:
-    """A picture with its title, its words for those who cannot see it, and its size."""
-    done: Picture = chart.properties(title=title, description=description, width=width, height=height)
-    return done
+def finished(layers: Any, *, title: Any, description: str, width: int, height: int) -> Picture:
+    """Return a chart with its title, text alternative and size."""
+    picture: Picture = layers.properties(title=title, description=description, width=width, height=height)
+    return picture
 
 
-def data(rows: Sequence[dict[str, Any]]) -> Any:
-    """Rows to draw, with numbers short enough to read in a file.
+def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
+    """Return a chart of rows, with floats rounded to six digits to keep files short.
 
-    They are handed to Altair as text: it copies everything it holds again and again, and a text is copied for nothing.
+    The rows are passed as one text, because Altair copies its data often and copies of a text cost nothing.
     """
-    short = [{key: round_off(value) for key, value in row.items()} for row in rows]
-    return alt.Data(values=json.dumps(short), format=alt.DataFormat(type="json"))  # type: ignore[no-untyped-call]
+    short = [
+        {key: float(f"{value:.6g}") if isinstance(value, float) else value for key, value in row.items()}
+        for row in rows
+    ]
+    return alt.Chart(alt.Data(values=json.dumps(short), format=alt.DataFormat(type="json")))  # type: ignore[no-untyped-call]
 
 
-def round_off(value: Any) -> Any:
-    """A number to six digits, which no eye and no screen can tell from all of them; anything else as it is."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def tip(field: str, title: str | None = None, format: str | None = None, *, kind: str = "Q") -> alt.Tooltip:  # noqa: A002
+    """Return a tooltip of a field, by default a number."""
+    options: dict[str, Any] = {"title": title, "format": format}
+    return alt.Tooltip(f"{field}:{kind}", **{key: value for key, value in options.items() if value is not None})
 
 
-def line_named(colours: Mapping[str, str], field: str = "what:N") -> Any:
-    """Colours of lines by what they show, with a legend of lines."""
-    return _named(colours, field, "stroke")
+def ticks(number: int, **options: Any) -> alt.Axis:
+    """Return an axis with about so many ticks, at least three."""
+    return alt.Axis(tickCount=max(3, number), **options)
 
 
-def shade_named(colours: Mapping[str, str], field: str = "what:N") -> Any:
-    """Colours of areas by what they show, with a legend of squares."""
-    return _named(colours, field, "square")
+def rank_axis(n: int, width: int) -> alt.X:
+    """Return the axis of ranks 1 to n."""
+    scale = alt.Scale(domain=[1, max(n, 2)], nice=False)
+    title = "rank of the reviewer (1 has the smallest mean)"
+    return alt.X("rank:Q", title=title, scale=scale, axis=ticks(width // 80, tickMinStep=1))
 
 
-def dot_named(colours: Mapping[str, str], field: str = "what:N") -> Any:
-    """Colours of dots by what they show, with a legend of dots."""
-    return _named(colours, field, "circle")
+def _named(symbol: str) -> Callable[..., alt.Color]:
+    """Return a function from colours by name to a colour encoding whose legend shows this symbol."""
+
+    def named(colours: Mapping[str, str], field: str = "what:N") -> alt.Color:
+        scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+        return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=alt.Legend(symbolType=symbol))
+
+    return named
 
 
-def _named(colours: Mapping[str, str], field: str, symbol: str) -> Any:
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=alt.Legend(symbolType=symbol))
+line_named, shade_named, dot_named = _named("stroke"), _named("square"), _named("circle")
 
 
-def together(*layers: Any) -> Any:
-    """Layers with a legend each: a line is shown as a line there, and an area as an area."""
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural.
+
+    >>> count(12345, "reviewer"), count(1, "reviewer")
+    ('12,345 reviewers', '1 reviewer')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def layered(*layers: Any) -> Any:
+    """Return layers with one legend each, so that each legend shows the layer's own symbol."""
     return alt.layer(*layers).resolve_scale(color="independent")
 
 
-def specification(chart: Picture) -> dict[str, Any]:
-    """The Vega-Lite specification of a picture, with the look that all share.
+def specification(picture: Picture) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart, with the common style.
 
-    >>> specification(alt.Chart(data([{"x": 1.0}])).mark_point())["data"]
+    >>> specification(chart([{"x": 1.0}]).mark_point())["data"]
     {'values': [{'x': 1.0}]}
     """
-    found: dict[str, Any] = chart.to_dict(validate=False)  # tests validate every picture; releases need not
-    for place in (found, *found.get("layer", ())):
-        if "data" in place:
-            place["data"] = {"values": json.loads(place["data"]["values"])}
-    return found | {"config": _CONFIG}
+    spec: dict[str, Any] = picture.to_dict(validate=False)
+    for part in (spec, *spec.get("layer", ())):
+        if "data" in part:
+            part["data"] = {"values": json.loads(part["data"]["values"])}
+    return spec | {"config": _CONFIG}
 
 
-def to_svg(chart: Picture) -> str:
-    """A picture as SVG, made offline, light or dark as the reader prefers; the same picture gives the same text."""
-    import vl_convert  # noqa: PLC0415 - only where a file is made
+def to_svg(picture: Picture) -> str:
+    """Return a chart as SVG, in light or dark colours as the reader prefers; equal charts give equal text."""
+    import vl_convert  # noqa: PLC0415 - slow to load
 
-    spec = specification(chart)
+    spec = specification(picture)
     drawn = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])
-    drawn = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", drawn)  # described as a whole, not part by part
+    drawn = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", drawn)
     words = quoteattr(str(spec.get("description", "")))
     opening = f'<svg role="img" aria-label={words} '
     return re.sub(r"^<svg ([^>]*)>", lambda m: f"{opening}{m[1]}><style>{dark_css()}</style>", drawn, count=1)
 
 
-def to_png(chart: Picture, *, dark: bool = False, scale: float = 2.0) -> bytes:
-    """A picture as PNG, made offline, for places that take no SVG."""
-    import vl_convert  # noqa: PLC0415 - only where a file is made
+def to_png(picture: Picture, *, dark: bool = False, scale: float = 2.0) -> bytes:
+    """Return a chart as PNG."""
+    import vl_convert  # noqa: PLC0415 - slow to load
 
-    spec = specification(chart)
-    spec = darkened(spec) if dark else spec
+    spec = darkened(specification(picture)) if dark else specification(picture)
     spec["config"] = spec["config"] | {"background": _NIGHT if dark else _PAPER}
     return vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, allowed_base_urls=[])
 
 
-def write_svg(chart: Picture, file: Path) -> None:
-    """Write a picture as SVG; the same picture gives the same bytes."""
-    file.write_text(to_svg(chart), encoding="utf-8")
+def write_svg(picture: Picture, file: Path) -> None:
+    """Write a chart as SVG."""
+    file.write_text(to_svg(picture), encoding="utf-8")
 
 
-def write_png(chart: Picture, file: Path, *, dark: bool = False) -> None:
-    """Write a picture as PNG."""
-    file.write_bytes(to_png(chart, dark=dark))
+def write_png(picture: Picture, file: Path, *, dark: bool = False) -> None:
+    """Write a chart as PNG."""
+    file.write_bytes(to_png(picture, dark=dark))
 
 
 def darkened(spec: Any) -> Any:
-    """A specification with each colour replaced by its brother for dark backgrounds.
+    """Return a specification with each colour replaced by its dark counterpart.
 
     >>> darkened({"mark": {"color": BLUE}, "width": 3})
     {'mark': {'color': '#4aa8e0'}, 'width': 3}
@@ -202,7 +219,7 @@ def darkened(spec: Any) -> Any:
 
 
 def dark_css() -> str:
-    """The style that turns an SVG's colours dark where the reader prefers that, but never on paper."""
+    """Return the CSS that gives an SVG dark colours if the reader prefers them, except in print."""
     rules = "".join(
         f'svg.marks [{kind}="{light}"]{{{kind}:{dark}}}' for light, dark in DARK.items() for kind in ("fill", "stroke")
     )

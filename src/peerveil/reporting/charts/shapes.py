@@ -1,4 +1,4 @@
-"""From vectors of any length to a few numbers to draw: 20 reviewers or 20,000 make pictures of one size."""
+"""Reduction of vectors of any length to the few numbers that a chart draws."""
 
 from __future__ import annotations
 
@@ -10,28 +10,19 @@ import numpy as np
 from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.published import Published
 
-#: Points of a curve: as many as a wide screen can tell apart.
-POINTS = 120
-
-#: Up to so many entries a dot can be drawn for each.
-DOTS = 100
-
-#: Groups of consecutive ranks, where entries are too many for dots.
-GROUPS = 60
-
-#: Bins of a histogram, at most.
-BINS = 24
+#: The most points of a curve, entries drawn as dots, groups of ranks (above so many entries), and bins of a histogram.
+POINTS, DOTS, GROUPS, BINS = 120, 100, 60, 24
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many reviewers have a mean in which bin.
+    """Number of reviewers by bin of their mean.
 
     Attributes:
-        edges: where bins begin and end, one more than there are bins.
-        counts: reviewers in each bin.
-        least: reviewers in each bin at least, if every mean lies in its band; ``None`` where there are no bands.
-        most: the same at most.
+        edges: the edges of the bins.
+        counts: the number of reviewers in each bin.
+        least: the least number in each bin if every mean lies in its band; ``None`` without bands.
+        most: the greatest number, likewise.
     """
 
     edges: Floats
@@ -41,11 +32,7 @@ class Counts:
 
 
 def bins_for(release: Published) -> Floats:
-    """Edges of bins: round numbers, and no finer than the release can tell.
-
-    A bin is at least as wide as the expected error is to either side, and there are no more than the number of
-    reviewers warrants.
-    """
+    """Return round edges of bins that are at least twice the expected error wide and suit the number of reviewers."""
     low, high = float(release.values[0]), float(release.values[-1])
     reach = high - low
     if not reach > 1e-9 * max(1.0, abs(low), abs(high)):
@@ -59,7 +46,7 @@ def bins_for(release: Published) -> Floats:
 
 
 def round_step(step: float) -> float:
-    """The next larger of 1, 2, 2.5 and 5 times a power of ten.
+    """Return the next larger of 1, 2, 2.5 and 5 times a power of ten.
 
     >>> round_step(0.13), round_step(0.23), round_step(7.0)
     (0.2, 0.25, 10.0)
@@ -69,7 +56,7 @@ def round_step(step: float) -> float:
 
 
 def counted(release: Published, edges: Floats) -> Counts:
-    """How many released means are in each bin, and how many may be."""
+    """Return how many released means are in each bin, and how many the bands allow."""
     cuts = edges[1:-1]
     places = np.searchsorted(cuts, release.values, side="right")
     counts = np.bincount(places, minlength=edges.size - 1)
@@ -78,7 +65,7 @@ def counted(release: Published, edges: Floats) -> Counts:
     first = np.searchsorted(cuts, release.outlook.lower, side="right")
     last = np.searchsorted(cuts, release.outlook.upper, side="right")
     bins = edges.size - 1
-    # A band from the first to the last bin may put its entry in any of them, and surely does where they are one.
+    # An entry may lie in any bin that its band meets, and surely lies in the bin that contains its band.
     begun = np.cumsum(np.bincount(first, minlength=bins))
     ended = np.cumsum(np.bincount(last + 1, minlength=bins + 1))[:-1]
     least = np.bincount(first[first == last], minlength=bins)
@@ -86,7 +73,7 @@ def counted(release: Published, edges: Floats) -> Counts:
 
 
 def thinned(length: int, most: int = POINTS) -> Ints:
-    """Places of a vector to draw a curve through: all of them, or evenly spread ones with both ends.
+    """Return the indices to draw a curve through: all, or evenly spread ones with both ends.
 
     >>> thinned(5).tolist(), thinned(1000, 5).tolist()
     ([0, 1, 2, 3, 4], [0, 250, 500, 749, 999])
@@ -97,13 +84,13 @@ def thinned(length: int, most: int = POINTS) -> Ints:
 
 
 def grouped(vector: Floats, groups: int = GROUPS) -> list[tuple[float, float, float, float]]:
-    """Consecutive entries together: the middle rank, the tenth, fifth and ninth decile of each group.
+    """Return middle rank, first decile, median and ninth decile of groups of consecutive entries.
 
     >>> grouped(np.arange(20.0), 2)
     [(5.5, 0.9, 4.5, 8.1), (15.5, 10.9, 14.5, 18.1)]
     """
-    found = []
+    rows = []
     for part in np.array_split(np.arange(vector.size), min(groups, vector.size)):
         low, middle, high = np.quantile(vector[part], (0.1, 0.5, 0.9)).tolist()
-        found.append((float(part.mean()) + 1, low, middle, high))
-    return found
+        rows.append((float(part.mean()) + 1, low, middle, high))
+    return rows
