@@ -222,7 +222,7 @@ def _gaussian_rho(least: Floats, most: Floats) -> Floats:
 
 
 def _rho(least: Floats, most: Floats, omega: float) -> Floats:
-    """The smallest rho of a concentrated loss under which an event can have these rates: ``D_a / a`` over all orders."""
+    """The smallest rho of a concentrated loss under which an event can have these rates: the largest ``D_a / a``."""
     orders = _ORDERS[omega > _ORDERS][:, None]
     p, q = np.clip(least, 1e-300, 1 - 1e-16), np.clip(most, 1e-300, 1 - 1e-16)
     inside = orders * np.log(p) + (1 - orders) * np.log(q)

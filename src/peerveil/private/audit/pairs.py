@@ -271,8 +271,8 @@ def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
     """Left-out papers, whose reviews are exchanged for reviews of kept papers.
 
     For the unit reviewer: z has ``b`` kept reviews and ``b`` others, gives the kept ones to ``b`` reviewers, and gets
-    ``b`` kept ones from ``b`` other reviewers. The numbers of reviewers with each load stay the same, in total and among
-    kept reviews, and ``1 + 2b`` means change.
+    ``b`` kept ones from ``b`` other reviewers. The numbers of reviewers with each load stay the same, both overall and
+    among kept reviews, and ``1 + 2b`` means change.
     """
     return _without_others(unit, load, number).pair(part)
 
@@ -318,9 +318,9 @@ def left_out_open(unit: Unit, load: int, number: int) -> Pair:
 def hidden_left_out(unit: Unit, load: int, number: int) -> Pair:
     """Miscalibration with hidden scores and left-out papers.
 
-    As :func:`left_out`, with ``b`` the load. Each kept paper has two reviews. Papers of exchanged reviews have scores of
-    0, and the exchanged review becomes 1, so its co-reviewer's mean changes too: ``1 + 4b`` means change. For the unit
-    review, a kept review is exchanged for a left-out one, and four means change.
+    As :func:`left_out`, with ``b`` the load. Each kept paper has two reviews. Papers of exchanged reviews have scores
+    of 0, and the exchanged review becomes 1, so its co-reviewer's mean changes too: ``1 + 4b`` means change. For the
+    unit review, a kept review is exchanged for a left-out one, and four means change.
     """
     conference = _Conference()
 
