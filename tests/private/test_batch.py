@@ -110,7 +110,7 @@ def test_a_batch_goes_on_where_it_was_and_charges_nothing_twice(tmp_path: Path, 
 def test_noise_that_was_drawn_is_refined_without_another_charge(
     tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch, mechanism: pv.Laplace | pv.Histogram
 ) -> None:
-    monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
+    monkeypatch.setattr(batches, "finish", lambda *_: pv.PeerveilError("the power failed"))
     (failed,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
     assert failed.reason.startswith("the power failed; its noisy vector is kept, and a later run goes on with it")
     assert "was charged (epsilon 0.5 of 'conf'); what was drawn is kept" in failed.reason
@@ -209,7 +209,7 @@ def test_other_settings_are_another_venue(tmp_path: Path, ledger: str) -> None:
 
 
 def test_another_public_record_is_not_given_the_old_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "finish", lambda *_: "the power failed")
+    monkeypatch.setattr(batches, "finish", lambda *_: pv.PeerveilError("the power failed"))
     run_batch([venue()], tmp_path / "out")
     monkeypatch.setattr(batches, "finish", finish)
     (other,) = run_batch([venue(number=1)], tmp_path / "out")
