@@ -245,7 +245,7 @@ def test_the_command_line_takes_auto(run: Run, tmp_path: Path) -> None:
     refused = run(*options, "--noise-scale", "1", "-o", "other")
     assert refused.code == 2
     assert "--mechanism auto goes with a budget" in refused.err
-    assert run("audit", "--mechanism", "auto", "--epsilon", "1").code == 2
+    assert run("audit", "--mechanism", "auto", "--noise-scale", "1").code == 2
 
 
 def test_a_batch_plans_away_from_the_reviews(run: Run, tmp_path: Path) -> None:

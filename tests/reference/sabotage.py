@@ -49,13 +49,16 @@ def smaller_noise(share: float = 0.5) -> Iterator[None]:
 
 @contextmanager
 def wrong_bound(**wrong: float) -> Iterator[None]:
-    """Noise scaled by a wrong sensitivity, which the claim rests on, too."""
-    honest = noise.prepare
+    """A wrong sensitivity, on which the noise, its claim and the claim of all tracks rest."""
+    prepare, sensitivity = noise.prepare, joint_claims.sensitivity
 
-    def prepared(mechanism: Any, sensitivity: Any, unit: Any, length: int) -> Any:
-        return honest(mechanism, replace(sensitivity, **wrong), unit, length)
+    def prepared(mechanism: Any, bound: Any, unit: Any, length: int) -> Any:
+        return prepare(mechanism, replace(bound, **wrong), unit, length)
 
-    with patch.object(release, "prepare", prepared):
+    def wrong_sensitivity(weights: Any, unit: Any) -> Any:
+        return replace(sensitivity(weights, unit), **wrong)
+
+    with patch.object(release, "prepare", prepared), patch.object(joint_claims, "sensitivity", wrong_sensitivity):
         yield
 
 

@@ -112,6 +112,11 @@ class Asked(ABC):
     float_safe: ClassVar[bool] = True
     chooses: ClassVar[bool] = False
 
+    @property
+    def named(self) -> Mechanism | None:
+        """The mechanism itself; ``None`` where one is to be chosen first."""
+        return None
+
     @abstractmethod
     def chosen(
         self, weights: PublicWeights, *, unit: Unit, sensitivity: Sensitivity, estimator: str | None
@@ -137,6 +142,11 @@ class Mechanism(Asked, Described):
     law_of: ClassVar[Callable[..., Law]]
     planned: ClassVar[tuple[str, ...]] = ()
     bins: int | None = None
+
+    @property
+    def named(self) -> Mechanism:
+        """This mechanism itself."""
+        return self
 
     @property
     def stated(self) -> Settled | None:

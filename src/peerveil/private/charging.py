@@ -1,7 +1,4 @@
-"""Charge a release once and draw it once, whatever interrupts it, and say at any time what was charged.
-
-Why that is sound is said in :mod:`peerveil.private.journal`.
-"""
+"""Charges of releases, each made once and drawn once even if interrupted (see :mod:`peerveil.private.journal`)."""
 
 from __future__ import annotations
 
@@ -28,28 +25,27 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - databases only where they are needed
 
-#: How long to wait for another process that makes the same release, in seconds.
+#: Seconds to wait for another process that makes the same release.
 _PATIENCE = 60.0
 
-
-#: So many releases are spoken of one by one.
+#: The largest number of releases that messages list one by one.
 _FEW = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A release that is to be charged and drawn.
+    """A release to charge and draw.
 
     Attributes:
-        dataset: the data set to charge; may be left out if the ledger has one only.
-        what: what is released, in words.
-        settings: what makes it this release and no other, as JSON can hold it. Nothing in it is private.
-        data: the fingerprint of the private data. Without one (no key can be kept), only settings are compared, which
-            hold the claim and the digest of the public record: a changed assignment goes unnoticed, but still no charge
-            pays for two draws, nor for more than it claims.
-        size: how many bytes what is drawn will take, at most.
-        room: how many bytes the release's files will take.
-        charge: charges the ledger, for a data set, under a number.
+        dataset: the data set to charge; optional if the ledger has a single one.
+        what: a description of the release.
+        settings: the settings that identify the release, as a JSON document without private data.
+        data: the fingerprint of the private data. Without one only settings are compared, which hold the claim and the
+            digest of the public record: a changed assignment is not detected, but a charge never pays for two draws or
+            for more than it claims.
+        size: the largest size of the draw, in bytes.
+        room: the size of the files of the release, in bytes.
+        charge: charges a data set in the ledger under a number.
         draw: draws the noise.
     """
 
@@ -65,15 +61,15 @@ class Order:
 
 @dataclass(eq=False)
 class Item:
-    """One release of a run, as far as it has come.
+    """A release of a run and its progress.
 
     Attributes:
-        kept: its file.
-        book: the ledger; ``None`` where none is charged.
-        dataset: the data set that is charged.
-        where: the folder in which the release stands, once it does.
+        kept: its file in the journal.
+        book: the ledger; ``None`` if none is charged.
+        dataset: the data set to charge.
+        where: the folder of the written release.
         fresh: whether this run charges it.
-        alone: whether the folder of its file is of use as long as there are files in it.
+        alone: whether to remove the folder of its file once it is empty.
     """
 
     kept: Kept
@@ -89,7 +85,7 @@ class Item:
         return self.kept.resumed and not self.fresh
 
     def drawn(self, charge: Callable[[str], None], draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What is drawn for the release: what an earlier run kept, or drawn now, after the charge."""
+        """The draw of the release: that of an earlier run, or a new one after the charge."""
         if self.book is not None and not self.book.charged(self.kept.number):
             self.fresh = True
             charge(self.kept.number)
@@ -99,7 +95,7 @@ class Item:
         return self.kept.drawn
 
     def cost(self) -> str:
-        """What the release cost, in words; nothing if it was not charged."""
+        """The cost of the release in words; empty if it was not charged."""
         if self.book is None:
             return ""
         entries = [entry for entry in self.book.history(self.dataset) if entry.release == self.kept.number]
@@ -110,15 +106,15 @@ class Item:
         )
 
     def words(self, remedy: str) -> str:
-        """What was charged for the release, in a sentence; nothing if nothing was."""
-        number = f"release {self.kept.number}"
+        """A sentence on the charge of the release; empty if nothing was charged."""
+        number = self.kept.number
         try:
             cost = self.cost()
-        except Exception:  # noqa: BLE001 - this is said while something else fails; nothing may hide that
-            return f"Whether {number} was charged cannot be told now; {remedy}: it is not charged twice."
+        except Exception:  # noqa: BLE001 - another error is being reported, which this one must not hide
+            return f"Whether release {number} was charged cannot be told now; {remedy}: it is not charged twice."
         if not cost:
             return ""
-        charged = f"{number[0].upper()}{number[1:]} was charged ({cost} of {self.dataset!r})"
+        charged = f"Release {number} was charged ({cost} of {self.dataset!r})"
         if self.resumed:
             charged += " by an earlier run, and nothing more was charged"
         if self.where:
@@ -129,17 +125,15 @@ class Item:
 
 @dataclass(eq=False)
 class Spending:
-    """What a run charges, from before each charge until the release is written.
-
-    Use it as a context: whatever ends the block, each file is left as the next run needs it.
+    """The charges of a run; a context that leaves the journal as the next run needs it.
 
     Attributes:
         ledger: the place of the ledger; ``None`` if none is charged.
-        remedy: how to go on after an interruption.
-        room: space for the release's files, taken before the charge.
-        target: the folder in which the release will stand, if it is written to one.
-        items: the releases that are followed.
-        finished: how many others were charged, now or before, and stand.
+        remedy: how to resume after an interruption.
+        room: space for the files of the release, reserved before the charge.
+        target: the folder to which the release will be written, if any.
+        items: the releases that are in progress.
+        finished: number of other releases that are charged and written.
     """
 
     ledger: str | None
@@ -155,50 +149,50 @@ class Spending:
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
         unsettled = error is not None and self.target and self.items and not self.items[0].where
         if unsettled and _stands(Path(self.target), self.items[0].kept.number):
-            self.done(self.target)  # interrupted between its writing and the note of it
+            self.done(self.target)  # interrupted after it was written
         if error is not None and self.items:
             error.add_note(self.words())
         for item in self.items:
             _leave(item)
 
     def add(self, kept: Kept, book: Ledger | None, dataset: str) -> Item:
-        """Follow a release."""
+        """Add a release that is in progress."""
         self.items.append(Item(kept, book, dataset))
         return self.items[-1]
 
     def leave(self, item: Item, error: Exception) -> None:
-        """Give up a release that failed; the error is told what was charged for it."""
+        """Drop a release that failed, and add a note on its charge to the error."""
         if words := item.words(self.remedy):
             error.add_note(words)
         _leave(item)
         self.items.remove(item)
 
     def written(self, item: Item) -> None:
-        """One of many releases stands. Its file stays, for whoever asks what was drawn."""
+        """Drop a release that was written as one of many; its file in the journal stays."""
         item.kept.close()
         self.items.remove(item)
         self.finished += item.book is not None
 
     @property
     def resumed(self) -> tuple[str, ...]:
-        """The numbers of releases that were charged by an earlier run."""
+        """The numbers of releases that an earlier run charged."""
         return tuple(item.kept.number for item in self.items if item.resumed)
 
     def words(self) -> str:
-        """What was charged so far, in sentences."""
-        said = list(filter(None, (item.words(self.remedy) for item in self.items)))
-        if len(said) > _FEW:
-            many = f"{len(said)} releases were charged and are not written"
-            said = [f"{many}: {self.remedy} to finish them without another charge."]
+        """Sentences on the charges so far."""
+        sentences = list(filter(None, (item.words(self.remedy) for item in self.items)))
+        if len(sentences) > _FEW:
+            unwritten = f"{len(sentences)} releases were charged and are not written"
+            sentences = [f"{unwritten}: {self.remedy} to finish them without another charge."]
         if self.finished:
-            said.append(f"{self.finished} releases are charged and written.")
-        return " ".join(said) or "Nothing was charged."
+            sentences.append(f"{self.finished} releases are charged and written.")
+        return " ".join(sentences) or "Nothing was charged."
 
     def drawn(self, order: Order) -> tuple[str, dict[str, Any]]:
-        """The number of a release, charged before anything is drawn, and what is drawn for it."""
+        """The number of a release, which is charged first, and its draw."""
         from peerveil.private.ledger import Ledger
 
-        assert self.ledger is not None  # noqa: S101 - whoever orders has one
+        assert self.ledger is not None  # noqa: S101 - checked by the caller
         book = Ledger(self.ledger)
         dataset = book.dataset(order.dataset)
         if self.room is not None:
@@ -209,14 +203,14 @@ class Spending:
         return item.kept.number, drawn
 
     def free(self) -> None:
-        """Give back the space that was taken for the release's files, which are written next."""
+        """Free the space that was reserved for the files of the release."""
         if self.room is not None:
             self.room.free()
 
     def done(self, where: str | os.PathLike[str]) -> None:
-        """The releases stand: nothing needs to be kept of them any more."""
+        """Remove the files in the journal of releases that were written."""
         for item in self.items:
-            item.where = os.fspath(where)  # first: if the removal is interrupted, it stands all the same
+            item.where = os.fspath(where)  # first, as the removal may be interrupted
             item.kept.remove()
             with suppress(OSError):  # others are pending
                 item.kept.file.parent.rmdir()
@@ -228,11 +222,11 @@ class Pending:
 
     Attributes:
         release: its number.
-        begun: when, in UTC.
+        begun: the time it was begun, in UTC.
         dataset: the data set.
-        what: what is released.
+        what: its description.
         charged: whether it was charged.
-        drawn: whether what was drawn is kept.
+        drawn: whether its draw is kept.
         running: whether a process works on it.
     """
 
@@ -246,21 +240,21 @@ class Pending:
 
     @property
     def state(self) -> str:
-        """How far it has come, in words."""
-        come = "charged" if self.charged else "not charged"
-        return f"{come}, {'drawn' if self.drawn else 'not drawn'}, {'under way' if self.running else 'interrupted'}"
+        """Its progress in words."""
+        charged = "charged" if self.charged else "not charged"
+        return f"{charged}, {'drawn' if self.drawn else 'not drawn'}, {'under way' if self.running else 'interrupted'}"
 
 
 def pending(place: str) -> list[Pending]:
-    """The releases of a ledger that were begun on this machine and are not written, the oldest first."""
+    """The releases of a ledger that were begun on this machine and are not written, oldest first."""
     from peerveil.private.ledger import Ledger
 
     book = Ledger(place)
-    found = []
+    releases = []
     for file in _folder(place).glob("*.json"):
-        if (held := look(file)) is not None:
-            facts, drawn = held
-            one = Pending(
+        if (content := look(file)) is not None:
+            facts, drawn = content
+            release = Pending(
                 release=facts["release"],
                 begun=str(facts.get("begun", "")),
                 dataset=str(facts.get("dataset", "")),
@@ -269,13 +263,13 @@ def pending(place: str) -> list[Pending]:
                 drawn=drawn is not None,
                 running=_running(file),
             )
-            if one.charged or one.drawn or one.running:  # else nothing came of it, and the next release removes it
-                found.append(one)
-    return sorted(found, key=lambda one: one.begun)
+            if release.charged or release.drawn or release.running:  # the next release removes others
+                releases.append(release)
+    return sorted(releases, key=lambda release: release.begun)
 
 
 def _stands(folder: Path, number: str) -> bool:
-    """Whether a folder holds a release that was charged under a number, or those of groups."""
+    """Whether a folder holds the release of a charge, or its releases of groups."""
     with suppress(OSError, ValueError):
         file = next(
             (file for file in (folder / "release.json", *folder.glob("*/release.json")) if file.is_file()), None
@@ -295,7 +289,7 @@ def _running(file: Path) -> bool:
 
 
 def _folder(place: str) -> Path:
-    """Where what is pending of a ledger is kept: beside an SQLite file, or in a folder of the user's."""
+    """The folder of the journal of a ledger: beside an SQLite file, or in the user's state folder."""
     from peerveil.private.ledger.database import ledger_url
 
     url = ledger_url(place)
@@ -312,7 +306,7 @@ def _folder(place: str) -> Path:
 
 
 def _kept_for(order: Order, folder: Path, book: Ledger, dataset: str) -> Kept:
-    """The file of a release: one that was interrupted, or a new one."""
+    """The file of a release: that of an interrupted run, or a new one."""
     facts = [dataset, order.settings, order.data and [order.data.key, order.data.digest]]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
     try:
@@ -329,18 +323,16 @@ def _kept_for(order: Order, folder: Path, book: Ledger, dataset: str) -> Kept:
 
 
 def _taken(folder: Path, key: str) -> Kept | None:
-    """A release that was interrupted; one that another process works on is waited for."""
+    """The file of an interrupted release, after waiting for another process that works on it."""
     until = time.monotonic() + _PATIENCE
     while True:
         busy = False
         for file in sorted(folder.glob(f"{key}-*.json")):
             try:
-                kept = take(file)
+                if (kept := take(file)) is not None:
+                    return kept
             except BusyError:
                 busy = True
-                continue
-            if kept is not None:
-                return kept
         if not busy:
             return None
         if time.monotonic() > until:
@@ -362,31 +354,30 @@ def _begun(folder: Path, key: str, order: Order, dataset: str) -> Kept:
     }
     while True:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileNotFoundError):  # another process found the folder empty, and removed it
+        with suppress(FileNotFoundError):  # another process removed the empty folder
             return begin(folder / f"{key}-{number}.json", facts, order.size)
 
 
 def _remove_uncharged(folder: Path, book: Ledger) -> None:
-    """Remove what was begun by processes that were killed before they charged anything."""
+    """Remove files of processes that were killed before they charged anything."""
     for file in folder.glob("*.json"):
-        held = look(file)
-        if held is None or held[1] is not None or book.charged(held[0]["release"]):
+        content = look(file)
+        if content is None or content[1] is not None or book.charged(content[0]["release"]):
             continue
         with suppress(PeerveilError):
-            kept = take(file)
-            if kept is not None:
+            if (kept := take(file)) is not None:
                 _leave(Item(kept, book, "", alone=True))
 
 
 def _leave(item: Item) -> None:
-    """Give up a release: its file stays, unless nothing was charged for it."""
+    """Close the file of a release, and remove it if nothing was charged."""
     kept = item.kept
     try:
         if not item.where and kept.drawn is None and item.book is not None and not item.book.charged(kept.number):
             kept.remove()
             if item.alone:
                 kept.file.parent.rmdir()
-    except Exception:  # noqa: BLE001, S110 - whether it was charged is not known, so the file stays
+    except Exception:  # noqa: BLE001, S110 - if it may have been charged, the file stays
         pass
     finally:
         kept.close()

@@ -1,6 +1,7 @@
-"""A keyed fingerprint of private reviews, by which a ledger notices that the data under a name changed.
+"""Keyed fingerprints of private reviews, by which a ledger detects changed data.
 
-Without the key it says nothing. With it candidate assignments could be tested, so it is kept away from the ledger.
+A fingerprint reveals nothing without the key. With the key, candidate assignments could be tested, so it is never
+stored beside the ledger.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import Ints
@@ -20,41 +23,40 @@ from peerveil.record.public_record import Ints
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A fingerprint, and which key it was made with: those of different keys cannot be compared."""
+    """A fingerprint and the identifier of its key; fingerprints of different keys cannot be compared."""
 
     key: str
     digest: str
 
 
 def fingerprint(reviews: Reviews) -> Fingerprint | None:
-    """The fingerprint of reviews, whatever their order and reviewers' names; ``None`` where no key can be kept."""
+    """The fingerprint of reviews, up to their order and the names of reviewers; ``None`` if no key can be stored."""
     key = _key()
     if key is None:
         return None
     columns = [reviews.paper, reviews.score, *(() if reviews.criteria is None else reviews.criteria.T)]
     order = np.lexsort((reviews.paper, reviews.reviewer))
     table = np.column_stack([column[order] for column in columns]).astype("<f8") + 0.0  # minus zero is zero
-    ends = np.cumsum(np.bincount(reviews.reviewer))[:-1]
-    whole = hmac.new(key, digestmod=hashlib.sha256)
+    digest = hmac.new(key, digestmod=hashlib.sha256)
     for name in (*reviews.papers, *reviews.criteria_names):
-        whole.update(hashlib.sha256(name.encode()).digest())
-    for row in sorted(hashlib.sha256(held.tobytes()).digest() for held in np.split(table, ends)):
-        whole.update(row)
-    if reviews.whole is not None:
-        for row in _assignment(reviews.whole.paper, reviews.whole.reviewer):
-            whole.update(row)
-    return Fingerprint(key=hashlib.sha256(b"peerveil key " + key).hexdigest()[:16], digest=whole.hexdigest())
+        digest.update(hashlib.sha256(name.encode()).digest())
+    for row in _hashes(table, reviews.reviewer):
+        digest.update(row)
+    if (whole := reviews.whole) is not None:
+        papers = whole.paper[np.lexsort((whole.paper, whole.reviewer))].astype("<i8")
+        for row in _hashes(papers, whole.reviewer):
+            digest.update(row)
+    return Fingerprint(key=hashlib.sha256(b"peerveil key " + key).hexdigest()[:16], digest=digest.hexdigest())
 
 
-def _assignment(paper: Ints, reviewer: Ints) -> list[bytes]:
-    """Of the whole conference: who reviewed which papers, whatever the reviewers' names."""
-    order = np.lexsort((paper, reviewer))
-    held = np.split(paper[order].astype("<i8"), np.cumsum(np.bincount(reviewer))[:-1])
-    return sorted(hashlib.sha256(papers.tobytes()).digest() for papers in held)
+def _hashes(rows: NDArray[Any], reviewer: Ints) -> list[bytes]:
+    """The sorted hashes of each reviewer's rows, which are sorted by reviewer."""
+    ends = np.cumsum(np.bincount(reviewer))[:-1]
+    return sorted(hashlib.sha256(part.tobytes()).digest() for part in np.split(rows, ends))
 
 
 def key_file() -> Path:
-    """Where the key is kept: PEERVEIL_KEY_FILE, or a file of the user's own, never beside the ledger."""
+    """The path of the key: PEERVEIL_KEY_FILE, or a file in the user's configuration folder."""
     if place := os.environ.get("PEERVEIL_KEY_FILE"):
         return Path(place)
     base = os.environ.get("XDG_CONFIG_HOME")
@@ -62,7 +64,7 @@ def key_file() -> Path:
 
 
 def _key() -> bytes | None:
-    """The key, made on first use, readable by its owner only."""
+    """The key, created on first use, readable by its owner only."""
     try:
         place = key_file()
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,20 +1,19 @@
-"""What is kept of a release from before its charge until it is written, so that no charge is lost.
+"""Journal of releases between their charge and their publication, so that no charge is lost.
 
-Each release has one file. It is written and synced before the ledger is charged, with the number to charge and with
-room for what will be drawn; what is drawn is written over that room and synced before anything is shown. So wherever a
-process is killed, the file tells how to go on, and going on costs nothing:
+Each release has one file. It is synced before the ledger is charged, with the number to charge and space reserved for
+the draw, which is written there and synced before anything is shown. So after a process was killed the release can be
+resumed without another charge:
 
 - The number is not in the ledger: nothing was charged. It is charged now, or the file is removed.
-- The number is charged, nothing whole is kept: noise may have been drawn, but it was never shown, since showing comes
-  after syncing. A draw that nobody saw reveals nothing, so drawing again under the same charge is one use of it.
-- The number is charged and what was drawn is kept: this draw is used, whether or not the process that made it came to
-  know that it was synced.
+- The number is charged and the file has no complete draw: noise may have been drawn, but it was never shown. An unseen
+  draw reveals nothing, so drawing again is covered by the same charge.
+- The number is charged and the file has a complete draw: this draw is used.
 
-The last two make sure that at most one draw per charge is ever shown: a whole draw on disk always wins, and only the
-process that holds the file's lock may add one. The system drops a lock when its process ends, however it ends.
+At most one draw per charge is ever shown: a complete draw on disk is always used, and only the process that holds the
+lock of the file may add one. The system releases a lock when its process ends.
 
-Nothing in a file is private: what is drawn may be published once it is charged, and settings and data are kept as a
-digest, the data's made with the secret key of the ledger's fingerprints.
+Nothing in a file is private: a draw may be published once it is charged, and settings and data are stored as digests,
+that of the data with the secret key of fingerprints.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from types import ModuleType
 from typing import Any
 
 from peerveil.errors import BusyError, InputError
-from peerveil.support.atomic_files import sync_folder
+from peerveil.support.atomic_files import rename_new, sync_folder
 
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # a system without these locks: what was interrupted is kept there, but never taken up again
+except ImportError:  # without these locks an interrupted release is kept, but never resumed
     fcntl = None
 
 
@@ -45,8 +44,8 @@ class Kept:
     Attributes:
         file: its path.
         facts: what was written when the release was begun; ``release`` is the number to charge.
-        drawn: what was drawn, as JSON can hold it; ``None`` as long as nothing is.
-        resumed: whether an earlier run began it.
+        drawn: the draw, as a JSON document; ``None`` before it is drawn.
+        resumed: whether an earlier run began the release.
     """
 
     file: Path
@@ -58,40 +57,40 @@ class Kept:
 
     @property
     def number(self) -> str:
-        """The number to charge the release under."""
+        """The number to charge."""
         return str(self.facts["release"])
 
     def keep(self, drawn: dict[str, Any]) -> None:
-        """Write what was drawn over the room that was reserved for it; when this returns, it is on disk."""
+        """Write the draw into the reserved space, and sync it."""
         text = json.dumps(drawn).encode()
         _write_at(self._descriptor, b"\n" + _digest(text) + b" " + text + b"\n", self._start)
         os.fsync(self._descriptor)
         self.drawn = drawn
 
     def close(self) -> None:
-        """Give up the lock; the file stays."""
+        """Release the lock; the file stays."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def remove(self) -> None:
-        """Remove the file: the release is written, or nothing was charged for it."""
+        """Remove the file of a release that is published or was not charged."""
         self.file.unlink(missing_ok=True)
-        with suppress(OSError):  # if the removal is lost, the file is found again, which does no harm
+        with suppress(OSError):  # a file that reappears does no harm
             sync_folder(self.file.parent)
         self.close()
 
 
 def begin(file: Path, facts: dict[str, Any], size: int) -> Kept:
-    """Make the file of a release and reserve room in it; when this returns, it is on disk and locked.
+    """The new file of a release, synced and locked.
 
     Args:
-        file: where to.
-        facts: what to keep from the start; ``release`` is the number to charge.
-        size: how many bytes to reserve for what will be drawn.
+        file: the path.
+        facts: what to write at once; ``release`` is the number to charge.
+        size: number of bytes to reserve for the draw.
 
     Raises:
-        FileExistsError: if the file is there.
+        FileExistsError: if the file exists.
         OSError: if it cannot be written; then nothing is left.
     """
     part = file.with_name(f"{file.stem}.{facts['release']}.part")
@@ -100,7 +99,7 @@ def begin(file: Path, facts: dict[str, Any], size: int) -> Kept:
     try:
         _write_at(descriptor, first + b"\n" + b" " * size, 0)
         os.fsync(descriptor)
-        _move(part, file)
+        rename_new(part, file)
         sync_folder(file.parent)
     except BaseException:
         os.close(descriptor)
@@ -111,11 +110,11 @@ def begin(file: Path, facts: dict[str, Any], size: int) -> Kept:
 
 
 def take(file: Path) -> Kept | None:
-    """Take up a release that an earlier run began; ``None`` if there is no such file.
+    """The file of a release that an earlier run began, locked; ``None`` if there is no such file.
 
     Raises:
         BusyError: if another process works on it.
-        InputError: if the file is not as it was written.
+        InputError: if the file was changed.
     """
     try:
         descriptor = os.open(file, os.O_RDWR)
@@ -123,12 +122,12 @@ def take(file: Path) -> Kept | None:
         return None
     try:
         _lock(descriptor, file)
-        if not _is_at(descriptor, file):  # its process finished and removed it before it could be locked
+        if not _is_at(descriptor, file):  # removed before it could be locked
             os.close(descriptor)
             return None
         facts, drawn, start = _read(descriptor, file)
         if drawn is not None:
-            os.fsync(descriptor)  # who wrote it may have been killed before; nothing is shown that could be lost
+            os.fsync(descriptor)  # the process that wrote it may have been killed before
     except BaseException:
         os.close(descriptor)
         raise
@@ -136,14 +135,19 @@ def take(file: Path) -> Kept | None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what processes left that were killed while they made a file."""
+    """Remove incomplete files of processes that were killed."""
     for part in folder.glob("*.part"):
         with suppress(OSError, BusyError):
-            _remove_part(part)
+            descriptor = os.open(part, os.O_RDWR)
+            try:
+                _lock(descriptor, part)
+                part.unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
 
 
 def look(file: Path) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
-    """What a file holds, without taking it up: the facts and what was drawn; ``None`` if it cannot be read."""
+    """The facts and the draw in a file, without locking it; ``None`` if it cannot be read."""
     try:
         descriptor = os.open(file, os.O_RDONLY)
     except OSError:
@@ -157,17 +161,8 @@ def look(file: Path) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
     return facts, drawn
 
 
-def _remove_part(part: Path) -> None:
-    descriptor = os.open(part, os.O_RDWR)
-    try:
-        _lock(descriptor, part)
-        part.unlink(missing_ok=True)
-    finally:
-        os.close(descriptor)
-
-
 def _new(part: Path) -> int:
-    """A new file, locked before anybody can take it for left over."""
+    """The descriptor of a new file, locked before another process removes it as incomplete."""
     while True:
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -190,20 +185,6 @@ def _lock(descriptor: int, file: Path) -> None:
         raise BusyError("another process works on this release; wait until it ends") from None
 
 
-def _move(part: Path, file: Path) -> None:
-    """Give a file its name, unless another file has it."""
-    try:
-        os.link(part, file)  # unlike a renaming, it fails where a file is
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if file.exists():
-            raise FileExistsError from None
-        part.rename(file)
-    else:
-        part.unlink()
-
-
 def _is_at(descriptor: int, file: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), file.stat())
@@ -212,7 +193,7 @@ def _is_at(descriptor: int, file: Path) -> bool:
 
 
 def _read(descriptor: int, file: Path) -> tuple[dict[str, Any], dict[str, Any] | None, int]:
-    """The facts, what was drawn, and where the facts end."""
+    """The facts, the draw, and the offset at which the facts end."""
     content = b""
     while more := os.pread(descriptor, 2**20, len(content)):
         content += more
@@ -223,7 +204,7 @@ def _read(descriptor: int, file: Path) -> tuple[dict[str, Any], dict[str, Any] |
     if not isinstance(facts, dict) or not isinstance(facts.get("release"), str):
         raise InputError(f"{file} was changed, so it is not known what was drawn")
     digest, _, text = rest.partition(b"\n")[0].partition(b" ")
-    drawn = json.loads(text) if text and digest == _digest(text) else facts.get("noise")  # version 0.1.0 kept it there
+    drawn = json.loads(text) if text and digest == _digest(text) else facts.get("noise")  # as in 0.1.0
     return facts, drawn, len(first)
 
 

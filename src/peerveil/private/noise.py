@@ -1,7 +1,7 @@
-"""Noise for real releases: exact arithmetic and the operating system's randomness, from OpenDP; no seeds.
+"""Noise of real releases: exact arithmetic and the operating system's randomness, from OpenDP.
 
-In two steps, so that a ledger can be charged between them: :func:`prepare` settles everything that can fail, and
-:meth:`Prepared.draw` draws. How the noise of each mechanism is drawn is registered with :func:`draws`.
+A ledger is charged between two steps: :func:`prepare` settles everything that can fail, and :meth:`Prepared.draw` draws
+the noise. :func:`draws` registers how the noise of a mechanism is drawn.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Prepared:
     """Noise that is ready to be drawn.
 
     Attributes:
-        mechanism: the mechanism with its noise stated; with its budget where nothing needs noise.
-        settled: its noise; ``None`` where nothing needs noise.
+        mechanism: the mechanism with its noise stated; with its budget where no noise is needed.
+        settled: its noise; ``None`` where no noise is needed.
         guarantee: the claim.
-        length: how many entries, or how many counts.
+        length: the number of entries, or of counts.
     """
 
     mechanism: Mechanism
@@ -45,14 +45,11 @@ class Prepared:
     _add: Callable[[list[Any]], list[Any]]
 
     def about(self, neighbours: Neighbours) -> Prepared:
-        """The same noise, whose claim speaks of these neighbours."""
+        """The same noise with a claim about these neighbours."""
         return replace(self, guarantee=self.guarantee.about(neighbours))
 
     def checked(self, vector: Floats) -> Floats:
-        """The vector, if it may be given to the noise source.
-
-        OpenDP takes a NaN for 0 and a wrong length for granted, so nothing doubtful may reach it.
-        """
+        """The vector, checked for the noise source: OpenDP treats a NaN as 0 and does not check lengths."""
         if self.mechanism.on_counts:
             raise PeerveilError("this noise is for counts, not for a vector; nothing was released")
         if vector.shape != (self.length,) or vector.dtype != np.float64 or not np.isfinite(vector).all():
@@ -65,10 +62,10 @@ class Prepared:
         return noisy
 
     def checked_counts(self, counts: Ints) -> Ints:
-        """The counts, if they may be given to the noise source."""
+        """The counts, checked for the noise source."""
         fit = counts.shape == (self.length,) and counts.dtype == np.int64 and self.mechanism.on_counts
         if not fit or (counts < 0).any():
-            raise PeerveilError("the counts to protect must be whole numbers, one a bin; nothing was released")
+            raise PeerveilError("the counts to protect must be whole numbers, one per bin; nothing was released")
         return counts
 
     def draw_counts(self, counts: Ints) -> Ints:
@@ -77,10 +74,7 @@ class Prepared:
         return noisy
 
     def draw_often(self, truth: Any, times: int) -> Any:
-        """Independent draws for the same vector, or the same counts, one per row.
-
-        Noise is independent from entry to entry, so the source that draws one release draws many at once.
-        """
+        """Independent draws for the same vector, or the same counts, one per row."""
         checked = self.checked_counts(truth) if self.mechanism.on_counts else self.checked(truth)
         noisy = np.array(self._add(checked.tolist() * times))
         if noisy.shape != (times * self.length,) or noisy.dtype != checked.dtype or not np.isfinite(noisy).all():
@@ -89,9 +83,9 @@ class Prepared:
 
 
 def prepare(mechanism: Mechanism, sensitivity: Sensitivity, unit: Unit, length: int) -> Prepared:
-    """Settle the noise for vectors or counts of a length and a sensitivity, and the claim that comes with it.
+    """The noise for vectors or counts of a length and a sensitivity, with its claim.
 
-    Where the sensitivity is 0 the vector is the same for every assignment, so a budget buys it without noise.
+    With a sensitivity of 0 the vector is the same for every assignment, so a budget needs no noise.
     """
     if length < 1:
         raise PeerveilError("the vector to protect must hold finite numbers; nothing was released")
@@ -109,25 +103,25 @@ def prepare(mechanism: Mechanism, sensitivity: Sensitivity, unit: Unit, length: 
         source = _DRAWS[mechanism.name](noise.law, length)
         if source.loss(sensitivity) <= claimed:
             return Prepared(mechanism=noise.mechanism, settled=noise, guarantee=claim, length=length, _add=source.add)
-        # OpenDP's own rounding counts too: a scale a few bits larger keeps the loss within the claim.
+        # OpenDP rounds as well: a scale that is a few bits larger keeps the loss within the claim.
         noise = noise.widened(1 + 2.0**-50)
     raise PeerveilError("the noise would lose more than is claimed; nothing was released")
 
 
 class Source(NamedTuple):
-    """Where noise comes from.
+    """A source of noise.
 
     Attributes:
-        add: gives the entries of a vector, or counts, independent noise.
-        loss: what that loses by its own account, for a sensitivity: epsilon of a pure claim, else rho. By default
-            nothing is known, and the claim alone counts.
+        add: adds independent noise to the entries of a vector, or to counts.
+        loss: returns the loss for a sensitivity as computed by the source: epsilon of a pure claim, else rho; 0 by
+            default, if it computes none.
     """
 
     add: Callable[[list[Any]], list[Any]]
     loss: Callable[[Sensitivity], float] = lambda _: 0.0
 
 
-#: The source of noise of a law, for a number of entries, by the mechanism's name.
+#: Functions from a law and a number of entries to a source, by the name of the mechanism.
 _DRAWS: dict[str, Callable[[Any, int], Source]] = {}
 
 Draw = TypeVar("Draw", bound=Callable[[Any, int], Source])
@@ -170,8 +164,8 @@ def _sinh_normal(law: SinhNormalLaw, _: int) -> Source:
 
 @lru_cache(maxsize=8)
 def _measurement(make: Any, metric: Any, numbers: type, scale: float, length: int) -> Any:
-    """OpenDP's measurement for so many numbers."""
-    # Whole numbers end at 2**63: noise must stay far below, or it would be cut off.
+    """The measurement of OpenDP for a number of entries."""
+    # Noise on counts must stay far below 2**63, where it would be cut off.
     least, most = (1e-6, 1e12) if numbers is int else (1e-150, 1e150)
     if not least <= scale <= most:
         raise InputError(

@@ -130,6 +130,20 @@ class Room:
         self._file.unlink(missing_ok=True)
 
 
+def rename_new(file: Path, name: Path) -> None:
+    """Rename a file; raises ``FileExistsError`` instead of replacing another."""
+    try:
+        os.link(file, name)  # unlike a renaming, it fails where a file is
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(name):
+            raise FileExistsError from None
+        file.rename(name)
+    else:
+        file.unlink()
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder's entries to disk, on systems that support it."""
     if sys.platform == "win32":

@@ -1,9 +1,9 @@
-"""The audit: are the claims true, and is the noise no larger than they need?
+"""Audits of privacy claims on worst-case neighbours.
 
-Pairs of neighbouring conferences as far apart as the sensitivity allows are released many times, by the real release
-path. Three things are held against the claim: the loss that the pair has if the noise is as stated; whether the noise
-is as stated; and how well the releases themselves can be told apart, which gives a lower bound on the loss that holds
-with a stated confidence, whatever the noise is.
+Pairs of neighbouring conferences as far apart as the sensitivity allows are released many times by the real release
+path. Three results are compared with the claim: the loss between the two under the stated noise; a test of the noise
+against its stated law; and a lower bound on the loss from the releases alone, which holds with a stated confidence
+whatever the noise is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,50 +20,47 @@ from peerveil.mechanisms import Asked
 from peerveil.privacy.accounting import check_delta
 from peerveil.privacy.guarantee import Guarantee, check_unit
 from peerveil.private.audit.cases import CASES, Case, Settled, chosen_cases, settle
-from peerveil.private.audit.evidence import Bounds, Evidence, Part, delta_of
+from peerveil.private.audit.evidence import Evidence, Part, delta_of
 from peerveil.private.audit.pairs import check_load, worst_neighbours, worst_neighbours_counted
 from peerveil.record.public_record import Floats
 from peerveil.support import parallel
 
 __all__ = ["CASES", "Audit", "Case", "Finding", "audit", "worst_neighbours", "worst_neighbours_counted"]
 
-#: With which confidence an audit speaks, unless asked otherwise: an honest mechanism fails once in 100,000 audits.
+#: The default confidence: a correct mechanism fails once in 100,000 audits.
 CONFIDENCE = 0.99999
 
-#: How many noisy numbers are drawn in one task: long enough that starting it costs little, short enough to show
-#: progress and to share the work.
+#: Noisy numbers per parallel task.
 _BLOCK = 20_000
 
-#: How many noisy numbers are drawn for each record of the first case, where nobody says how many releases: of vectors,
-#: and of counts, whose noise takes less time to draw.
+#: Default number of noisy numbers for each record of the first case; noise on counts is faster to draw.
 _NUMBERS = {"vectors": 25_000, "counts": 120_000}
 
-#: But no more releases than this.
+#: The largest default number of releases.
 _MOST = 20_000
 
-#: What each of the other cases gets of these numbers. Nearly all of an audit's time goes into drawing exact noise, and
-#: all cases draw it from the same source: the first one shows what releases alone can tell about that source. In the
-#: others they show that what is released is the truth with the stated noise; the loss of the worst pair needs no draw.
+#: The share of these numbers for each of the other cases. Drawing exact noise takes nearly all of an audit's time, and
+#: all cases draw from the same source, which the first case tests.
 _SHARE = 1 / 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What was found for one case.
+    """Result of one case.
 
     Attributes:
-        case: its name.
+        case: name of the case.
         guarantee: the claim of the audited releases.
-        draws: how many releases of each of the two records.
+        draws: number of releases of each of the two records.
         delta: the delta at which epsilon is bounded; 0 for pure claims.
         claimed: the claimed epsilon at that delta.
-        epsilon: a lower bound on the true epsilon at that delta, from the releases.
-        delta_found: a lower bound on the true delta at the claimed epsilon, from the releases; 0 for concentrated
-            claims, whose rho is bounded instead.
-        rho_found: a lower bound on the true rho of a concentrated claim, from the releases.
-        loss: what the loss between the two records is if the noise is as stated: epsilon of a pure claim, else rho.
+        epsilon: lower bound on the true epsilon at that delta, from the releases.
+        delta_found: lower bound on the true delta at the claimed epsilon, from the releases; 0 for concentrated claims,
+            whose rho is bounded instead.
+        rho_found: lower bound on the true rho of a concentrated claim, from the releases.
+        loss: the loss between the two records under the stated noise: epsilon of a pure claim, else rho.
         supported: whether the claim covers that loss.
-        noise: how the noise differs from what is stated (``"smaller"`` or ``"larger"``); empty where it does not.
+        noise: how the noise differs from its stated law: ``"smaller"``, ``"larger"`` or empty.
     """
 
     case: str
@@ -85,80 +83,60 @@ class Finding:
 
     @property
     def limit(self) -> float:
-        """What is claimed, in the measure of the claim: epsilon, or rho."""
+        """The claimed epsilon of a pure claim, else the claimed rho."""
         return (self.guarantee.epsilon if self.pure else self.guarantee.rho) or 0.0
 
     @property
     def found(self) -> float:
-        """The lower bound that the releases give, in the measure of the claim."""
+        """The lower bound from the releases on the same measure."""
         return self.epsilon if self.pure else self.rho_found
 
     @property
     def passed(self) -> bool:
         """Whether nothing contradicts the claim."""
-        told_apart = self.epsilon > self.claimed or self.delta_found > self.delta
-        return not told_apart and (self.pure or self.rho_found <= self.limit) and self.supported and not self.noise
+        exceeded = self.epsilon > self.claimed or self.delta_found > self.delta
+        return self.supported and not (self.noise or exceeded) and (self.pure or self.rho_found <= self.limit)
+
+
+def _of_worst(name: str) -> Any:
+    return property(lambda audit: getattr(audit.worst, name), doc=f"``{name}`` of the worst case.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What an audit found.
+    """Results of an audit.
 
     ``guarantee``, ``draws``, ``delta``, ``claimed``, ``epsilon`` and ``delta_found`` are those of the worst case.
 
     Attributes:
-        findings: what was found for each case.
-        confidence: with which all lower bounds, of all cases, hold together.
+        findings: results of each case.
+        confidence: the confidence with which all lower bounds hold simultaneously.
     """
 
     findings: tuple[Finding, ...]
     confidence: float
 
+    guarantee = _of_worst("guarantee")
+    draws = _of_worst("draws")
+    delta = _of_worst("delta")
+    claimed = _of_worst("claimed")
+    epsilon = _of_worst("epsilon")
+    delta_found = _of_worst("delta_found")
+
     def at(self, confidence: float) -> Audit:
-        """The same releases, judged with another confidence."""
+        """The results of the same releases at another confidence."""
         _check_confidence(confidence)
-        evidence = [(finding.case, finding._evidence) for finding in self.findings]
-        return _judged(evidence, confidence)
+        return _judged([(finding.case, finding._evidence) for finding in self.findings], confidence)
 
     @property
     def worst(self) -> Finding:
-        """The case that comes nearest to its claim, or contradicts it the most."""
+        """The case that is closest to its claim, or contradicts it the most."""
         return max(self.findings, key=lambda finding: (not finding.passed, finding.found / (finding.limit or 1.0)))
 
     @property
     def passed(self) -> bool:
         """Whether nothing contradicts a claim."""
         return all(finding.passed for finding in self.findings)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The claim of the worst case."""
-        return self.worst.guarantee
-
-    @property
-    def draws(self) -> int:
-        """How many releases of each of its two records."""
-        return self.worst.draws
-
-    @property
-    def delta(self) -> float:
-        """The delta at which its epsilon is bounded; 0 for pure claims."""
-        return self.worst.delta
-
-    @property
-    def claimed(self) -> float:
-        """The claimed epsilon at that delta."""
-        return self.worst.claimed
-
-    @property
-    def epsilon(self) -> float:
-        """A lower bound on the true epsilon at that delta."""
-        return self.worst.epsilon
-
-    @property
-    def delta_found(self) -> float:
-        """A lower bound on the true delta at the claimed epsilon."""
-        return self.worst.delta_found
 
 
 def audit(
@@ -175,25 +153,24 @@ def audit(
     executor: Executor | None = None,
     progress: parallel.Progress | None = None,
 ) -> Audit:
-    """Audit a mechanism on the worst neighbours of a unit, in every case there is.
+    """Results of auditing a mechanism on worst-case neighbours.
+
+    Noise is random, so no two audits are the same.
 
     Args:
-        mechanism: what to audit, with its budget or noise; a budget whose mechanism a plan chooses (``Auto``) in all
-            cases without tracks.
+        mechanism: the mechanism, with its budget or noise; ``Auto`` in all cases without tracks.
         unit: ``"reviewer"`` or ``"review"``.
-        load: how many reviews each reviewer of the audited records has; where loads differ, what they follow from.
+        load: number of reviews of each reviewer in the audited records; the base of the loads where these differ.
         public: audit only the cases in which ``"all"`` scores are public, or ``"none"``; both by default.
-        draws: how many releases of each record; by default, in the first case, as many as take 25,000 noisy numbers
-            (of counts 120,000), but at most 20,000, and a twentieth of these numbers in each of the other cases.
-        confidence: with which all lower bounds are to hold together: an honest mechanism fails with at most the
-            remaining probability.
-        delta: at which delta to bound epsilon, where the claim is not pure.
+        draws: number of releases of each record. By default, as many as take 25,000 noisy numbers (of counts 120,000)
+            in the first case, but at most 20,000, and a twentieth of these numbers in each of the other cases.
+        confidence: the confidence with which all lower bounds hold simultaneously: a correct mechanism fails with at
+            most the remaining probability.
+        delta: the delta at which epsilon is bounded, for claims that are not pure.
         case: the name of a case (:data:`CASES`), or ``"all"``.
-        workers: how many processes; all cores by default.
-        executor: run on this instead.
-        progress: called as the work goes on.
-
-    Noise is real, so no two audits are the same.
+        workers: number of processes; all cores by default.
+        executor: used instead of processes of its own.
+        progress: called as tasks finish.
 
     >>> from peerveil.mechanisms import Laplace
     >>> audit(Laplace(epsilon=1.0), draws=500, workers=1).passed
@@ -206,12 +183,14 @@ def audit(
     if delta is not None:
         check_delta(delta)
     check_load(load)
-    settled = [settle(one, mechanism, protected, load) for one in chosen_cases(case, public, mechanism)]
-    audited = [_Audited(one, draws, share=1 if one is settled[0] else _SHARE) for one in settled]
-    tasks = [task for one in audited for task in one.tasks()]
+    cases = [settle(each, mechanism, protected, load) for each in chosen_cases(case, public, mechanism)]
+    audited = [_Audited(settled, draws, share=1 if settled is cases[0] else _SHARE) for settled in cases]
+    tasks = [task for each in audited for task in each.tasks()]
     blocks = iter(parallel.run(_release_often, tasks, workers=workers, executor=executor, progress=progress))
-    evidence = [(one.settled.case.name, one.evidence([next(blocks) for _ in one.tasks()], delta)) for one in audited]
-    return _judged(evidence, confidence)
+    return _judged(
+        [(each.settled.case.name, each.evidence([next(blocks) for _ in each.tasks()], delta)) for each in audited],
+        confidence,
+    )
 
 
 def _check_confidence(confidence: float) -> None:
@@ -221,12 +200,11 @@ def _check_confidence(confidence: float) -> None:
 
 def _judged(evidence: Sequence[tuple[str, Evidence]], confidence: float) -> Audit:
     risk = (1 - confidence) / len(evidence)
-    findings = tuple(_finding(name, one, one.bounds(risk)) for name, one in evidence)
-    return Audit(findings=findings, confidence=confidence)
+    return Audit(findings=tuple(_finding(case, drawn, risk) for case, drawn in evidence), confidence=confidence)
 
 
-def _finding(case: str, evidence: Evidence, bounds: Bounds) -> Finding:
-    pure = evidence.guarantee.rho is None
+def _finding(case: str, evidence: Evidence, risk: float) -> Finding:
+    bounds, loss = evidence.bounds(risk), evidence.loss
     return Finding(
         case=case,
         guarantee=evidence.guarantee,
@@ -236,7 +214,7 @@ def _finding(case: str, evidence: Evidence, bounds: Bounds) -> Finding:
         epsilon=bounds.epsilon,
         delta_found=bounds.excess,
         rho_found=bounds.rho,
-        loss=evidence.loss.epsilon if pure else evidence.loss.rho,
+        loss=loss.epsilon if evidence.guarantee.rho is None else loss.rho,
         supported=evidence.supported,
         noise=bounds.noise,
         _evidence=evidence,
@@ -251,28 +229,28 @@ class _Task:
 
 
 def _release_often(task: _Task, _: np.random.SeedSequence) -> list[Floats]:
-    """Release a record many times, by the path of every release up to the noise, which refining cannot undo.
+    """The noisy vectors (or counts) of many releases of a record, for each part of the release.
 
-    Returns the noisy vectors (or counts), for each part of what is released. Seeds are of no use: noise is real.
+    Seeds are not used: the noise is that of real releases.
     """
-    parts, _claim = task.settled.prepared(task.side)
+    parts = task.settled.prepared(task.side)[0]
     return [np.asarray(part.draw_often(task.draws), dtype=np.float64) for part in parts]
 
 
 class _Audited:
-    """A case on its way: prepared on both sides, then drawn in tasks, then judged."""
+    """A case whose two records are prepared for release."""
 
     def __init__(self, settled: Settled, draws: int | None, *, share: float) -> None:
         self.settled = settled
-        (first, self.guarantee), (second, other) = settled.prepared(0), settled.prepared(1)
+        (first, self.guarantee), (second, guarantee) = settled.prepared(0), settled.prepared(1)
         noise = [part.noise.settled for part in first if part.noise.settled is not None]
         if len(noise) < len(first):
             raise InputError("the release states no noise, so there is nothing to audit")
-        if self.guarantee != other or [p.noise.mechanism for p in first] != [p.noise.mechanism for p in second]:
+        if self.guarantee != guarantee or [p.noise.mechanism for p in first] != [p.noise.mechanism for p in second]:
             raise InputError(f"the two records of the case {settled.case.name!r} are released in different ways")
         self.parts = tuple(
-            Part(settled, np.asarray(one.truth, np.float64), np.asarray(two.truth, np.float64))
-            for settled, one, two in zip(noise, first, second, strict=True)
+            Part(stated, np.asarray(one.truth, np.float64), np.asarray(other.truth, np.float64))
+            for stated, one, other in zip(noise, first, second, strict=True)
         )
         entries = sum(part.first.size for part in self.parts)
         numbers = _NUMBERS["counts" if first[0].noise.mechanism.on_counts else "vectors"]
@@ -280,13 +258,12 @@ class _Audited:
         self._block = max(1, _BLOCK // entries)
 
     def tasks(self) -> list[_Task]:
-        """What there is to draw."""
-        sizes = [self._block] * (self.draws // self._block)
-        rest = self.draws % self._block
-        return [_Task(self.settled, side, size) for side in (0, 1) for size in (*sizes, *((rest,) if rest else ()))]
+        """The tasks that draw the releases of both records."""
+        sizes = [min(self._block, self.draws - start) for start in range(0, self.draws, self._block)]
+        return [_Task(self.settled, side, size) for side in (0, 1) for size in sizes]
 
     def evidence(self, blocks: Sequence[list[Floats]], delta: float | None) -> Evidence:
-        """What was drawn, ready to be judged."""
+        """The evidence from the results of the tasks."""
         half = len(blocks) // 2
         first, second = (
             [np.concatenate([block[part] for block in side]) for part in range(len(self.parts))]

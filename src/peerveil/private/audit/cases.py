@@ -1,17 +1,19 @@
-"""The catalogue of what is audited: each case is a pair of neighbouring conferences and a way to release them."""
+"""Cases of an audit: pairs of neighbouring conferences, and how each is released."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import Asked, Mechanism
-from peerveil.planning.auto import Auto
+from peerveil.planning.auto import Undecided, decide
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import KEPT, Pair
 from peerveil.private.release import Protected, prepare_release
@@ -19,20 +21,20 @@ from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups
 from peerveil.quantities.weights import weigh
 
-#: How many bins are tried, to find the fewest in which everybody who moves is seen to move.
+#: Numbers of bins to try, to find the fewest in which every mean that changes also changes bins.
 _BINS = (3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is audited.
+    """A case of an audit.
 
     Attributes:
-        name: what it is called.
-        words: what is special about it, in one line.
-        public: which scores are stated to be public.
-        make: makes the pair for a unit, a load, and a number of bins (0 for vectors).
-        counts_only: whether only counts can be released in this case.
+        name: its name.
+        words: its description, in one line.
+        public: which scores are public.
+        make: returns the pair for a unit, a load, and a number of bins (0 for vectors).
+        counts_only: whether only counts can be released.
         tracks: whether tracks are released, whose mechanism no plan can choose.
     """
 
@@ -68,7 +70,7 @@ CASES: dict[str, Case] = {
 
 
 def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
-    """The cases that are asked for: one, or all that apply; with ``public``, those with that statement alone.
+    """The cases to audit: the named one, or all that apply to a mechanism, with these public scores if stated.
 
     >>> from peerveil.mechanisms import Laplace
     >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
@@ -78,31 +80,31 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
         raise InputError(Argument("case"), f" must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
     if public is not None:
         pairs.check_public(public)
-    found = [one for one in CASES.values() if case in ("all", one.name) and public in (None, one.public)]
-    if not found:
+    cases = [each for each in CASES.values() if case in ("all", each.name) and public in (None, each.public)]
+    if not cases:
         raise InputError(
             Argument("public"), f" must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}"
         )
-    if isinstance(mechanism, Mechanism) and not mechanism.on_counts:
-        found = [one for one in found if not one.counts_only]
-    if not found:
-        raise InputError(f"case {case!r} is for histograms alone: noise on the vector is refused there")
-    if isinstance(mechanism, Auto):
-        found = [one for one in found if not one.tracks]
-    if not found:
-        raise InputError(f"case {case!r} needs a mechanism that is named: no plan chooses one for tracks")
-    return found
+    if mechanism.named is None:
+        cases = [each for each in cases if not each.tracks]
+        problem = "needs a mechanism that is named: no plan chooses one for tracks"
+    elif not mechanism.named.on_counts:
+        cases = [each for each in cases if not each.counts_only]
+        problem = "is for histograms alone: noise on the vector is refused there"
+    if not cases:
+        raise InputError(f"case {case!r} {problem}")
+    return cases
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A pair with the mechanism that releases it.
+    """A case for one mechanism and unit.
 
     Attributes:
-        case: what it is a case of.
+        case: the case.
         pair: the two conferences.
-        mechanism: what releases them; a histogram with its number of bins, or a budget with what a plan chose.
-        unit: what is protected.
+        mechanism: the mechanism, a histogram with its number of bins; or a budget with the choice of a plan.
+        unit: the unit of protection.
     """
 
     case: Case
@@ -111,22 +113,22 @@ class Settled:
     unit: Unit
 
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
-        """What is released of one of the two, by the way of every release up to the noise, and the claim."""
+        """The release of one of the two records, ready for its noise, and the claim."""
         return _prepared(self.pair, self.pair.records[side], self.mechanism, self.unit)
 
 
 def settle(case: Case, mechanism: Asked, unit: Unit, load: int) -> Settled:
     """The case for a mechanism and a unit."""
-    if isinstance(mechanism, Auto):
+    if mechanism.named is None:
         return _planned(case, mechanism, unit, load)
-    if isinstance(mechanism, Mechanism) and mechanism.on_counts:
-        return _binned(case, mechanism, unit, load)
+    if mechanism.named.on_counts:
+        return _binned(case, mechanism.named, unit, load)
     return Settled(case, case.make(unit, load, 0), mechanism, unit)
 
 
 @lru_cache(maxsize=64)
 def _binned(case: Case, mechanism: Mechanism, unit: Unit, load: int) -> Settled:
-    """The pair for counts, and enough bins to tell all that move apart, unless their number is part of the question."""
+    """The case for counts, with the fewest bins that separate all means that change, unless a number is asked for."""
     pair = case.make(unit, load, mechanism.bins or 2 * load + 1)
     if mechanism.bins is not None:
         return Settled(case, pair, mechanism, unit)
@@ -136,57 +138,46 @@ def _binned(case: Case, mechanism: Mechanism, unit: Unit, load: int) -> Settled:
 
 
 @lru_cache(maxsize=64)
-def _planned(case: Case, auto: Auto, unit: Unit, load: int) -> Settled:
-    """The pair that is far apart for what a plan chooses; what it chooses for one of the two, it chooses for both."""
+def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
+    """The case for the mechanism that a plan chooses, which depends on nothing that differs between the two records."""
     for number in (2 * load + 1,) if case.counts_only else (0, 2 * load + 1):
         pair = case.make(unit, load, number)
-        weights = [
+        weights, other = (
             weigh(_shown(pair, record).public(pair.public, declare_kept=pair.declares), pair.quantity)
             for record in pair.records
-        ]
-        if weights[0].digest() != weights[1].digest():
+        )
+        if weights.digest() != other.digest():
             raise InputError(f"the public records of the case {case.name!r} differ, so a plan may tell them apart")
-        choice = auto.choose(weights[0], unit=unit)
-        if not choice.make().on_counts:
+        decided = decide(Undecided(name=case.name, asked=asked, weights=weights, unit=unit, estimator=None), None)
+        mechanism, _, _ = decided.chosen(weights, unit=unit, sensitivity=sensitivity(weights, unit), estimator=None)
+        if not mechanism.on_counts:
             break
-    return Settled(case, pair, replace(auto, planned=choice), unit)
+    return Settled(case, pair, decided, unit)
 
 
 def _distance(pair: Pair, mechanism: Mechanism, unit: Unit) -> int:
-    """How many counts change between the two."""
+    """The L1 distance between the counts of the two records."""
     sides = [_prepared(pair, record, mechanism, unit)[0] for record in pair.records]
     return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
 
 
 def _shown(pair: Pair, record: Reviews) -> Reviews:
-    """What is released of a record without tracks."""
+    """The part of a record that is released where there are no tracks."""
     return record.only(pair.kept) if pair.part in ("only", "open") else record
 
 
 def _prepared(pair: Pair, record: Reviews, mechanism: Asked, unit: Unit) -> tuple[list[Protected], Guarantee]:
+    how: dict[str, Any] = {
+        "public": pair.public,
+        "quantity": pair.quantity,
+        "mechanism": mechanism,
+        "unit": unit,
+        "accept_float_noise": True,
+    }
     if pair.part in ("whole", "only", "open", "absent"):
-        one = prepare_release(
-            _shown(pair, record),
-            public=pair.public,
-            quantity=pair.quantity,
-            mechanism=mechanism,
-            unit=unit,
-            accept_float_noise=True,
-            declare_kept=pair.declares,
-        )
-        return [one.protected()], one.noise.guarantee
-    if isinstance(mechanism, Auto):
-        raise InputError("no plan chooses a mechanism for tracks")
-    groups = prepare_groups(
-        record,
-        pair.tracks,
-        public=pair.public,
-        quantity=pair.quantity,
-        mechanism=mechanism,
-        unit=unit,
-        accept_float_noise=True,
-        shared=pair.part != "apart",
-    )
+        ready = prepare_release(_shown(pair, record), declare_kept=pair.declares, **how)
+        return [ready.protected()], ready.noise.guarantee
+    groups = prepare_groups(record, pair.tracks, shared=pair.part != "apart", **how)
     if pair.part == "track":
         return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee
-    return [one.protected() for one in groups.ready.values()], groups.claim_for(unit)
+    return [ready.protected() for ready in groups.ready.values()], groups.claim_for(unit)

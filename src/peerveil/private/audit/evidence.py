@@ -1,4 +1,4 @@
-"""What releases of two neighbouring records show about the loss: lower bounds that hold with a stated confidence."""
+"""Lower bounds on the privacy loss from releases of two neighbouring records, with a stated confidence."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from peerveil.private.audit.laws import noise_differs
 from peerveil.private.audit.loss import contradicts, loss_of
 from peerveil.record.public_record import Floats, Ints
 
-#: Simulated releases on which tests are chosen.
+#: Number of simulated releases on which tests are chosen.
 _SIMULATED = 10_000
 
-#: For which shares of the stated noise tests are chosen, with the part of the risk that each may take.
+#: Shares of the stated noise for which tests are chosen, with the part of the risk of each.
 _SHARES = {1.0: 0.55, 0.5: 0.35, 0.125: 0.05, 0.015625: 0.05}
 
-#: The part of the risk that goes to the test of the noise against its stated law.
+#: The part of the risk of the test of the noise against its stated law.
 _LAW_RISK = 0.1
 
-#: Orders of Rényi divergences that are looked at; below omega, where there is one.
+#: Orders of the Rényi divergences to evaluate; only those below omega, if the claim has one.
 _ORDERS = 1 + np.geomspace(1e-3, 1e3, 61)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A noisy vector, or noisy counts, of one record.
+    """The noisy vector, or noisy counts, of a release.
 
     Attributes:
         noise: the stated noise.
         first: the true vector, or counts, of the first record.
-        second: that of the second.
+        second: those of the second.
     """
 
     noise: Settled
@@ -50,50 +50,51 @@ class Part:
         """The stated law of the noise."""
         return self.noise.law
 
+    @cached_property
+    def _moved(self) -> Ints:
+        """The entries that differ between the two records."""
+        return np.flatnonzero(self.first != self.second)
+
     def simulated(self, share: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Log-likelihood ratios of simulated releases of both records, if the noise were a share of what is stated."""
-        smaller = self.noise.widened(share).law
-        moved = np.flatnonzero(self.first != self.second)
-        noise = smaller.draw(rng, 2 * draws * moved.size).reshape(2, draws, moved.size)
-        first, second = self.first[moved], self.second[moved]
-        return self._log_ratio(first + noise[0], moved), self._log_ratio(second + noise[1], moved)
+        """Log-likelihood ratios of simulated releases of both records, with a share of the stated noise."""
+        law, moved = self.noise.widened(share).law, self._moved
+        noise = law.draw(rng, 2 * draws * moved.size).reshape(2, draws, moved.size)
+        return self._log_ratio(self.first[moved] + noise[0]), self._log_ratio(self.second[moved] + noise[1])
 
     def log_ratio(self, released: Floats) -> Floats:
-        """How much likelier releases are under the second record than under the first, if the noise is as stated."""
-        moved = np.flatnonzero(self.first != self.second)
-        return self._log_ratio(released[:, moved], moved)
+        """Log-likelihood ratios of the second record to the first, under the stated noise."""
+        return self._log_ratio(released[:, self._moved])
 
-    def _log_ratio(self, rows: Floats, moved: Ints) -> Floats:
-        """The same, of those entries alone that are not the same in both records."""
-        logs = [self.law.log_density(rows - truth[moved]) for truth in (self.first, self.second)]
-        return np.asarray((logs[1] - logs[0]).sum(axis=1))
+    def _log_ratio(self, rows: Floats) -> Floats:
+        first, second = (self.law.log_density(rows - truth[self._moved]) for truth in (self.first, self.second))
+        return np.asarray((second - first).sum(axis=1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Lower bounds on a loss, that hold together.
+    """Lower bounds on a loss that hold simultaneously.
 
     Attributes:
-        epsilon: on epsilon at the delta.
-        excess: on delta at the claimed epsilon.
-        rho: on rho of a concentrated claim; 0 for others.
-        noise: in which way the noise differs from what is stated; empty where it does not.
+        epsilon: lower bound on epsilon at the delta.
+        excess: lower bound on delta at the claimed epsilon.
+        rho: lower bound on rho of a concentrated claim; 0 for others.
+        noise: how the noise differs from its stated law: ``"smaller"``, ``"larger"`` or empty.
     """
 
-    epsilon: float
-    excess: float
-    rho: float
+    epsilon: float = 0.0
+    excess: float = 0.0
+    rho: float = 0.0
     noise: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """Releases of two neighbouring records, and what they are to be judged by.
+    """Releases of two neighbouring records, and their claim.
 
     Attributes:
         guarantee: the claim.
-        parts: what was released, one entry for each vector.
-        drawn: for each part the releases of the first and of the second record, one per row.
+        parts: the parts of a release, one for each vector.
+        drawn: for each part, the releases of the first and of the second record, one per row.
         delta: the delta at which epsilon is bounded; 0 for pure claims.
     """
 
@@ -104,7 +105,7 @@ class Evidence:
 
     @property
     def draws(self) -> int:
-        """How many releases of each record."""
+        """The number of releases of each record."""
         return len(self.drawn[0][0])
 
     @property
@@ -116,7 +117,7 @@ class Evidence:
 
     @cached_property
     def loss(self) -> Loss:
-        """The loss between the two records, if the noise is as stated."""
+        """The loss between the two records under the stated noise."""
         return loss_of([(part.law, part.second - part.first) for part in self.parts])
 
     @property
@@ -125,61 +126,46 @@ class Evidence:
         return not contradicts(self.loss, self.guarantee)
 
     def bounds(self, risk: float) -> Bounds:
-        """Lower bounds that all hold but for a risk.
+        """Lower bounds that all hold except with probability ``risk``.
 
-        Which events to look at is chosen on simulated noise, so every real draw counts, and the limits are exact
-        (Clopper and Pearson) whatever the real noise is.
+        Events are chosen on simulated noise, so no real draw is spent on the choice, and their Clopper-Pearson limits
+        are exact whatever the real noise is.
         """
-        ratios = self._ratios
-        measures = self._measures
+        measures = ("epsilon", "excess") if self.guarantee.rho is None else ("rho", "epsilon")
         best = dict.fromkeys(measures, 0.0)
         for share, part in _SHARES.items():
             each = risk * (1 - _LAW_RISK) * part / len(measures)
             simulated = self._simulated(share)
             for name in measures:
                 event = self._best_event(name, simulated, each)
-                least, most = (limit[0] for limit in _limits(ratios, *event, each, self.draws))
-                best[name] = max(best[name], float(self._value(name, np.array([least]), np.array([most]))[0]))
-        return Bounds(
-            epsilon=best.get("epsilon", 0.0),
-            excess=best.get("excess", 0.0),
-            rho=best.get("rho", 0.0),
-            noise=self._noise(risk * _LAW_RISK),
-        )
-
-    @property
-    def _measures(self) -> tuple[str, ...]:
-        return ("epsilon", "excess") if self.guarantee.rho is None else ("rho", "epsilon")
+                bound = self._value(name, *_limits(self._ratios, *event, each, self.draws))
+                best[name] = max(best[name], float(bound[0]))
+        return Bounds(**best, noise=self._noise(risk * _LAW_RISK))
 
     @cached_property
     def _ratios(self) -> tuple[Floats, Floats]:
-        sides = [
-            np.sum([part.log_ratio(drawn[side]) for part, drawn in zip(self.parts, self.drawn, strict=True)], axis=0)
-            for side in (0, 1)
-        ]
-        return np.sort(sides[0]), np.sort(sides[1])
+        pairs = zip(self.parts, self.drawn, strict=True)
+        return _sorted_sums([(part.log_ratio(first), part.log_ratio(second)) for part, (first, second) in pairs])
 
     def _simulated(self, share: float) -> tuple[Floats, Floats]:
         rng = np.random.default_rng(0)
-        parts = [part.simulated(share, _SIMULATED, rng) for part in self.parts]
-        first, second = (np.sort(np.sum([part[side] for part in parts], axis=0)) for side in (0, 1))
-        return first, second
+        return _sorted_sums([part.simulated(share, _SIMULATED, rng) for part in self.parts])
 
     def _best_event(self, name: str, simulated: tuple[Floats, Floats], risk: float) -> tuple[float, Floats]:
-        """The event that would show the most, among those that the ratio is above, or below, a threshold."""
-        found: list[tuple[float, float, float]] = []
+        """The sign and threshold of the event with the largest bound: the ratio is above, or below, a threshold."""
+        best: list[tuple[float, float, float]] = []
         for sign in (1.0, -1.0):
             expected = simulated[1] if sign > 0 else simulated[0]
             thresholds = np.unique(np.quantile(expected, np.linspace(0.002, 0.998, 250)))
             least, most = _limits(simulated, sign, thresholds, risk, self.draws)
             values = self._value(name, least, most)
             place = int(np.argmax(values))
-            found.append((float(values[place]), sign, float(thresholds[place])))
-        _, sign, threshold = max(found)
+            best.append((float(values[place]), sign, float(thresholds[place])))
+        _, sign, threshold = max(best)
         return sign, np.array([threshold])
 
     def _value(self, name: str, least: Floats, most: Floats) -> Floats:
-        """What the rates of an event under both records prove, at least."""
+        """The lower bound from limits on the rates of an event under the two records."""
         if name == "epsilon":
             above = least - self.delta
             safe = np.maximum(most, 1e-300)
@@ -191,26 +177,32 @@ class Evidence:
         return _rho(least, most, self.guarantee.omega or math.inf)
 
     def _noise(self, risk: float) -> str:
-        noise = [
-            (part.law, np.concatenate([(drawn[0] - part.first).ravel(), (drawn[1] - part.second).ravel()]))
-            for part, drawn in zip(self.parts, self.drawn, strict=True)
-        ]
-        return next((differs for law, some in noise if (differs := noise_differs(law, some, risk / len(noise)))), "")
+        for part, (first, second) in zip(self.parts, self.drawn, strict=True):
+            noise = np.concatenate([(first - part.first).ravel(), (second - part.second).ravel()])
+            if differs := noise_differs(part.law, noise, risk / len(self.parts)):
+                return differs
+        return ""
 
 
 def delta_of(guarantee: Guarantee, delta: float | None) -> float:
-    """The delta at which a claim is looked at: 0 for a pure one."""
+    """The delta at which epsilon is bounded: 0 for a pure claim."""
     return 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
+
+
+def _sorted_sums(parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """The sorted sums over parts, for the first and the second record."""
+    first, second = (np.sort(np.sum(side, axis=0)) for side in zip(*parts, strict=True))
+    return first, second
 
 
 def _limits(
     ratios: Sequence[Floats], sign: float, thresholds: Floats, risk: float, draws: int
 ) -> tuple[Floats, Floats]:
-    """At least how often an event happens under one record, and at most how often under the other.
+    """Clopper-Pearson limits: the least rate of an event under one record, and the largest under the other.
 
-    Exact limits for ``draws`` releases of each record whose rates are as seen in sorted ratios.
+    The limits are for ``draws`` releases of each record with the rates of the sorted ratios.
     """
-    # Where the ratio is the same for many vectors, round-off must not part them.
+    # Equal ratios must not be separated by round-off.
     cut = thresholds - sign * 1e-9 * (1 + np.abs(thresholds))
     rates = []
     for side in ratios:
@@ -224,13 +216,13 @@ def _limits(
 
 
 def _gaussian_rho(least: Floats, most: Floats) -> Floats:
-    """The least rho of two normal laws, ``mu**2 / 2``, between which an event can have these rates."""
+    """The smallest ``mu**2 / 2`` of two normal laws under which an event can have these rates."""
     p, q = np.clip(least, 1e-300, 1 - 1e-16), np.clip(most, 1e-300, 1 - 1e-16)
     return np.square(np.maximum(0.0, ndtri(p) - ndtri(q))) / 2
 
 
 def _rho(least: Floats, most: Floats, omega: float) -> Floats:
-    """The least rho of a concentrated loss under which an event can have these rates: ``D_a / a``, over all orders."""
+    """The smallest rho of a concentrated loss under which an event can have these rates: the largest ``D_a / a``."""
     orders = _ORDERS[omega > _ORDERS][:, None]
     p, q = np.clip(least, 1e-300, 1 - 1e-16), np.clip(most, 1e-300, 1 - 1e-16)
     inside = orders * np.log(p) + (1 - orders) * np.log(q)

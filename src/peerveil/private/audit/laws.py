@@ -1,4 +1,4 @@
-"""Whether noise has the law that a release states."""
+"""Test of noise against the law that a release states."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from scipy.stats import binom
 from peerveil.privacy.law import Law
 from peerveil.record.public_record import Floats
 
-#: How much of the noise is to be within a limit, as stated: the limits at which it is looked at.
+#: Probabilities of the intervals around 0 in which noise is counted.
 _WITHIN = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
 
 
 def noise_differs(law: Law, noise: Floats, risk: float) -> str:
-    """In which way noise differs from its law, by exact binomial tests: ``"smaller"``, ``"larger"``, or empty.
+    """How noise differs from its law, by exact binomial tests: ``"smaller"``, ``"larger"``, or empty.
 
     >>> from peerveil.privacy.noise_laws import LaplaceLaw
     >>> rng = np.random.default_rng(1)
@@ -22,10 +22,11 @@ def noise_differs(law: Law, noise: Floats, risk: float) -> str:
     """
     size = np.abs(noise)
     each = risk / (2 * len(_WITHIN))
-    found = {"smaller": False, "larger": False}
+    larger = False
     for share in _WITHIN:
         limit, chance = law.limit(share)
         within = int((size <= limit).sum())
-        found["smaller"] |= bool(binom.sf(within - 1, size.size, chance) < each)
-        found["larger"] |= bool(binom.cdf(within, size.size, chance) < each)
-    return next((word for word, seen in found.items() if seen), "")
+        if binom.sf(within - 1, size.size, chance) < each:
+            return "smaller"
+        larger |= bool(binom.cdf(within, size.size, chance) < each)
+    return "larger" if larger else ""

@@ -1,7 +1,4 @@
-"""The loss between two given vectors if the noise has its stated law, from first principles.
-
-It shares no code with the claims that it is held against.
-"""
+"""Privacy loss between two given vectors under the stated noise, computed independently of the claims."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.law import Law, Loss
 from peerveil.record.public_record import Floats
 
-#: Relative room for round-off.
+#: Relative tolerance for round-off.
 _ROUND_OFF = 1 + 1e-9
 
 
 def loss_of(parts: Sequence[tuple[Law, Floats]]) -> Loss:
     """The loss of independent noise on vectors that differ by given moves.
 
-    For sinh-normal noise, rho is what its theorem gives for these moves; the true one is smaller.
+    For sinh-normal noise, rho is the bound of its theorem for these moves.
 
     >>> import numpy as np
     >>> from peerveil.privacy.noise_laws import LaplaceLaw, NormalLaw
@@ -31,17 +28,16 @@ def loss_of(parts: Sequence[tuple[Law, Floats]]) -> Loss:
     1.0
     """
     losses = [law.loss(moves) for law, moves in parts]
-    epsilon = math.fsum(one.epsilon for one in losses)
-    # Pure noise is concentrated by its whole epsilon, which adds up before it is squared.
-    rho = epsilon**2 / 2 if math.isfinite(epsilon) else math.fsum(one.rho for one in losses)
-    mu = (
-        math.hypot(*(one.mu for one in losses if one.mu is not None)) if all(o.mu is not None for o in losses) else None
-    )
-    return Loss(epsilon=epsilon, rho=rho, omega=min(one.omega for one in losses), mu=mu)
+    epsilon = math.fsum(loss.epsilon for loss in losses)
+    # Pure losses add up before they are converted to rho.
+    rho = epsilon**2 / 2 if math.isfinite(epsilon) else math.fsum(loss.rho for loss in losses)
+    mus = [loss.mu for loss in losses if loss.mu is not None]
+    mu = math.hypot(*mus) if len(mus) == len(losses) else None
+    return Loss(epsilon=epsilon, rho=rho, omega=min(loss.omega for loss in losses), mu=mu)
 
 
 def contradicts(loss: Loss, claim: Guarantee) -> bool:
-    """Whether a loss is more than is claimed.
+    """Whether a loss exceeds a claim.
 
     >>> contradicts(Loss(epsilon=1.2, rho=0.72), Guarantee(kind="pure", unit="review", epsilon=1.0))
     True
@@ -58,7 +54,7 @@ def contradicts(loss: Loss, claim: Guarantee) -> bool:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """The exact delta at an epsilon of two normal laws so many standard deviations apart (Balle and Wang).
+    """The exact delta at an epsilon of two normal laws ``mu`` standard deviations apart (Balle and Wang).
 
     >>> round(gaussian_delta(1.0, 0.0), 6)
     0.382925

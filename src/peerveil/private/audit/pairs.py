@@ -1,6 +1,6 @@
-"""Pairs of neighbouring conferences as far apart as the sensitivity allows, or nearly.
+"""Pairs of neighbouring conferences that attain the sensitivity, or nearly.
 
-Scores are between 0 and 1. Unless said otherwise each review is the only one of its paper.
+Scores are between 0 and 1. Unless noted otherwise, each paper has a single review.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from peerveil.private.reviews import Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
 
-#: The tracks of conferences with tracks; where papers are left out, those of the second one are.
+#: Names of tracks; where papers are left out, they are those of ``OTHER``.
 KEPT, OTHER, THIRD = "kept", "other", "third"
 
 
@@ -29,17 +29,16 @@ class Pair:
     """Two neighbouring conferences, and how they are released.
 
     Attributes:
-        records: all reviews of the one and of the other.
-        public: what is stated to be public.
-        quantity: what is released.
-        tracks: for each paper its track, where there are several.
-        part: ``"whole"``: the whole record is released; ``"only"``: the papers of the track ``KEPT``, the others are
-            left out and the loads among what is kept are declared; ``"open"``: the same, but nothing is declared;
-            ``"absent"``: the whole record, in which some reviews have no score, and the loads among the others are
-            declared; ``"track"``: each track, and one of these releases is audited; ``"tracks"``: all of them together;
-            ``"apart"``: the same, and it is declared that no reviewer has reviews in two of them.
-        bins: how many bins counts need at most so that everybody who moves changes bins; 0 for as many as there are
-            attainable means.
+        records: all reviews of each conference.
+        public: which scores are public.
+        quantity: the quantity to release.
+        tracks: the track of each paper, where there are several.
+        part: ``"whole"``: the whole record is released; ``"only"``: the papers of the track ``KEPT``, with the loads
+            among them declared; ``"open"``: the same without that declaration; ``"absent"``: the whole record, in which
+            some reviews have no score, with the loads among the others declared; ``"track"``: all tracks, one of which
+            is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
+            has reviews in two of them.
+        bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
 
     records: tuple[Reviews, Reviews]
@@ -56,12 +55,12 @@ class Pair:
 
     @property
     def declares(self) -> bool:
-        """Whether the loads among what is kept of one record are declared."""
+        """Whether the loads among the kept reviews are declared."""
         return self.part in ("only", "absent")
 
 
 class _Conference:
-    """Reviews that are given out one by one, then exchanged."""
+    """A conference, built review by review, and its neighbour after exchanges."""
 
     def __init__(self) -> None:
         self._papers: list[str] = []
@@ -72,11 +71,11 @@ class _Conference:
         self._tracks: dict[str, str] = {}
 
     def give(self, holder: str, scores: Sequence[float], *, track: str = KEPT) -> list[int]:
-        """Give reviews of new papers to someone; their numbers."""
+        """Add reviews of new papers by ``holder``; returns their numbers."""
         return [self.review(holder, f"p{len(self._tracks):06d}", score, track=track) for score in scores]
 
     def review(self, holder: str, paper: str, score: float, *, track: str = KEPT) -> int:
-        """Give one review to someone; its number."""
+        """Add a review; returns its number."""
         self._tracks[paper] = track
         self._papers.append(paper)
         self._holders.append(holder)
@@ -84,7 +83,7 @@ class _Conference:
         return len(self._papers) - 1
 
     def exchange(self, one: int, other: int) -> Self:
-        """Let the holders of two reviews exchange them."""
+        """Exchange two reviews between their holders."""
         self._after[one], self._after[other] = self._holders[other], self._holders[one]
         return self
 
@@ -94,7 +93,7 @@ class _Conference:
         return self
 
     def blank(self, track: str) -> list[str]:
-        """Let the reviews of a track have no score; their papers."""
+        """Remove the scores of the reviews of a track; returns their papers."""
         papers = [paper for paper in self._papers if self._tracks[paper] == track]
         self._scores = [
             math.nan if self._tracks[paper] == track else score
@@ -107,7 +106,7 @@ class _Conference:
         return self._papers[review]
 
     def records(self) -> tuple[Reviews, Reviews]:
-        """The conference before and after."""
+        """The conference and its neighbour."""
         after = [self._after.get(i, holder) for i, holder in enumerate(self._holders)]
         changed = [self._changed.get(i, score) for i, score in enumerate(self._scores)]
         return (
@@ -115,12 +114,14 @@ class _Conference:
             Reviews.from_columns(self._papers, after, changed, scale=(0, 1), missing_score="absent"),
         )
 
-    def tracks(self) -> dict[str, str]:
-        return dict(self._tracks)
+    def pair(self, part: str = "whole", **how: Any) -> Pair:
+        """The pair of the conference and its neighbour; the other arguments are attributes of :class:`Pair`."""
+        tracks = {} if part in ("whole", "absent") else dict(self._tracks)
+        return Pair(records=self.records(), tracks=tracks, part=part, **how)
 
 
 def check_load(load: int) -> None:
-    """Refuse a load for which nothing is secret."""
+    """Raise unless a load is at least 2."""
     if isinstance(load, bool) or not isinstance(load, int) or load < 2:
         raise InputError(
             Argument("load"), f" must be a whole number of at least 2, got {load!r}; with a load of 1 nothing is secret"
@@ -128,17 +129,17 @@ def check_load(load: int) -> None:
 
 
 def check_public(public: str) -> None:
-    """Refuse what is not one of the two statements of an audit."""
+    """Raise unless ``public`` is ``"all"`` or ``"none"``."""
     if public not in ("all", "none"):
         raise InputError(Argument("public"), f" must be 'all' or 'none', got {public!r}")
 
 
 def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Reviews]:
-    """Two neighbouring records with one load for all, whose vectors are as far apart as the sensitivity allows.
+    """Two neighbouring records with equal loads, whose vectors attain the sensitivity.
 
     For the unit reviewer with public scores, a reviewer of zeros exchanges all but one of them with reviewers of ones.
-    For the unit review, two reviewers in the middle exchange a zero for a one and move apart. Where scores are hidden,
-    what is exchanged may change as well: two reviewers of zeros exchange one, or all, and these become ones.
+    For the unit review, two reviewers exchange a zero for a one and move apart. Exchanged reviews with hidden scores
+    may change as well: two reviewers of zeros exchange one, or all, and these become ones.
 
     >>> from peerveil.private.true_vector import true_vector
     >>> [true_vector(reviews, "ratings").tolist() for reviews in worst_neighbours("reviewer", 2, "all")]
@@ -149,14 +150,11 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
     conference = _Conference()
     if public == "none":
         mine, theirs = conference.give("z", [0.0] * load), conference.give("r1", [0.0] * load)
-        for one, other in list(zip(mine, theirs, strict=True))[: 1 if unit == "review" else load]:
-            conference.exchange(one, other).change(one, 1.0).change(other, 1.0)
+        for i in range(1 if unit == "review" else load):
+            conference.exchange(mine[i], theirs[i]).change(mine[i], 1.0).change(theirs[i], 1.0)
     elif unit == "review":
-        mine, theirs = (
-            conference.give("z", [0.0] + [1.0] * (load - 1)),
-            conference.give("r1", [1.0] + [0.0] * (load - 1)),
-        )
-        conference.exchange(mine[0], theirs[0])
+        mine = conference.give("z", [0.0] + [1.0] * (load - 1))
+        conference.exchange(mine[0], conference.give("r1", [1.0] + [0.0] * (load - 1))[0])
     else:
         mine = conference.give("z", [0.0] * load)
         for i in range(load - 1):
@@ -165,11 +163,11 @@ def worst_neighbours(unit: Unit, load: int, public: str) -> tuple[Reviews, Revie
 
 
 def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int) -> tuple[Reviews, Reviews, Bins]:
-    """Two neighbouring records with one load for all, whose counts are as far apart as can be, and the bins of both.
+    """Two neighbouring records with equal loads, whose counts attain the sensitivity, and their bins.
 
-    Everybody who takes part in an exchange leaves a bin for one that nobody leaves. With scores of 0, 1/2 and 1, a
-    reviewer of zeros gets a one from each of the others, who have halves besides. Where scores are hidden, what is
-    exchanged becomes ones, and the others are as near to the end of a bin as makes them leave it.
+    Each reviewer in an exchange moves to a bin that no other reviewer leaves. A reviewer of zeros gets a one from each
+    of the others, whose remaining scores are 1/2. Hidden scores of exchanged reviews become ones, and the others are
+    close enough to the end of a bin to leave it.
 
     >>> from peerveil.private.true_vector import true_vector
     >>> one, other, bins = worst_neighbours_counted("reviewer", 2, "all", 5)
@@ -185,7 +183,7 @@ def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int) ->
         bins = bins_of(weigh(blank.public("none")), number)
         cut = float(bins.cuts[np.argmin(np.abs(bins.cuts - 0.5))])
         near = [min(1.0, max(0.0, (cut * load - 0.5) / (load - 1)))] * (load - 1)
-        # What is exchanged is a zero before and a one after, on both sides.
+        # Exchanged reviews are zeros before and ones after.
         first = [0.0, *near] if unit == "review" else [0.0] * load
         holdings = [first, *([0.0, *near] for _ in range(others))]
     elif unit == "review":
@@ -197,53 +195,49 @@ def worst_neighbours_counted(unit: Unit, load: int, public: str, number: int) ->
 
 
 def _exchanged(holdings: Sequence[Sequence[float]], exchanges: int, *, change: bool = False) -> tuple[Reviews, Reviews]:
-    """A record, and the same after the first reviewer exchanged reviews for the first ones of others, one each.
+    """Two records: in the second, the first reviewer has exchanged one review with each of the next ``exchanges``.
 
-    With ``change``, what is exchanged becomes a one.
+    With ``change``, the scores of exchanged reviews become ones.
     """
     conference = _Conference()
-    held = [conference.give("z" if j == 0 else f"r{j}", scores) for j, scores in enumerate(holdings)]
-    for one, others in list(zip(held[0], held[1:], strict=False))[:exchanges]:
-        conference.exchange(one, others[0])
+    mine, *others = (conference.give("z" if j == 0 else f"r{j}", scores) for j, scores in enumerate(holdings))
+    for review, (theirs, *_) in list(zip(mine, others, strict=False))[:exchanges]:
+        conference.exchange(review, theirs)
         if change:
-            conference.change(one, 1.0).change(others[0], 1.0)
+            conference.change(review, 1.0).change(theirs, 1.0)
     return conference.records()
 
 
-def one_load(unit: Unit, load: int, number: int) -> Pair:
-    """Public scores and one load for all; ``number`` bins, or a vector if 0."""
-    records = worst_neighbours_counted(unit, load, "all", number)[:2] if number else worst_neighbours(unit, load, "all")
-    return Pair(records=records, bins=number)
+def one_load(unit: Unit, load: int, number: int, *, public: str = "all") -> Pair:
+    """Public scores and equal loads; ``number`` bins, or a vector if 0."""
+    if number:
+        return Pair(records=worst_neighbours_counted(unit, load, public, number)[:2], public=public, bins=number)
+    return Pair(records=worst_neighbours(unit, load, public), public=public)
 
 
 def hidden_scores(unit: Unit, load: int, number: int) -> Pair:
-    """Hidden scores, which change with the exchange, and one load for all."""
-    records = (
-        worst_neighbours_counted(unit, load, "none", number)[:2] if number else worst_neighbours(unit, load, "none")
-    )
-    return Pair(records=records, public="none", bins=number)
+    """Equal loads, and hidden scores that change with the exchange."""
+    return one_load(unit, load, number, public="none")
 
 
 def mixed_loads(unit: Unit, load: int, number: int) -> Pair:
     """Public scores, and loads that differ.
 
-    For the unit reviewer, one reviewer with many zeros exchanges them all with reviewers of the least load; the
-    distance is ``R (1 + (b - 2)/a)`` for loads from ``a`` to ``b``. For the unit review the exchange is between two
-    reviewers of the least load.
+    For the unit reviewer, a reviewer with many zeros exchanges them all with reviewers of the least load; the distance
+    is ``R (1 + (b - 2)/a)`` for loads from ``a`` to ``b``. For the unit review, two reviewers of the least load
+    exchange a review.
     """
-    return Pair(records=_mixed(unit, load, number).records())
+    return _mixed(unit, load, number).pair()
 
 
 def _mixed(unit: Unit, load: int, number: int) -> _Conference:
     conference = _Conference()
     if unit == "review":
-        mine, theirs = (
-            conference.give("z", [0.0] + [1.0] * (load - 1)),
-            conference.give("r", [1.0] + [0.0] * (load - 1)),
-        )
-        conference.exchange(mine[0], theirs[0]).give("s", [0.5] * 2 * load)
+        mine, *_ = conference.give("z", [0.0] + [1.0] * (load - 1))
+        theirs, *_ = conference.give("r", [1.0] + [0.0] * (load - 1))
+        conference.exchange(mine, theirs).give("s", [0.5] * 2 * load)
     else:
-        # Counts need a second score, so that nobody enters a bin that another one leaves.
+        # A second score ensures that no mean enters a bin that another leaves.
         largest, others = (2 * load, [1.0, 0.5]) if number else (2 * load + 1, [1.0])
         for j, review in enumerate(conference.give("z", [0.0] * largest)):
             conference.exchange(review, conference.give(f"r{j}", others)[0])
@@ -255,14 +249,14 @@ def hidden_score_alone(unit: Unit, load: int, number: int) -> Pair:
     conference = _Conference()
     review, *_ = conference.give("z", [0.0] * load)
     conference.change(review, 1.0).give("r", [0.0] * load)
-    return Pair(records=conference.records(), public="none", bins=8 * load if number else 0)
+    return conference.pair(public="none", bins=8 * load if number else 0)
 
 
 def hidden_miscalibration(unit: Unit, load: int, number: int) -> Pair:
-    """Miscalibration with hidden scores: co-reviewers of what is exchanged move, too.
+    """Miscalibration with hidden scores: the means of co-reviewers of exchanged reviews change as well.
 
-    A reviewer exchanges all reviews, or one, with others of load 1. All scores are 0, those of what is exchanged become
-    1: whoever holds one of these is 1 above the co-reviewer, who has no other review.
+    A reviewer exchanges all reviews, or one, with others of load 1. All scores are 0, and those of exchanged reviews
+    become 1, which is 1 above the only review of the co-reviewer.
     """
     conference = _Conference()
     for i in range(load if unit == "reviewer" else 1):
@@ -270,24 +264,23 @@ def hidden_miscalibration(unit: Unit, load: int, number: int) -> Pair:
         conference.review(f"u{i}", conference.paper(mine), 0.0)
         conference.review(f"v{i}", conference.paper(theirs), 0.0)
         conference.exchange(mine, theirs).change(mine, 1.0).change(theirs, 1.0)
-    return Pair(records=conference.records(), public="none", quantity="miscalibration", bins=7 if number else 0)
+    return conference.pair(public="none", quantity="miscalibration", bins=7 if number else 0)
 
 
 def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
-    """Papers that are left out, whose reviews are exchanged for reviews of papers that are kept.
+    """Left-out papers, whose reviews are exchanged for reviews of kept papers.
 
-    For the unit reviewer: z holds ``b`` reviews that are kept and ``b`` that are not, gives those that are kept to
-    ``b`` people and gets ``b`` others that are kept from ``b`` others. The numbers of reviewers with each load, in all
-    and of what is kept, stay the same, and ``1 + 2b`` means move.
+    For the unit reviewer: z has ``b`` kept reviews and ``b`` others, gives the kept ones to ``b`` reviewers, and gets
+    ``b`` kept ones from ``b`` other reviewers. The numbers of reviewers with each load stay the same, both overall and
+    among kept reviews, and ``1 + 2b`` means change.
     """
-    conference = _without_others(unit, load, number)
-    return Pair(records=conference.records(), tracks=conference.tracks(), part=part)
+    return _without_others(unit, load, number).pair(part)
 
 
 def absent_scores(unit: Unit, load: int, number: int) -> Pair:
-    """Reviews without a score, as everyone can see: as where papers are left out, but reviews are, one by one.
+    """Reviews publicly without a score, exchanged as those of left-out papers are.
 
-    Papers of such reviews have reviews with a score, too, all by one person of the least load among these.
+    Their papers also have reviews with a score, all by one reviewer of the least load.
     """
     conference = _without_others(unit, load, number)
     least = load if unit == "review" else 2 * load - 1 if number else load + 1
@@ -295,7 +288,7 @@ def absent_scores(unit: Unit, load: int, number: int) -> Pair:
     for paper in papers:
         conference.review("t", paper, 0.5)
     conference.give("t", [0.5] * (least - len(papers)))
-    return Pair(records=conference.records(), part="absent")
+    return conference.pair("absent")
 
 
 def _without_others(unit: Unit, load: int, number: int) -> _Conference:
@@ -307,10 +300,10 @@ def _without_others(unit: Unit, load: int, number: int) -> _Conference:
 
 
 def left_out_open(unit: Unit, load: int, number: int) -> Pair:
-    """Papers that are left out, where the number of reviewers of the others is not public.
+    """Left-out papers, where the number of reviewers of kept papers is not public.
 
-    A reviewer who has reviews of kept papers alone gives them, or one, to others for reviews of papers that are left
-    out. For the unit reviewer this one has no kept review afterwards: all ``1 + L`` means move, with ``L`` the load.
+    A reviewer of kept papers only exchanges all reviews, or one, for reviews of left-out papers. For the unit reviewer,
+    no kept review remains: ``1 + L`` means change, with ``L`` the load.
     """
     conference = _Conference()
     for j in range(2 * load if unit == "reviewer" else 1):
@@ -319,20 +312,20 @@ def left_out_open(unit: Unit, load: int, number: int) -> Pair:
         theirs, *_ = conference.give(f"r{j}", [0.5], track=OTHER)
         conference.exchange(mine, theirs)
     conference.give("s", [0.5])
-    return Pair(records=conference.records(), tracks=conference.tracks(), part="open")
+    return conference.pair("open")
 
 
 def hidden_left_out(unit: Unit, load: int, number: int) -> Pair:
-    """Miscalibration with hidden scores and papers that are left out: co-reviewers of all that is exchanged move.
+    """Miscalibration with hidden scores and left-out papers.
 
-    As where papers are left out, with ``b`` the load. Each kept paper has two reviews; of those that are exchanged both
-    scores are 0 before, and what is exchanged is 1 after. ``1 + 4b`` means move. For the unit review it is an exchange
-    of one kept review for one that is left out, and four means move.
+    As :func:`left_out`, with ``b`` the load. Each kept paper has two reviews. Papers of exchanged reviews have scores
+    of 0, and the exchanged review becomes 1, so its co-reviewer's mean changes too: ``1 + 4b`` means change. For the
+    unit review, a kept review is exchanged for a left-out one, and four means change.
     """
     conference = _Conference()
 
     def kept(holder: str, score: float, other: float, beside: str) -> int:
-        """A kept review, with another one of the same paper by someone who has no other."""
+        """A kept review, whose paper has another review, the only one of its reviewer."""
         (review,) = conference.give(holder, [score])
         conference.review(beside, conference.paper(review), other)
         return review
@@ -349,28 +342,19 @@ def hidden_left_out(unit: Unit, load: int, number: int) -> Pair:
         theirs = kept(f"w{i}", 0.0, 0.0, f"v{i}")
         kept(f"w{i}", 0.9, 0.0, f"g{i}")
         conference.exchange(mine, theirs).change(theirs, 1.0)
-    bins = 12 if number else 0
-    tracks = conference.tracks()
-    return Pair(
-        records=conference.records(),
-        public="none",
-        quantity="miscalibration",
-        tracks=tracks,
-        part="only",
-        bins=bins,
-    )
+    return conference.pair("only", public="none", quantity="miscalibration", bins=12 if number else 0)
 
 
 def one_track(unit: Unit, load: int, number: int) -> Pair:
-    """One of two tracks: the same, released as a track."""
+    """The pair of :func:`left_out`, released as one of two tracks."""
     return left_out(unit, load, number, part="track")
 
 
 def several_tracks(unit: Unit, load: int, number: int, *, tracks: Sequence[str] = (KEPT, OTHER)) -> Pair:
     """Two tracks, released together.
 
-    Counts: as where papers are left out, in all tracks at once. Vectors: in each track the reviewer exchanges within
-    the track, as far as the sensitivity allows.
+    For counts, the exchange of :func:`left_out` in all tracks at once; for vectors, an exchange within each track that
+    attains its sensitivity.
     """
     if unit == "review":
         conference = _one_for_one(load, both=True)
@@ -382,15 +366,15 @@ def several_tracks(unit: Unit, load: int, number: int, *, tracks: Sequence[str] 
             mine = conference.give("z", [0.0] * load, track=track)
             for i in range(load - 1):
                 conference.exchange(mine[i], conference.give(f"r{i}", [1.0] * load, track=track)[0])
-    return Pair(records=conference.records(), tracks=conference.tracks(), part="tracks")
+    return conference.pair("tracks")
 
 
 def three_tracks(unit: Unit, load: int, number: int) -> Pair:
     """Three tracks, released together.
 
-    Counts: a reviewer exchanges all ``L`` reviews, ``L/3`` of each track, and moves in all three; each of the ``L``
-    partners moves in two. In each track somebody else has ``L`` reviews, so all ``2 + 2L/3`` means of each could move:
-    together no more than ``3 + 2L`` of these ``6 + 2L`` do.
+    For counts, a reviewer exchanges all ``L`` reviews, ``L/3`` in each track; this reviewer's mean changes in all three
+    tracks, and those of the ``L`` partners in two. As another reviewer of each track has ``L`` reviews, ``2 + 2L/3``
+    means of each track could change, but of these ``6 + 2L`` at most ``3 + 2L`` do together.
     """
     tracks = (KEPT, OTHER, THIRD)
     if unit == "reviewer" and not number:
@@ -403,15 +387,15 @@ def three_tracks(unit: Unit, load: int, number: int) -> Pair:
         conference = _crosswise(load, 2, receives=0.6, gives=0.4, tracks=tracks, seen=tracks)
         for track in tracks:
             conference.give(f"s {track}", [0.5] * 3 * load, track=track)
-    return Pair(records=conference.records(), tracks=conference.tracks(), part="tracks")
+    return conference.pair("tracks")
 
 
 def tracks_apart(unit: Unit, load: int, number: int) -> Pair:
-    """Two tracks that share no reviewer, as is declared: what is exchanged is exchanged in one of them."""
+    """Two tracks that are declared to share no reviewer, with an exchange in one of them."""
     conference = _mixed(unit, load, number)
     for holder in ("t", "u"):
         conference.give(holder, [0.0, 1.0], track=OTHER)
-    return Pair(records=conference.records(), tracks=conference.tracks(), part="apart")
+    return conference.pair("apart")
 
 
 def _crosswise(
@@ -423,25 +407,27 @@ def _crosswise(
     tracks: Sequence[str] = (KEPT, OTHER),
     seen: Sequence[str] = (KEPT,),
 ) -> _Conference:
-    """A conference in which z exchanges ``most`` zeros in each track for ones of the same track, but crosswise.
+    """A conference in which z exchanges ``most`` zeros in each track for ones, with partners who change tracks.
 
-    For each track, ``most`` people with ``least`` reviews of ``receives`` get one of the zeros, for a one of the next
-    track, in which they have ``least`` reviews of ``gives`` besides. In tracks that are not seen, all that happens is
-    that reviews change hands.
+    For each track, ``most`` reviewers with ``least`` scores of ``receives`` get one of the zeros for a one of the next
+    track, in which they also have ``least`` scores of ``gives``. In tracks that are not in ``seen`` reviewers have
+    exchanged reviews only.
     """
     conference = _Conference()
     mine = {track: conference.give("z", [0.0] * most, track=track) for track in tracks}
     for i in range(most):
-        for one, other in zip(tracks, (*tracks[1:], tracks[0]), strict=True):
-            who = f"{one}{i}"  # receives a review of the one track, and gives one of the other
-            conference.give(who, [receives] * least if one in seen else [], track=one)
-            review, *_ = conference.give(who, [1.0] + [gives] * (least if other in seen else 0), track=other)
-            conference.exchange(mine[one][i], review)
+        for track, following in zip(tracks, (*tracks[1:], tracks[0]), strict=True):
+            partner = f"{track}{i}"
+            conference.give(partner, [receives] * (least if track in seen else 0), track=track)
+            review, *_ = conference.give(
+                partner, [1.0] + [gives] * (least if following in seen else 0), track=following
+            )
+            conference.exchange(mine[track][i], review)
     return conference
 
 
 def _one_for_one(load: int, *, both: bool) -> _Conference:
-    """A conference in which two people exchange a review of one track for a review of the other."""
+    """A conference in which two reviewers exchange a review of one track for a review of the other."""
     conference = _Conference()
     one, *_ = conference.give("z", [1.0] + [0.0] * load)
     conference.give("r", [0.5] * load)

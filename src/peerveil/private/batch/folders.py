@@ -1,7 +1,7 @@
-"""The two folders of a batch: one to publish, and a private one beside it for what only the chair may see.
+"""The two folders of a batch: one to publish, and a private one.
 
-The private folder keeps how far each venue has come, and the full report. Both folders carry the same mark, so that a
-batch is not taken up again with another private folder: venues that were charged would be charged again.
+The private folder holds the progress of each venue and the full report. Both folders have the same mark, so that a
+batch is not resumed with another private folder, which would charge venues again.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from peerveil.errors import Argument, InputError, write_failure
+from peerveil.support.atomic_files import rename_new
 
-#: In the folder to publish: the batch's mark. In version 0.1.0 it was a folder of what is now in the private one.
+#: The mark in the folder to publish. In version 0.1.0 it was a folder with what is now in the private folder.
 MARK = ".batch"
 
-#: What became of each venue: in the folder to publish without reasons, in the private one with them.
+#: The outcomes of the venues: without reasons in the folder to publish, with reasons in the private one.
 REPORT = "batch.json"
 
 _PRIVATE_MARK = "batch-id"
@@ -29,7 +29,7 @@ _STATES = "states"
 
 @dataclass(frozen=True)
 class BatchFolders:
-    """Where a batch writes.
+    """The folders of a batch.
 
     Attributes:
         output: the folder of the releases.
@@ -40,21 +40,21 @@ class BatchFolders:
     private: Path
 
     def state_of(self, venue: str) -> Path:
-        """The file of how far a venue has come."""
+        """The file of the progress of a venue."""
         return self.private / _STATES / f"{venue}.json"
 
     def write_reports(self, public: Mapping[str, object], private: Mapping[str, object]) -> None:
-        """Write what became of the venues: what may be published, and all of it."""
-        _write(self.private / REPORT, _text(private), 0o600)
-        _write(self.output / REPORT, _text(public), 0o666)
+        """Write the two reports on the outcomes of the venues."""
+        for folder, facts, mode in ((self.private, private, 0o600), (self.output, public, 0o666)):
+            _write(folder / REPORT, json.dumps(facts, indent=1) + "\n", mode)
 
 
 def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str] | None = None) -> BatchFolders:
-    """Make the folders of a batch, or find those of one that was begun; a batch of version 0.1.0 is moved over.
+    """The folders of a new batch, or of one to resume; a batch of version 0.1.0 is migrated.
 
     Args:
         output: the folder of the releases.
-        private: the private folder; ``<output>.private`` beside the other one by default.
+        private: the private folder; ``<output>.private`` by default.
     """
     folders = BatchFolders(Path(output), default_private(output) if private is None else Path(private))
     try:
@@ -65,12 +65,12 @@ def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str]
 
 
 def default_private(output: str | os.PathLike[str]) -> Path:
-    """The private folder of a batch where none is named.
+    """The default private folder of a batch.
 
     >>> default_private("/srv/releases").as_posix()
     '/srv/releases.private'
     """
-    whole = Path(os.path.abspath(output))  # noqa: PTH100 - links are left as they are
+    whole = Path(os.path.abspath(output))  # noqa: PTH100 - does not resolve links
     if not whole.name:
         raise InputError(
             f"the output folder {whole} can have no folder beside it; name one with ", Argument("private", ...)
@@ -104,7 +104,7 @@ def _open(folders: BatchFolders) -> None:
 
 
 def _check_apart(folders: BatchFolders) -> None:
-    """Refuse a private folder within the one that is published."""
+    """Raise if the private folder is in the one to publish."""
     output, private = (Path(os.path.realpath(folder)) for folder in (folders.output, folders.private))
     if private == output or output in private.parents:
         raise InputError(
@@ -115,14 +115,15 @@ def _check_apart(folders: BatchFolders) -> None:
 
 
 def _take_over(folders: BatchFolders) -> None:
-    """Move what a batch of version 0.1.0 kept into the private folder, file by file; what is there stays."""
+    """Move the files of a batch of version 0.1.0 into the private folder, without replacing any."""
     old = folders.output / MARK
     for file in sorted(old.iterdir()):
         place = folders.state_of(file.stem)
-        if file.suffix == ".part":  # of a process that was killed
+        if file.suffix == ".part":  # of a killed process
             file.unlink(missing_ok=True)
         elif file.suffix == ".json" and not place.exists():
-            _move(file, place)
+            _write(place, file.read_text(encoding="utf-8"), 0o600)
+            file.unlink()
         elif file.suffix == ".json" and place.read_bytes() == file.read_bytes():
             file.unlink()
         else:
@@ -130,14 +131,8 @@ def _take_over(folders: BatchFolders) -> None:
     old.rmdir()
 
 
-def _move(file: Path, place: Path) -> None:
-    """Move a file; the new one is whole before the old one is gone."""
-    _write(place, file.read_text(encoding="utf-8"), 0o600)
-    file.unlink()
-
-
 def _read(file: Path) -> str | None:
-    """The text of a small file, if it is there."""
+    """The text of a small file; ``None`` if there is none, empty if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
@@ -147,29 +142,24 @@ def _read(file: Path) -> str | None:
 
 
 def _write_once(file: Path, text: str) -> str:
-    """Write a file that only its owner can change, unless another run did; returns what it holds."""
+    """Write a file unless another run did; returns its text."""
     part = _part(file, text + "\n", 0o600 if file.name == _PRIVATE_MARK else 0o666)
     try:
-        os.link(part, file)  # unlike a renaming, it fails where a file is
-    except FileExistsError:
-        pass
-    except OSError:  # a file system without links
-        if not file.exists():
-            shutil.copyfile(part, file)
+        with suppress(FileExistsError):
+            rename_new(part, file)
     finally:
         part.unlink(missing_ok=True)
     return _read(file) or ""
 
 
 def _write(file: Path, text: str, mode: int) -> None:
-    """Write a file whole or not at all, in the place of one that may be there."""
+    """Write or replace a file atomically."""
     part = _part(file, text, mode)
     try:
         part.replace(file)
-    except OSError:
+    finally:
         with suppress(OSError):
-            part.unlink()
-        raise
+            part.unlink(missing_ok=True)
 
 
 def _part(file: Path, text: str, mode: int) -> Path:
@@ -181,7 +171,3 @@ def _part(file: Path, text: str, mode: int) -> Path:
         handle.flush()
         os.fsync(handle.fileno())
     return part
-
-
-def _text(facts: Mapping[str, object]) -> str:
-    return json.dumps(facts, indent=1) + "\n"

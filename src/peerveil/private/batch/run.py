@@ -1,11 +1,8 @@
-"""Many releases at once: a venue that fails is reported and stops nobody, and a batch that was ended goes on.
+"""Batches of releases: a venue that fails does not stop the others, and an interrupted batch can be resumed.
 
-Reading, charging and drawing happen here, a venue after the other. Only what is public goes to the engine: regions and
-estimates of noisy vectors.
-
-What was done is kept in a private folder, one file per venue: first the number under which the venue will be charged,
-then, as soon as it is drawn, the noisy vector with its claim. So a batch that is started again never charges a venue
-twice, and goes on with every venue that it charged (:mod:`peerveil.private.journal`).
+This module reads, charges and draws one venue after another. Only public work goes to the engine: regions and estimates
+of noisy vectors. The journal of each venue (:mod:`peerveil.private.journal`) is in the private folder, so a batch that
+is resumed never charges a venue twice.
 """
 
 from __future__ import annotations
@@ -21,6 +18,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -57,13 +55,13 @@ from peerveil.support.version import software
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
 
-#: What is published of the reason why a venue was not released: the reason itself may hold private values.
+#: Published instead of the reason of a failure, which may hold private values.
 SEE_PRIVATE = "failed: see the private log"
 
-#: So few venues are faster done in this process than processes are started.
+#: For so few venues, starting processes takes longer than the work.
 _FEW = 4
 
-#: Under which setting a digest of the reviews and of the claim is kept.
+#: The setting that holds a digest of the reviews and of the claim.
 _REVIEWS = "reviews"
 
 _NAME = re.compile(r"[\w][\w.+-]{0,99}")
@@ -73,18 +71,18 @@ Status = Literal["released", "stands", "failed"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Venue:
-    """A venue of a batch: what is read when its turn comes, and how it is released.
+    """A venue of a batch.
 
     Attributes:
-        name: its name, which becomes its folder's.
-        read: gives the private reviews and what is public of them.
+        name: its name, also the name of its folder.
+        read: returns the private reviews and the public record.
         mechanism: the mechanism, with its budget.
         quantity, unit, region, estimator, lone, accept_float_noise, declare_kept: as in a release.
-        licence, citation: on which terms the release is published.
-        dataset: the data set whose budget is charged; the venue's name by default.
-        budget: opens a budget where the data set has none: arguments of the ledger's ``open``.
-        report: write report.html and its figures, too.
-        settings: all that was said about it. If that changes, the venue is another one.
+        licence, citation: the terms of publication.
+        dataset: the data set to charge; the venue's name by default.
+        budget: the budget to open if the data set has none: arguments of ``Ledger.open``.
+        report: whether to write report.html and its figures.
+        settings: all settings of the venue, which must stay the same when a batch is resumed.
     """
 
     name: str
@@ -112,11 +110,11 @@ class Venue:
         self.terms()
 
     def terms(self) -> Terms:
-        """On which terms its release is published."""
+        """The terms on which its release is published."""
         return Terms(licence=self.licence, citation=self.citation)
 
     def undecided(self) -> Undecided:
-        """What a plan needs to choose its mechanism."""
+        """The public data from which a plan chooses its mechanism."""
         reviews, public = self.read()
         weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
         return Undecided(
@@ -124,7 +122,7 @@ class Venue:
         )
 
     def ready(self) -> Ready:
-        """Everything read and checked."""
+        """Its release, read and checked."""
         reviews, public = self.read()
         return prepare_release(
             reviews,
@@ -141,16 +139,16 @@ class Venue:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a venue.
+    """The outcome of a venue.
 
     Attributes:
         name: the venue's name.
-        status: ``"released"``; ``"stands"``: it was released by an earlier run; ``"failed"``.
-        reason: why it failed. It may hold private values.
-        claim: the privacy claim of its release.
-        warnings: what whoever released it should know; nobody else.
-        expected_error: how far the release is expected to be from the truth, where it says so.
-        folder: the folder of its release, in that of the batch.
+        status: ``"released"``; ``"stands"``: released by an earlier run; ``"failed"``.
+        reason: the reason of a failure, which may hold private values.
+        claim: the privacy claim of the release.
+        warnings: private warnings for the user who releases it.
+        expected_error: the expected error of the release, if stated.
+        folder: the folder of the release within that of the batch.
     """
 
     name: str
@@ -174,7 +172,7 @@ class Outcome:
         )
 
     def published(self) -> dict[str, Any]:
-        """What may be published of it."""
+        """The outcome without private values."""
         return {
             "name": self.name,
             "status": self.status,
@@ -186,12 +184,12 @@ class Outcome:
 
 
 def public_report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What became of the venues, without what only the chair may see."""
+    """The report on the outcomes without private values."""
     return report(outcomes) | {"outcomes": [outcome.published() for outcome in outcomes]}
 
 
 def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What became of the venues, with reasons and warnings, which may hold private values."""
+    """The report on the outcomes with reasons and warnings, which may hold private values."""
     count = Counter(outcome.status for outcome in outcomes)
     return {
         "software": software(),
@@ -203,7 +201,7 @@ def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def check_venue_name(name: str) -> str:
-    """A venue's name, which must do for a folder on every system.
+    """The name of a venue; raises unless it is valid as a folder name on every system.
 
     >>> check_venue_name("iclr-2021")
     'iclr-2021'
@@ -227,19 +225,19 @@ def run_batch(
     spending: Spending | None = None,
     spell: Callable[[Argument], str] = str,
 ) -> list[Outcome]:
-    """Release every venue into a folder of its own; outcomes come in the order of the venues.
+    """The outcomes of releasing each venue into a folder of its own, in the order of the venues.
 
     Args:
-        venues: what to release. Names that differ by case only are one folder on some systems: they are refused.
-        folder: where the folders go. Started again with the same one, a batch goes on where it was.
+        venues: the venues. Names that differ only in case are refused, as some systems do not distinguish them.
+        folder: the folder of the releases. A batch with the same folder is resumed.
         private: the folder of what is not published, outside of the other; ``<folder>.private`` by default.
         ledger: the ledger to charge.
-        workers: how many processes for the public work; all cores by default.
-        executor: where to do the public work instead, e.g. a cluster's.
+        workers: number of processes for the public work; all cores by default.
+        executor: used for the public work instead, e.g. a cluster's.
         progress: called after each venue.
-        told: called with each outcome as it comes.
-        report: write report.html and its figures, too; they take most of a small venue's time.
-        spending: where to note what is charged, for whoever tells of it.
+        told: called with each outcome as it becomes known.
+        report: whether to write report.html and its figures, which take most of a small venue's time.
+        spending: records the charges.
         spell: how reasons and warnings spell arguments; as in Python by default.
     """
     _check_names(venues)
@@ -276,21 +274,22 @@ def _run(
             venue = replace(given, mechanism=decided.get(given.name, given.mechanism))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                begun = _attempt(venue.name, lambda: batch.begin(venue), batch.spell)  # noqa: B023 - called at once
+                begun = _attempt(venue.name, partial(batch.begin, venue), batch.spell)
             remarks[venue.name] = tuple(spelled(warning.message, batch.spell) for warning in caught)
             if isinstance(begun, Outcome):
                 add(begun)
             else:
                 yield begun
 
-    whole = {venue.name: venue.report for venue in venues}
-    for work, found in parallel.stream(finish, works(), **where):
-        add(_attempt(work.name, lambda: batch.end(work, found, remarks[work.name], whole[work.name]), batch.spell))  # noqa: B023
+    reports = {venue.name: venue.report for venue in venues}
+    for work, result in parallel.stream(finish, works(), **where):
+        step = partial(batch.end, work.name, result, remarks[work.name], reports[work.name])
+        add(_attempt(work.name, step, batch.spell))
     return [outcomes[venue.name] for venue in venues]
 
 
 def _attempt(name: str, step: Callable[[], Any], spell: Callable[[Argument], str]) -> Any:
-    """What a step gives, or the outcome of a venue that failed at it."""
+    """The result of a step, or the outcome of a venue that failed."""
     try:
         return step()
     except Exception as error:  # noqa: BLE001 - one venue must not stop the others
@@ -300,16 +299,15 @@ def _attempt(name: str, step: Callable[[], Any], spell: Callable[[Argument], str
 
 
 def _check_names(venues: Sequence[Venue]) -> None:
-    seen: set[str] = set()
+    count = Counter(venue.name.casefold() for venue in venues)
     for venue in venues:
-        if venue.name.casefold() in seen:
+        if count[venue.name.casefold()] > 1:
             raise InputError(f"two venues are named {venue.name!r}; each needs a name of its own")
-        seen.add(venue.name.casefold())
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """The steps of a batch that happen here."""
+    """The private steps of a batch."""
 
     folders: BatchFolders
     ledger: Ledger | None
@@ -319,23 +317,21 @@ class _Batch:
     items: dict[str, Item] = field(default_factory=dict)
 
     def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
-        """The public weights of venues whose mechanism a plan is to choose, and whose noise is not drawn yet."""
+        """The public data of venues whose mechanism a plan is to choose and whose noise is not drawn."""
         for venue in venues:
             if venue.mechanism.chooses:
-                with suppress(Exception):  # met again, and reported, when the venue's turn comes
-                    held = look(self._file(venue))
-                    if held is None or held[1] is None:
+                with suppress(Exception):  # raised again, and reported, when the venue is begun
+                    content = look(self.folders.state_of(venue.name))
+                    if content is None or content[1] is None:
                         yield venue.undecided()
 
-    def _file(self, venue: Venue) -> Path:
-        return self.folders.state_of(venue.name)
-
     def begin(self, venue: Venue) -> Unfinished | Outcome:
-        """Read, charge and draw; or find what was drawn before."""
+        """A venue that was read, charged and drawn; or the outcome of an earlier run."""
         settings = self._fingerprints(venue)
         target = self.folders.output / venue.name
-        if (held := look(self._file(venue))) is not None and held[1] is not None:
-            _check_same(held[0]["settings"], settings)
+        content = look(self.folders.state_of(venue.name))
+        if content is not None and content[1] is not None:
+            _check_same(content[0]["settings"], settings)
             if (target / FILES[0]).is_file():
                 return Outcome.of(venue.name, "stands", Release.load(target))
         if target.exists():
@@ -361,33 +357,30 @@ class _Batch:
             terms=venue.terms(),
         )
 
-    def end(self, work: Unfinished, found: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:
-        """Write what the engine made."""
-        item = self.items.pop(work.name)
+    def end(self, name: str, result: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:
+        """The outcome of a venue, whose release is written."""
+        item = self.items.pop(name)
         try:
-            self._write(work, found, None if self.ledger is None else item.kept.number, report)
+            if isinstance(result, PeerveilError):
+                raise PeerveilError(*result.parts, "; its noisy vector is kept, and a later run goes on with it")  # noqa: TRY301
+            with staged_folder(self.folders.output / name, own=FILES) as stage:
+                charged = replace(result, charge=None if self.ledger is None else item.kept.number)
+                charged.write_into(stage, report=self.report and report)
         except Exception as error:
             self.spending.leave(item, error)
             raise
         self.spending.written(item)
-        assert isinstance(found, Release)  # noqa: S101 - it was written
-        return Outcome.of(work.name, "released", found, remarks)
-
-    def _write(self, work: Unfinished, found: Release | PeerveilError, number: str | None, report: bool) -> None:
-        if isinstance(found, PeerveilError):
-            raise PeerveilError(*found.parts, "; its noisy vector is kept, and a later run goes on with it")
-        with staged_folder(self.folders.output / work.name, own=FILES) as stage:
-            replace(found, charge=number).write_into(stage, report=self.report and report)
+        return Outcome.of(name, "released", result, remarks)
 
     def _kept(self, venue: Venue, ready: Ready, settings: dict[str, str]) -> Kept:
-        """The file of a venue: one that an earlier run left, or a new one, which one run alone can make."""
+        """The file of a venue: that of an earlier run, or a new one."""
         from peerveil.private.ledger import new_release_number  # noqa: PLC0415 - databases only where they are needed
 
-        file = self._file(venue)
+        file = self.folders.state_of(venue.name)
         if (kept := take(file)) is not None:
             if kept.drawn is not None or (self.ledger is not None and self.ledger.charged(kept.number)):
                 return kept
-            kept.remove()  # nothing came of it, so it may be another venue now
+            kept.remove()  # neither charged nor drawn, so its settings may change
         try:
             return begin(file, {"release": new_release_number(), "settings": settings}, ready.size)
         except FileExistsError:
@@ -397,23 +390,23 @@ class _Batch:
 
     def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
         book = self.ledger
-        assert book is not None  # noqa: S101 - asked before
+        assert book is not None  # noqa: S101 - checked by the caller
         dataset = venue.dataset or venue.name
         if venue.budget:
             _open_budget(book, dataset, venue)
         ready.charge(book, dataset, release=number)
 
     def _fingerprints(self, venue: Venue) -> dict[str, str]:
-        """A digest of each setting: what changed can be named, and nothing is told."""
-        said = dict(venue.settings) | {"ledger": self.ledger and _whole_name(self.ledger)}
+        """A digest of each setting, so that messages can name those that changed without their values."""
+        settings = dict(venue.settings) | {"ledger": self.ledger and _whole_name(self.ledger)}
         return {
             key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
-            for key, value in said.items()
+            for key, value in settings.items()
         }
 
 
 def _check_reviews_known(kept: Kept) -> None:
-    """Refuse a venue that was charged for reviews that are not known: a draw for others could cost more."""
+    """Raise if a venue was charged for unknown reviews, as a draw for others could cost more."""
     if kept.drawn is None and _REVIEWS not in kept.facts["settings"]:
         kept.close()
         raise BudgetError(
@@ -423,13 +416,10 @@ def _check_reviews_known(kept: Kept) -> None:
 
 
 def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
-    """Refuse a venue that was charged or drawn with other settings; those that one of both does not say are the same.
-
-    A claim may depend on the reviews, so drawing for others could cost more than was charged.
-    """
+    """Raise if a venue was charged or drawn with other settings: the draw could cost more than was charged."""
     known = {**before, **settings}
     if _REVIEWS not in before or _REVIEWS not in settings:
-        known.pop(_REVIEWS, None)  # not read yet, or kept by version 0.1.0
+        known.pop(_REVIEWS, None)  # not read yet, or written by version 0.1.0
     if changed := [key for key in known if settings.get(key) != before.get(key)]:
         raise InputError(
             f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
@@ -438,7 +428,7 @@ def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
 
 
 def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:
-    """The ledger, made where venues open budgets in it."""
+    """The ledger, created if venues open budgets in it."""
     if place is None:
         return None
     from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
@@ -447,12 +437,12 @@ def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:
 
 
 def _whole_name(book: Ledger) -> str:
-    """A ledger's name that does not depend on the folder one is in."""
+    """The name of a ledger, independent of the working directory."""
     return book.name if "://" in book.name else str(Path(book.name).resolve())
 
 
 def _open_budget(book: Ledger, dataset: str, venue: Venue) -> None:
-    """Open the budget that the venue states, unless it is open."""
+    """Open the budget that a venue states, unless it is open."""
     from peerveil.privacy.budget import Budget  # noqa: PLC0415
 
     stated = Budget.of(**venue.budget)

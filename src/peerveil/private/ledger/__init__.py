@@ -1,10 +1,8 @@
-"""The ledger: what was promised for each data set, and what has been spent of it.
+"""Ledger of privacy budgets.
 
 A budget belongs to a declared data set name and a unit. A release charges every budget of its data set before its noise
-is drawn: a crash can waste budget, never overspend it. Entries are only ever added, and a hash chain holds them
-together.
-
-Amounts are stored as claims (epsilon, rho, omega), and added up by the budget's own rule each time.
+is drawn: a crash can waste budget, but never overspend it. Entries are only ever added, and form a hash chain. Amounts
+are stored as claims (epsilon, rho, omega), which each budget adds up by its own rule.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What a ledger tells: budgets with what was spent of them, charges, and statements."""
+"""Accounts, charges and statements of a ledger, read from its rows."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from peerveil.privacy.guarantee import Unit, check_unit, downward
 from peerveil.privacy.statement import Statement
 from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, STATEMENTS, faults
 
-#: What to do about a row that no version of Peerveil writes.
+#: The remedy for a row that no version of Peerveil writes.
 REMEDY = (
     "Peerveil does not write such a row: restore the ledger from a backup, then compare it with your releases by "
     "`peerveil ledger check LEDGER FOLDER`; nothing was released"
@@ -25,13 +26,13 @@ REMEDY = (
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """A budget, and what has been spent of it.
+    """A budget and its charges.
 
     Attributes:
         dataset: the declared name of the data set.
-        unit: what one protected thing is.
+        unit: the unit of protection.
         budget: the limit.
-        spends: what each release cost.
+        spends: the cost of each release.
     """
 
     dataset: str
@@ -41,17 +42,17 @@ class Account:
 
     @property
     def spent(self) -> float:
-        """What has been spent, in epsilon or in rho."""
+        """The amount spent, in epsilon or rho."""
         return self.budget.total(self.spends)
 
     @property
     def left(self) -> float:
-        """What is left, in epsilon or in rho."""
+        """The amount left, in epsilon or rho."""
         left = self.budget.limit - self.spent
         return left if left > self.budget.limit * TOLERANCE else 0.0  # less is round-off
 
     def check(self, spend: Spend) -> None:
-        """Refuse a release that the budget does not admit or cannot pay."""
+        """Raise ``BudgetError`` if the budget does not admit a release or has too little left."""
         currency, limit = self.budget.currency, self.budget.limit
         if reason := self.budget.refuse(spend, self.spends):
             raise BudgetError(
@@ -73,13 +74,13 @@ class Entry:
         dataset: the data set that was charged.
         unit: the unit of the budget that was charged.
         release: the number of the charge.
-        charged: when, in UTC.
-        spend: what it cost.
-        quantity: what was released.
+        charged: time of the charge, in UTC.
+        spend: the cost.
+        quantity: the quantity that was released.
         released_unit: the unit that the release states.
         mechanism: the mechanism, with its noise.
-        software: what charged it.
-        statement: what was stated about the data set; ``None`` where that is not known.
+        software: the software that made the charge.
+        statement: the statement about the data set; ``None`` if unknown.
     """
 
     dataset: str
@@ -96,13 +97,13 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """A statement about a data set that the ledger keeps.
+    """A statement about a data set in the ledger.
 
     Attributes:
         dataset: the data set.
-        stated: when, in UTC.
-        declared: whether it was declared for the data set; otherwise it came with a release that was charged.
-        statement: what was stated.
+        stated: time of the statement, in UTC.
+        declared: whether it was declared for the data set; otherwise it came with a charge.
+        statement: the statement.
     """
 
     dataset: str
@@ -113,14 +114,14 @@ class Stated:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A charge that was made.
+    """Result of charging a release.
 
     Attributes:
-        release: the number under which the history has it.
+        release: the number of the charge.
         dataset: the data set that was charged.
         data_changed: whether the private data differs from that of the last release under this name.
         also_as: other names under which the same data was released.
-        notes: further remarks, in words.
+        notes: further remarks.
     """
 
     release: str
@@ -131,7 +132,7 @@ class Charge:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What whoever releases should know."""
+        """Remarks for the user who makes the release."""
         remarks = []
         if self.data_changed:
             remarks.append(
@@ -147,28 +148,28 @@ class Charge:
 
 
 def read_accounts(connection: sa.Connection, dataset: str | None) -> list[tuple[int, Account]]:
-    """Every budget by its id with what was spent of it, of one data set or of all."""
+    """The accounts of a data set, or of all, with the ids of their budgets."""
     query = sa.select(BUDGETS).order_by(BUDGETS.c.id)
     if dataset is not None:
         query = query.where(BUDGETS.c.dataset == dataset)
     budgets = connection.execute(query).all()
-    spends: dict[int, list[Spend]] = {budget.id: [] for budget in budgets}
-    charges = sa.select(CHARGES).where(CHARGES.c.budget.in_(spends)).order_by(CHARGES.c.id)
-    for charge in connection.execute(charges):
+    charges: dict[int, list[Any]] = {budget.id: [] for budget in budgets}
+    for charge in connection.execute(sa.select(CHARGES).where(CHARGES.c.budget.in_(charges)).order_by(CHARGES.c.id)):
         check_row(CHARGES, charge)
-        spends[charge.budget].append(spend_of(charge))
-    return [(row.id, account_of(row, spends[row.id])) for row in budgets]
+        charges[charge.budget].append(charge)
+    return [(row.id, account_of(row, charges[row.id])) for row in budgets]
 
 
-def account_of(row: Any, spends: list[Spend]) -> Account:
-    """The account of a budget's row."""
+def account_of(row: Any, charges: Sequence[Any]) -> Account:
+    """The account of the row of a budget and the rows of its charges."""
     check_row(BUDGETS, row)
     budget = Budget(epsilon=row.epsilon, delta=row.delta, rho=row.rho, omega=_or_infinite(row.omega), order=row.order)
-    return Account(dataset=row.dataset, unit=check_unit(row.unit), budget=budget, spends=tuple(spends))
+    spends = tuple(spend_of(charge) for charge in charges)
+    return Account(dataset=row.dataset, unit=check_unit(row.unit), budget=budget, spends=spends)
 
 
 def read_history(connection: sa.Connection, dataset: str | None) -> list[Entry]:
-    """Every charge, the oldest first, of one data set or of all."""
+    """The charges of a data set, or of all, oldest first."""
     query = sa.select(CHARGES, BUDGETS.c.dataset, BUDGETS.c.unit.label("owner")).join_from(
         CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id
     )
@@ -178,7 +179,7 @@ def read_history(connection: sa.Connection, dataset: str | None) -> list[Entry]:
 
 
 def entry_of(row: Any) -> Entry:
-    """The entry of a charge's row that was joined with its budget's data set and unit."""
+    """The entry of a charge's row, joined with the data set and the unit (``owner``) of its budget."""
     check_row(CHARGES, row)
     return Entry(
         dataset=row.dataset,
@@ -195,43 +196,41 @@ def entry_of(row: Any) -> Entry:
 
 
 def read_statements(connection: sa.Connection, dataset: str | None) -> list[Stated]:
-    """Every statement that the ledger keeps, the oldest first, of one data set or of all."""
+    """The statements of a data set, or of all, oldest first."""
     query = sa.select(STATEMENTS).order_by(STATEMENTS.c.id)
     if dataset is not None:
         query = query.where(STATEMENTS.c.dataset == dataset)
-    rows = connection.execute(query).all()
-    for row in rows:
-        check_row(STATEMENTS, row)
-    return [
-        Stated(
-            dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=_statement(STATEMENTS, row)
-        )
-        for row in rows
-    ]
+    return [_stated(row) for row in connection.execute(query)]
+
+
+def _stated(row: Any) -> Stated:
+    check_row(STATEMENTS, row)
+    statement = _statement(STATEMENTS, row)
+    return Stated(dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=statement)
 
 
 def check_row(table: sa.Table, row: Any) -> None:
-    """Refuse a row that breaks the constraints, whoever wrote it."""
+    """Raise ``LedgerError`` if a row breaks the constraints."""
     if wrong := faults(table, row._mapping):
         raise LedgerError(f"{row_name(table, row)} in the ledger has {wrong[0]}. {REMEDY}")
 
 
 def row_name(table: sa.Table, row: Any) -> str:
-    """How messages call a row."""
+    """The name of a row in messages."""
     if table is CHARGES:
         return f"charge {row.release}"
     return f"the {ENTRIES[table]} of {row.dataset!r}" + (f" ({row.unit})" if table is BUDGETS else "")
 
 
 def spend_of(row: Any) -> Spend:
-    """The cost in a charge's row."""
+    """The cost of a charge, from its row."""
     kind = kind_of(json.loads(row.mechanism).get("name"))
     gaussian = row.epsilon is None and row.omega is None and kind is not None and kind.claims == "gdp"
     return Spend(epsilon=row.epsilon, rho=row.rho, omega=_or_infinite(row.omega), gaussian=gaussian)
 
 
 def finite_or_none(number: float) -> float | None:
-    """A number as a row has it: infinity is NULL."""
+    """A number as stored in a row, where infinity is NULL."""
     return None if math.isinf(number) else number
 
 
@@ -240,9 +239,8 @@ def _or_infinite(number: float | None) -> float:
 
 
 def _statement(table: sa.Table, row: Any) -> Statement:
-    problem = ""
     try:
         return Statement.from_document(json.loads(row.statement))
     except InputError as error:
-        problem = str(error)
-    raise LedgerError(f"{row_name(table, row)} in the ledger has a statement that is none: {problem}. {REMEDY}")
+        name = row_name(table, row)
+        raise LedgerError(f"{name} in the ledger has a statement that is not valid: {error}. {REMEDY}") from None

@@ -1,4 +1,4 @@
-"""The ledger itself: opening budgets, charging releases, declaring statements."""
+"""The ledger: budgets, charges and declared statements."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from peerveil.support.version import software
 class Ledger:
     """A ledger in an SQLite file, or in a PostgreSQL database by its address.
 
-    A ledger that version 0.1.0 wrote is migrated when it is opened, after a backup beside it.
+    A ledger of version 0.1.0 is migrated when it is opened, after a backup beside it.
 
     Attributes:
-        name: the ledger's place, without user and password.
-        remarks: what whoever opened it should know.
+        name: the address of the ledger, without user and password.
+        remarks: remarks for the user who opened it.
 
     >>> import tempfile
     >>> from peerveil.privacy.guarantee import Guarantee
@@ -96,7 +96,7 @@ class Ledger:
 
     @classmethod
     def create(cls, place: str) -> Ledger:
-        """The ledger at a place, made if there is none."""
+        """The ledger at a place, created if there is none."""
         url = ledger_url(place)
         database = engine(url)
         with translated(shown(url)), transaction(database, write=True) as connection:
@@ -117,9 +117,8 @@ class Ledger:
     ) -> Account:
         """Open a budget for a data set: ``epsilon`` (pure), ``epsilon`` with ``delta``, or ``rho``.
 
-        ``omega`` admits truncated concentrated releases down to that order. A budget, once opened, cannot be changed:
-        what was promised stays promised. One for a second unit must be opened before the first release, or it would
-        not count what is already out.
+        ``omega`` admits truncated concentrated releases down to that order. A budget cannot be changed after it was
+        opened. The budget of a second unit must be opened before the first release, which it would not count otherwise.
         """
         budget = Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)
         dataset = check_dataset(dataset)
@@ -141,22 +140,22 @@ class Ledger:
         return next(account for account in self.accounts(dataset) if account.unit == unit)
 
     def accounts(self, dataset: str | None = None) -> list[Account]:
-        """Every budget with what has been spent of it, of one data set or of all."""
+        """The budgets of a data set, or of all, with their charges."""
         with self._using() as connection:
             return [account for _, account in read_accounts(connection, dataset)]
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Every charge, the oldest first, of one data set or of all."""
+        """The charges of a data set, or of all, oldest first."""
         with self._using() as connection:
             return read_history(connection, dataset)
 
     def statements(self, dataset: str | None = None) -> list[Stated]:
-        """What was stated for a data set, or for all: at its first charge, for each further score column, declared."""
+        """The statements of a data set, or of all: of first charges, of further score columns, and declared ones."""
         with self._using() as connection:
             return read_statements(connection, dataset)
 
     def dataset(self, name: str | None) -> str:
-        """The data set to charge: the one named, or the only one there is."""
+        """The name of the data set to charge: the named one, or the only one in the ledger."""
         column = BUDGETS.c.dataset
         with self._using() as connection:
             if name is not None:
@@ -166,13 +165,11 @@ class Ledger:
             known = connection.execute(sa.select(column).distinct().order_by(column).limit(6)).scalars().all()
         if name is None and len(known) == 1:
             return str(known[0])
-        what = (
-            ("a data set must be named (", Argument("dataset", ...), ")")
-            if name is None
-            else (f"{name!r} has no budget",)
-        )
         listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
-        raise InputError(*what, f"; the ledger at {self.name} has budgets for: {listed}")
+        budgets = f"; the ledger at {self.name} has budgets for: {listed}"
+        if name is None:
+            raise InputError("a data set must be named (", Argument("dataset", ...), ")", budgets)
+        raise InputError(f"{name!r} has no budget", budgets)
 
     def charge(
         self,
@@ -189,19 +186,19 @@ class Ledger:
         """Charge a release to every budget of a data set, or to none.
 
         Args:
-            dataset: the declared name.
-            claim_for: the release's claim for a unit, computed from its noise.
-            quantity: what is released.
+            dataset: the declared name of the data set.
+            claim_for: returns the claim of the release for a unit, computed from its noise.
+            quantity: the quantity that is released.
             unit: the unit that the release states.
             mechanism: the mechanism, with its noise.
-            fingerprint: of the private data, to notice that it changed.
-            release: the number of the release, where it has one before it is charged; it is charged once only.
-            statement: what was stated about the data set, such as which scores are public. Without one the ledger
-                cannot tell whether the release's claim adds up with the others', and remarks on it.
+            fingerprint: the fingerprint of the private data, to detect changes.
+            release: the number of the release, a new one by default; each number is charged once only.
+            statement: the statement about the data set, such as which scores are public. Without one the ledger cannot
+                tell whether the claims of all releases add up, and adds a remark.
 
         Raises:
             BudgetError: if a budget would be overspent, the claim does not fit it, the release was charged before, or
-                its statement fixes more than those of the data set's releases so far; then nothing is charged.
+                its statement fixes more than those of earlier releases of the data set; then nothing is charged.
         """
         release = new_release_number() if release is None else release
         with self._using(write=True) as connection:
@@ -210,7 +207,7 @@ class Ledger:
             if not accounts:
                 raise InputError(f"{dataset!r} has no budget in the ledger at {self.name}")
             keys = [key for key, _ in accounts]
-            if connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.release == release)).first():
+            if _exists(connection, CHARGES.c.release == release):
                 raise BudgetError(f"release {release} was charged before, and is charged once only")
             changed = fingerprint is not None and _changed(connection, keys, fingerprint)
             others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
@@ -239,14 +236,14 @@ class Ledger:
     def _state(
         self, connection: sa.Connection, chain: Chain, dataset: str, statement: Statement | None, keys: list[int]
     ) -> tuple[str, ...]:
-        """Compare a release's statement with the data set's, and keep what is new; returns remarks."""
-        stated = [one.statement for one in read_statements(connection, dataset)]
+        """Compare the statement of a release with those of its data set, and add it if it is new; returns remarks."""
         if statement is None:
             remark = (
                 f"what is public was not stated to the ledger for this release of {dataset!r}, so the "
                 "ledger cannot tell whether its claim adds up with those of the other releases"
             )
             return (remark,)
+        stated = [earlier.statement for earlier in read_statements(connection, dataset)]
         if more := additional(statement, stated):
             raise BudgetError(
                 f"the release fixes more than was stated for the releases of {dataset!r} so far: {'; '.join(more)}. "
@@ -254,9 +251,9 @@ class Ledger:
                 f"along, declare it once for the data set: {_command(self.name, dataset, statement)}; nothing was "
                 "charged"
             )
-        if statement.score not in {one.score for one in stated}:
+        if statement.score not in {earlier.score for earlier in stated}:
             chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=0, statement=_text(statement))
-        if stated or not _any_unknown(connection, keys):
+        if stated or not _exists(connection, CHARGES.c.budget.in_(keys), CHARGES.c.statement.startswith(UNKNOWN)):
             return ()
         remark = (
             f"what was stated for earlier releases of {dataset!r} is not known to the ledger; their claims add up with "
@@ -265,37 +262,31 @@ class Ledger:
         return (remark,)
 
     def state(self, dataset: str, statement: Statement) -> list[Stated]:
-        """Declare facts for a data set that are public, beyond what its releases have stated so far.
+        """Declare public facts about a data set beyond those of its releases; returns all its statements.
 
-        From then on releases may state them, and the claims of all its releases together speak of neighbours that
-        share these facts as well. A declaration is recorded on the chain, and cannot be taken back.
-
-        Returns:
-            everything that is stated for the data set.
+        From then on releases may state them, and the claims of all releases together are about neighbours that share
+        these facts as well. A declaration is recorded on the chain and cannot be withdrawn.
         """
         dataset = self.dataset(dataset)
         with self._using(write=True) as connection:
             chain = Chain(connection)
-            stated = [one.statement for one in read_statements(connection, dataset)]
-            if not stated or additional(statement, stated) or statement.score not in {one.score for one in stated}:
+            stated = [earlier.statement for earlier in read_statements(connection, dataset)]
+            if not stated or additional(statement, stated) or statement.score not in {s.score for s in stated}:
                 chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=1, statement=_text(statement))
             return read_statements(connection, dataset)
 
     def charged(self, release: str) -> bool:
         """Whether a release was charged."""
         with self._using() as connection:
-            return connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.release == release)).first() is not None
+            return _exists(connection, CHARGES.c.release == release)
 
     def check(self, folders: Sequence[str | os.PathLike[str]] = (), *, head: str | None = None) -> LedgerCheck:
-        """Check that the ledger is whole, and that it knows the releases in some folders.
+        """Findings on the ledger's rows, hash chain and limits, and on the releases in some folders.
 
         Args:
-            folders: folders that hold releases, at any depth. A release whose charge the ledger does not have shows
-                that an older copy of the ledger was restored.
-            head: the last hash of an earlier check; the chain must still contain it.
-
-        Returns:
-            what was found, as data; it never raises for what is wrong with a row.
+            folders: folders that hold releases, at any depth. A release without a charge in the ledger shows that an
+                older copy of the ledger was restored.
+            head: the last hash of an earlier check, which the chain must still contain.
         """
         with self._using() as connection:
             rows = Rows.read(connection)
@@ -303,13 +294,13 @@ class Ledger:
 
     @contextmanager
     def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """A connection in one transaction, committed at the end; what the database complains of is a LedgerError."""
+        """A connection in one transaction; errors of the database are raised as ``LedgerError``."""
         with translated(self.name), transaction(self._engine, write=write) as connection:
             yield connection
 
 
 def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> Spend:
-    """What a release costs an account, if it can pay."""
+    """The cost of a release, checked against an account."""
     claim = claim_for(account.unit)
     if claim.unit != account.unit:
         raise BudgetError(f"a claim for a {claim.unit} cannot be charged to a budget for a {account.unit}")
@@ -336,14 +327,13 @@ def _text(statement: Statement) -> str:
     return json.dumps(statement.to_document(), sort_keys=True)
 
 
-def _any_unknown(connection: sa.Connection, keys: list[int]) -> bool:
-    """Whether a charge of these budgets has no known statement."""
-    unknown = CHARGES.c.statement.startswith(UNKNOWN)
-    return connection.execute(sa.select(CHARGES.c.id).where(CHARGES.c.budget.in_(keys), unknown)).first() is not None
+def _exists(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> bool:
+    """Whether a charge meets some conditions."""
+    return connection.execute(sa.select(CHARGES.c.id).where(*conditions)).first() is not None
 
 
 def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bool:
-    """Whether the last release that was charged with the same key had other data."""
+    """Whether the last release charged with the same key had other data."""
     last = connection.execute(
         sa.select(CHARGES.c.digest)
         .where(CHARGES.c.budget.in_(keys), CHARGES.c.key == new.key)
@@ -354,7 +344,7 @@ def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bo
 
 
 def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[str, ...]:
-    """Other data sets' names under which the same data was charged, with the same key."""
+    """Names of other data sets under which the same data was charged, with the same key."""
     query = (
         sa.select(BUDGETS.c.dataset)
         .join_from(CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id)
@@ -364,12 +354,12 @@ def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -
 
 
 def new_release_number() -> str:
-    """A number that no other release has."""
+    """A random number for a new release."""
     return secrets.token_hex(8)
 
 
 def check_dataset(name: str) -> str:
-    """The name of a data set, without spaces around it.
+    """The stripped name of a data set; raises if it is not valid.
 
     >>> check_dataset(" conf2026 ")
     'conf2026'

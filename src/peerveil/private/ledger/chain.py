@@ -1,8 +1,8 @@
-"""A hash chain over the entries of a ledger: budgets, charges and statements.
+"""Hash chain over the entries of a ledger: budgets, charges and statements.
 
-Each entry stores the SHA-256 of the hash before it and of its own contents. A changed, removed or moved entry no longer
-fits its hash or the next one's. There is no secret in it: it shows accidents and edits by hand, not a forger who
-computes all later hashes anew.
+Each entry stores the SHA-256 of the previous hash and of its own contents, so a changed, removed or moved entry does
+not match its hash or the next one. The chain has no secret: it detects accidents and manual edits, but not a forger who
+recomputes all later hashes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ START = "0" * 64
 
 
 def entry_hash(before: str, table: sa.Table, row: Mapping[str, Any]) -> str:
-    """The hash of an entry: of the hash before it, of its table's name and of all its other columns."""
+    """The hash of an entry: of the previous hash, the table's name and all other columns."""
     content = {column.name: _plain(row.get(column.name)) for column in table.columns if column.name != "hash"}
     text = json.dumps([before, table.name, content], sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -33,15 +33,15 @@ def _plain(value: Any) -> Any:
 
 
 class Chain:
-    """The end of a ledger's chain, held by one writer at a time until its transaction ends.
+    """The end of a ledger's chain, locked for one writer until its transaction ends.
 
     Raises:
-        LedgerError: if the last entries are not those that were written last.
+        LedgerError: if the last entries were changed or removed.
     """
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        # On PostgreSQL other writers wait here; on SQLite the transaction is the only one that may write.
+        # On PostgreSQL other writers wait here; SQLite admits a single transaction that writes.
         state = connection.execute(sa.select(ABOUT).with_for_update()).one()
         self.entries, self.head = int(state.entries), str(state.head)
         ends = [
@@ -56,12 +56,12 @@ class Chain:
             )
 
     def add(self, table: sa.Table, **values: Any) -> int:
-        """Write a row as the next entry; returns its id."""
+        """Write a row with a new id as the next entry; returns the id."""
         number = (self._connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0) + 1
         return self.put(table, {"id": number, **values})
 
     def put(self, table: sa.Table, row: Mapping[str, Any]) -> int:
-        """Write a row that has its id already as the next entry; returns the id."""
+        """Write a row with its id as the next entry; returns the id."""
         row = {**row, "position": self.entries + 1}
         self.head = entry_hash(self.head, table, row)
         self.entries += 1

@@ -1,9 +1,9 @@
-"""Checking a ledger: its rows, its hash chain, its limits, and whether it knows the releases that are out."""
+"""Checks of a ledger: its rows, its hash chain, its limits, and its charges for published releases."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,26 +12,26 @@ import sqlalchemy as sa
 from peerveil.errors import BudgetError, LedgerError
 from peerveil.privacy.budget import TOLERANCE
 from peerveil.privacy.guarantee import upward
-from peerveil.private.ledger.accounts import Entry, account_of, entry_of, row_name, spend_of
+from peerveil.private.ledger.accounts import Entry, account_of, entry_of, row_name
 from peerveil.private.ledger.chain import START, entry_hash
 from peerveil.private.ledger.reconciling import find_releases, reconcile
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, faults
 from peerveil.releases.checks import Check, unchecked
 
-#: What is looked at, in order.
+#: The topics of a check, in order.
 Topic = Literal["rows", "chain", "limits", "releases"]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that a check of a ledger found.
+    """A finding of a check.
 
     Attributes:
-        topic: what was looked at: ``"rows"``, ``"chain"``, ``"limits"`` or ``"releases"``.
-        problem: whether it is a problem; otherwise it is worth knowing.
+        topic: ``"rows"``, ``"chain"``, ``"limits"`` or ``"releases"``.
+        problem: whether it is a problem; otherwise it is a remark.
         about: the number of a charge, the name of a data set, or the path of a release.
-        words: what was found.
+        words: the finding in words.
     """
 
     topic: Topic
@@ -42,14 +42,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerCheck:
-    """What a check of a ledger found.
+    """Result of checking a ledger.
 
     Attributes:
         entries: number of entries on the chain: budgets, charges and statements.
         charges: number of releases that were charged.
-        head: the last hash of the chain. Note it elsewhere: a later check can tell whether the ledger still has it.
-        releases: number of releases that were found in the folders; ``None`` where no folder was given.
-        findings: what was found, problems and remarks.
+        head: the last hash of the chain. Keep it elsewhere: a later check can tell whether the ledger still has it.
+        releases: number of releases in the folders; ``None`` if no folder was given.
+        findings: problems and remarks.
     """
 
     entries: int
@@ -60,12 +60,12 @@ class LedgerCheck:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What is wrong."""
+        """The findings that are problems."""
         return tuple(finding for finding in self.findings if finding.problem)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def __bool__(self) -> bool:
@@ -73,7 +73,7 @@ class LedgerCheck:
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """One verdict for each thing that was looked at."""
+        """One verdict per topic."""
         return tuple(self._check(topic) for topic in TOPICS)
 
     def _check(self, topic: Topic) -> Check:
@@ -93,7 +93,7 @@ class LedgerCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """All rows of a ledger, as they were at one moment."""
+    """All rows of a ledger at one time."""
 
     entries: Any
     head: Any
@@ -101,39 +101,38 @@ class Rows:
 
     @classmethod
     def read(cls, connection: sa.Connection) -> Rows:
-        """Read all rows of a ledger."""
-        if connection.dialect.name == "postgresql":  # all tables as of one moment, whoever writes meanwhile
+        """The rows of a ledger, read in one snapshot."""
+        if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         about = connection.execute(sa.select(ABOUT)).one()
         tables = {table: list(connection.execute(sa.select(table).order_by(table.c.id))) for table in ENTRIES}
         return cls(entries=about.entries, head=about.head, tables=tables)
 
+    def __iter__(self) -> Iterator[tuple[sa.Table, Any]]:
+        return ((table, row) for table, rows in self.tables.items() for row in rows)
+
 
 def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: str | None) -> LedgerCheck:
-    """What checking a ledger's rows and folders of releases finds."""
-    paths = find_releases(folders)  # refuses folders that are not there before anything is looked at
-    entries = _entries(rows)
+    """The result of checking the rows of a ledger and folders of releases."""
+    paths = find_releases(folders)  # raises first if a folder is missing
+    numbers = frozenset(str(row.release) for row in rows.tables[CHARGES])
     findings = [*_faults(rows), *_chain(rows, head), *_limits(rows)]
     if folders:
         findings += [
             Finding(topic="releases", problem=problem, about=about, words=words)
-            for problem, about, words in reconcile(entries, _numbers(rows), paths)
+            for problem, about, words in reconcile(_entries(rows), numbers, paths)
         ]
     return LedgerCheck(
         entries=sum(map(len, rows.tables.values())),
-        charges=len(_numbers(rows)),
+        charges=len(numbers),
         head=str(rows.head),
         releases=len(paths) if folders else None,
         findings=tuple(findings),
     )
 
 
-def _numbers(rows: Rows) -> frozenset[str]:
-    return frozenset(str(row.release) for row in rows.tables[CHARGES])
-
-
 def _entries(rows: Rows) -> list[Entry]:
-    """The charges that can be read; the others are found by the test of rows."""
+    """The charges with valid rows."""
     budgets = {row.id: row for row in rows.tables[BUDGETS]}
     entries = []
     for row in rows.tables[CHARGES]:
@@ -146,7 +145,7 @@ def _entries(rows: Rows) -> list[Entry]:
 
 
 class _Joined:
-    """A charge's row with the data set and the unit of its budget."""
+    """The row of a charge with the data set and the unit of its budget."""
 
     def __init__(self, charge: Any, budget: Any) -> None:
         self._mapping = {**charge._mapping, "dataset": budget.dataset, "owner": budget.unit}
@@ -156,14 +155,13 @@ class _Joined:
 
 
 def _faults(rows: Rows) -> Iterator[Finding]:
-    """Rows that break the constraints, or that cannot be read."""
+    """Findings on rows that break the constraints."""
     budgets = {row.id for row in rows.tables[BUDGETS]}
-    for table, held in rows.tables.items():
-        for row in held:
-            for fault in faults(table, row._mapping):
-                yield _about(table, row, "rows", f"has {fault}")
-            if table is CHARGES and row.budget not in budgets:
-                yield _about(table, row, "rows", "belongs to a budget that is not there")
+    for table, row in rows:
+        for fault in faults(table, row._mapping):
+            yield _about(table, row, "rows", f"has {fault}")
+        if table is CHARGES and row.budget not in budgets:
+            yield _about(table, row, "rows", "belongs to a budget that is not there")
 
 
 def _about(table: sa.Table, row: Any, topic: Topic, words: str) -> Finding:
@@ -172,61 +170,47 @@ def _about(table: sa.Table, row: Any, topic: Topic, words: str) -> Finding:
 
 
 def _chain(rows: Rows, head: str | None) -> Iterator[Finding]:
-    """Entries that do not fit their hash or the one before, and gaps."""
-    chained = sorted(_chained(rows), key=lambda entry: entry[0])
+    """Findings on entries that do not match their hash or the previous one, and on gaps."""
+    chained = [(row.position, table, row) for table, row in rows if isinstance(row.position, int)]
     before, last, hashes = START, 0, {START}
-    for position, table, row in chained:
+    for position, table, row in sorted(chained, key=lambda entry: entry[0]):
         if position != last + 1:
             missing = f"entries {last + 1} to {position - 1} are" if position > last + 2 else f"entry {last + 1} is"
             words = f"{missing} missing" if position > last + 1 else f"there are two entries {position}"
-            yield _problem("chain", f"entry {position}", f"{words}; an entry was removed or moved")
+            yield _broken(f"entry {position}", f"{words}; an entry was removed or moved")
         elif entry_hash(before, table, row._mapping) != row.hash:
             yield _about(table, row, "chain", f"(entry {position}) was changed, or the entry before it was")
         before, last = str(row.hash), position
         hashes.add(before)
-    for table, held in rows.tables.items():
-        for row in held:
-            if not isinstance(row.position, int):
-                yield _about(table, row, "chain", "has no place on the chain")
+    for table, row in rows:
+        if not isinstance(row.position, int):
+            yield _about(table, row, "chain", "has no place on the chain")
     if rows.entries != last or rows.head != before:
         words = f"the ledger was last written with {rows.entries} entries, and {last} are there or the last one differs"
-        yield _problem("chain", f"entry {last}", f"{words}; the newest entries were removed or changed")
+        yield _broken(f"entry {last}", f"{words}; the newest entries were removed or changed")
     if head is not None and head not in hashes:
-        yield _problem(
-            "chain", f"head {head}", "the ledger does not have this hash; it is an older copy, or another ledger"
-        )
+        yield _broken(f"head {head}", "the ledger does not have this hash; it is an older copy, or another ledger")
 
 
-def _chained(rows: Rows) -> Iterator[tuple[int, sa.Table, Any]]:
-    for table, held in rows.tables.items():
-        for row in held:
-            if isinstance(row.position, int):
-                yield row.position, table, row
-
-
-def _problem(topic: Topic, about: str, words: str) -> Finding:
-    return Finding(topic=topic, problem=True, about=about, words=words)
+def _broken(about: str, words: str) -> Finding:
+    return Finding(topic="chain", problem=True, about=about, words=words)
 
 
 def _limits(rows: Rows) -> Iterator[Finding]:
-    """Budgets that are overspent."""
+    """Findings on budgets that are overspent."""
     for row in rows.tables[BUDGETS]:
         charges = [charge for charge in rows.tables[CHARGES] if charge.budget == row.id]
-        if faults(BUDGETS, row._mapping) or _any_faults(charges):
-            continue  # what was spent is not known
-        account = account_of(row, [spend_of(charge) for charge in charges])
+        if faults(BUDGETS, row._mapping) or any(faults(CHARGES, charge._mapping) for charge in charges):
+            continue  # the amount spent is not known
+        account = account_of(row, charges)
         try:
             spent = account.spent
         except BudgetError as error:
             yield _about(BUDGETS, row, "limits", f"was charged for what it does not take: {error}")
             continue
-        except (ArithmeticError, ValueError):  # numbers that only a hand can have put there
+        except (ArithmeticError, ValueError):  # of rows that were edited by hand
             yield _about(BUDGETS, row, "limits", "has charges that cannot be added up")
             continue
         limit = account.budget.limit
         if not spent <= limit * (1 + TOLERANCE):
             yield _about(BUDGETS, row, "limits", f"is overspent: {upward(spent)} of {limit:.6g}")
-
-
-def _any_faults(charges: Iterable[Any]) -> bool:
-    return any(faults(CHARGES, charge._mapping) for charge in charges)

@@ -1,4 +1,4 @@
-"""Where a ledger lives: an SQLite file or a PostgreSQL database, and how each is written to safely."""
+"""Connections to a ledger in an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from peerveil.errors import Argument, InputError, LedgerError
 
-# Where nobody asked for its log, it must not write tracebacks to the terminal: its errors are raised, and told by us.
+# Its errors are raised, so it must not also log tracebacks to the terminal.
 logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
 
-#: What addresses may begin with, and the driver it means.
+#: The driver for each scheme of an address.
 _DRIVERS = {
     "sqlite": "sqlite",
     "sqlite+pysqlite": "sqlite",
@@ -27,7 +27,7 @@ _DRIVERS = {
 
 
 def ledger_url(place: str) -> sa.URL:
-    """The address of a ledger: a file's path, or a database's.
+    """The address of a ledger, from the path of a file or the address of a database.
 
     >>> ledger_url("budgets.db").render_as_string()
     'sqlite:///budgets.db'
@@ -51,26 +51,24 @@ def ledger_url(place: str) -> sa.URL:
 
 
 def shown(url: sa.URL) -> str:
-    """A ledger's place for messages, without user, password and options."""
+    """The address of a ledger for messages, without user, password and options."""
     if url.get_backend_name() == "sqlite":
         return url.database or "a passing SQLite database"
     return f"postgresql://{url.host or ''}/{url.database or ''}"
 
 
 def engine(url: sa.URL) -> sa.Engine:
-    """What speaks to the database; connects when it is used."""
-    problem = ""
+    """The engine of a database, which connects when it is first used."""
     try:
         if url.get_backend_name() == "sqlite":
             engine = sa.create_engine(url, connect_args={"timeout": 60}, poolclass=sa.pool.NullPool)
             sa.event.listen(engine, "connect", _sqlite_connected)
             sa.event.listen(engine, "begin", _sqlite_begun)
             return engine
-        # Reading after the lock must see what others committed before it, whatever the server's default is.
+        # Reads after the lock must see what others committed before it, whatever the default of the server.
         return sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="READ COMMITTED")
     except ModuleNotFoundError:
-        problem = "PostgreSQL needs the package psycopg: pip install 'peerveil[postgres]'"
-    raise LedgerError(problem)
+        raise LedgerError("PostgreSQL needs the package psycopg: pip install 'peerveil[postgres]'") from None
 
 
 @contextmanager
@@ -83,26 +81,26 @@ def transaction(database: sa.Engine, *, write: bool) -> Iterator[sa.Connection]:
 
 
 def _sqlite_connected(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+    connection.isolation_level = None  # the program begins transactions, not the driver
     connection.execute("PRAGMA synchronous=EXTRA")
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _sqlite_begun(connection: sa.Connection) -> None:
-    # Who writes takes the right to at once: two that have read the same sum must not both add to it.
+    # A writer takes the write lock at once: two that have read the same sum must not both add to it.
     write = connection.get_execution_options().get("peerveil_write")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
 def lock_all(connection: sa.Connection) -> None:
-    """Let no two make tables or budgets at once."""
+    """Wait for other processes that create or migrate tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7062310554)"))
 
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """What the database complains of, as an error that holds no password and no statement."""
+    """Raise errors of the database as a ``LedgerError`` without passwords and SQL statements."""
     problem = None
     try:
         yield

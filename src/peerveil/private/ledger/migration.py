@@ -1,14 +1,11 @@
-"""Ledgers that version 0.1.0 wrote (schema 1), brought to the present schema in place, after a backup.
-
-One transaction does all of it, so whatever ends the process leaves the old ledger or the new one.
-"""
+"""Migration of ledgers of version 0.1.0 (schema 1), in one transaction and after a backup."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +16,16 @@ from peerveil.private.ledger.accounts import check_row
 from peerveil.private.ledger.chain import START, Chain
 from peerveil.private.ledger.database import lock_all
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, METADATA, SCHEMA, UNKNOWN_BEFORE
+from peerveil.support.atomic_files import rename_new
+from peerveil.support.atomic_files import sync_folder as sync
 
 _OLD = 1
 _TABLES = (ABOUT.name, BUDGETS.name, CHARGES.name)
-_LOCKED = (BUDGETS.name, CHARGES.name, ABOUT.name)  # in the order in which 0.1.0 takes them
+_LOCKED = (BUDGETS.name, CHARGES.name, ABOUT.name)  # in the order in which 0.1.0 locks them
 
 
 def make_tables(connection: sa.Connection) -> None:
-    """Make the tables of an empty ledger."""
+    """Create the tables of an empty ledger."""
     METADATA.create_all(connection)
     connection.execute(ABOUT.insert().values(schema_version=SCHEMA, entries=0, head=START))
 
@@ -37,15 +36,15 @@ def is_old(versions: list[int]) -> bool:
 
 
 def migrate(connection: sa.Connection, name: str) -> str:
-    """Bring a ledger of 0.1.0 to the present schema; returns where its backup is, nothing if another was faster.
+    """Migrate a ledger of 0.1.0; returns the place of its backup, empty if another process was faster.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a transaction that writes.
         name: the ledger's name in messages.
     """
     lock_all(connection)
     postgres = connection.dialect.name == "postgresql"
-    if postgres:  # a charge that a 0.1.0 is making now is finished first, and none begins
+    if postgres:  # waits for charges that a 0.1.0 is making, and lets none begin
         connection.execute(sa.text(f"LOCK TABLE {', '.join(_LOCKED)} IN ACCESS EXCLUSIVE MODE"))
     if not is_old(list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())):
         return ""
@@ -66,13 +65,13 @@ def migrate(connection: sa.Connection, name: str) -> str:
 
 
 def _old_rows(connection: sa.Connection, table: sa.Table) -> Sequence[sa.Row[Any]]:
-    """All rows of a table with the columns that it has there."""
+    """All rows of a table of schema 1."""
     everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(sa.table(table.name))
     return connection.execute(everything.order_by(sa.column("id"))).all()
 
 
 def _keep_tables(connection: sa.Connection) -> str:
-    """Copy the tables beside themselves."""
+    """Copy the tables; returns a description of the copies."""
     kept = [f"{name}_0_1_0" for name in _TABLES]
     there = [name for name in kept if sa.inspect(connection).has_table(name)]
     if there:
@@ -86,52 +85,37 @@ def _keep_tables(connection: sa.Connection) -> str:
 
 
 def _keep_file(connection: sa.Connection, name: str) -> str:
-    """Copy an SQLite file beside itself, onto the disk, and never over another file."""
-    problem = ""
+    """Copy an SQLite file to a new file beside it; returns its path."""
     try:
         return str(_copy(Path(str(connection.engine.url.database))))
     except (OSError, sqlite3.Error) as error:
         problem = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    raise LedgerError(
-        f"the ledger at {name} was written by 0.1.0 and is migrated after a backup beside it, which cannot be written "
-        f"({problem}); make room or give the right to write there; nothing was changed"
-    )
+        raise LedgerError(
+            f"the ledger at {name} was written by 0.1.0 and is migrated after a backup beside it, which cannot be "
+            f"written ({problem}); make room or give the right to write there; nothing was changed"
+        ) from None
 
 
 def _copy(file: Path) -> Path:
     part = file.with_name(f"{file.name}.0.1.0.backup.part")
-    part.unlink(missing_ok=True)  # of a migration that was ended; who holds the right to write is alone
+    part.unlink(missing_ok=True)  # of an interrupted migration; the write lock admits one process
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as target:
         source.backup(target)
         contents = list(target.iterdump())
     part.chmod(file.stat().st_mode & 0o777)
-    _sync(part)
-    number = 1
-    while True:
+    sync(part)
+    for number in count(1):
         backup = file.with_name(f"{file.name}.0.1.0.backup" + (f".{number}" if number > 1 else ""))
-        if not _exists(backup):
-            _name(part, backup)
+        try:
+            rename_new(part, backup)
             break
-        if _dump(backup) == contents:  # of a migration that was ended
-            break
-        number += 1
+        except FileExistsError:
+            if _dump(backup) == contents:  # of an interrupted migration
+                break
     part.unlink(missing_ok=True)
-    with suppress(OSError):  # folders cannot be opened everywhere
-        _sync(file.parent)
+    with suppress(OSError):  # some systems cannot open folders
+        sync(file.parent)
     return backup
-
-
-def _exists(file: Path) -> bool:
-    return os.path.lexists(file)
-
-
-def _name(part: Path, backup: Path) -> None:
-    try:
-        os.link(part, backup)  # unlike a renaming, it fails where a file is
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        part.rename(backup)
 
 
 def _dump(file: Path) -> list[Any] | None:
@@ -140,11 +124,3 @@ def _dump(file: Path) -> list[Any] | None:
             return list(connection.iterdump())
     except sqlite3.Error:
         return None
-
-
-def _sync(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,4 +1,4 @@
-"""Comparing a ledger's charges with releases in folders."""
+"""Comparison of a ledger's charges with releases in folders."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
 from peerveil.releases.release import DATA_FILES, Release
 
-#: Whether it is a problem, what it is about, and what was found.
+#: Whether a finding is a problem, its subject, and its text.
 Found = tuple[bool, str, str]
 
 _FILE = DATA_FILES[0]
 
 
 def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Every release.json in some folders, at any depth; unfinished ones, in hidden folders of ours, are not counted."""
+    """Every release.json in some folders, at any depth, except in the hidden folders of unfinished releases."""
     files: set[Path] = set()
     for folder in map(Path, folders):
         if folder.is_file():
@@ -35,39 +35,45 @@ def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 
 def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path]) -> Iterator[Found]:
-    """What does not fit between charges and releases.
+    """Findings on charges and releases that do not match.
 
     Args:
-        entries: the charges that can be read.
-        numbers: the numbers of all charges, those that cannot be read included.
-        paths: the releases.
+        entries: the charges with valid rows.
+        numbers: the numbers of all charges.
+        paths: the files of the releases.
     """
     charged: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         charged[entry.release].append(entry)
-    found: dict[str, list[tuple[Path, Release]]] = defaultdict(list)
+    releases: dict[str, list[tuple[Path, Release]]] = defaultdict(list)
     for path in paths:
         release = _load(path)
         if isinstance(release, str):
             yield True, str(path), release
-            continue
-        number = release.charge
-        if number is None:
-            yield False, str(path), _without_number(release)
-        elif number not in numbers:
-            yield True, str(path), _not_charged(number)
+        elif release.charge is None:
+            old = release.schema == 1
+            reason = " (written by 0.1.0), so it cannot be compared" if old else ": it was released without a ledger"
+            yield False, str(path), f"no charge number{reason}"
+        elif release.charge not in numbers:
+            lost = (
+                f"its charge {release.charge} is not in the ledger: the ledger is an older copy that was restored, or "
+                "another one. Restore the newest copy, and release nothing more of this data set until the charge is "
+                "there"
+            )
+            yield True, str(path), lost
         else:
-            found[number].append((path, release))
-            if wrong := _differences(release, charged[number]):
-                yield True, str(path), f"is not what charge {number} paid for: {'; '.join(wrong)}"
-    for number, releases in found.items():
-        yield from _draws(number, releases)
-    for number in sorted(set(numbers) - found.keys()):
-        yield False, number, _not_found(number, charged.get(number))
+            releases[release.charge].append((path, release))
+            if wrong := _differences(release, charged[release.charge]):
+                yield True, str(path), f"is not what charge {release.charge} paid for: {'; '.join(wrong)}"
+    for number, drawn in releases.items():
+        yield from _draws(number, drawn)
+    for number in sorted(set(numbers) - releases.keys()):
+        what = "".join(f" ({entry.dataset!r}, {entry.quantity}, {entry.charged})" for entry in charged[number][:1])
+        yield False, number, f"charge {number}{what} has no release in these folders; perhaps it was not published"
 
 
 def _load(path: Path) -> Release | str:
-    """A release, or why it cannot be compared."""
+    """The release in a file, or the reason why it cannot be compared."""
     try:
         release = Release.load(path)
     except PeerveilError as error:
@@ -75,26 +81,8 @@ def _load(path: Path) -> Release | str:
     return release if release.intact else "was changed after it was written: its digest does not fit"
 
 
-def _without_number(release: Release) -> str:
-    if release.schema == 1:
-        return "no charge number (written by 0.1.0), so it cannot be compared"
-    return "no charge number: it was released without a ledger"
-
-
-def _not_charged(number: str) -> str:
-    return (
-        f"its charge {number} is not in the ledger: the ledger is an older copy that was restored, or another one. "
-        "Restore the newest copy, and release nothing more of this data set until the charge is there"
-    )
-
-
-def _not_found(number: str, entries: list[Entry] | None) -> str:
-    what = f" ({entries[0].dataset!r}, {entries[0].quantity}, {entries[0].charged})" if entries else ""
-    return f"charge {number}{what} has no release in these folders; perhaps it was not published"
-
-
 def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
-    """In what a release differs from its charge; the releases of groups of papers share one charge."""
+    """Differences between a release and its charge; the releases of groups of papers share one charge."""
     group, wrong = release.group, []
     for entry in entries[:1]:
         quantity = release.quantity if group is None else f"{release.quantity} in {group.groups} groups"
@@ -102,9 +90,8 @@ def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
             wrong.append(f"quantity {quantity!r}, charged {entry.quantity!r}")
         if entry.released_unit != release.guarantee.unit:
             wrong.append(f"unit {release.guarantee.unit}, charged {entry.released_unit}")
-        name = "name" if group is not None else None  # the noise of each group is its own
-        made, paid = (one if name is None else one.get(name) for one in (release.mechanism, entry.mechanism))
-        if made != paid:
+        same_kind = release.mechanism.get("name") == entry.mechanism.get("name")
+        if release.mechanism != entry.mechanism and (group is None or not same_kind):  # groups differ in their noise
             wrong.append(f"mechanism {_noise(release.mechanism)}, charged {_noise(entry.mechanism)}")
     claim = release.guarantee
     wrong += [
@@ -116,7 +103,7 @@ def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
 
 
 def _pays(paid: Spend, release: Release) -> bool:
-    """Whether a charge is what a release costs; of a group of papers, at least as much."""
+    """Whether a charge equals the cost of a release; for a group of papers, whether it covers the cost."""
     try:
         cost = Spend.of(release.guarantee)
     except PeerveilError:
@@ -132,7 +119,7 @@ def _pays(paid: Spend, release: Release) -> bool:
 
 
 def _draws(number: str, releases: Sequence[tuple[Path, Release]]) -> Iterator[Found]:
-    """Whether noise was drawn more than once for a charge; refining the same noise anew is free."""
+    """Findings on noise that was drawn more than once for a charge; refining the same noise again is free."""
     first: dict[str | None, tuple[Path, Release]] = {}
     for path, release in releases:
         group = None if release.group is None else release.group.name
