@@ -14,6 +14,7 @@ from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy import joint_claims
 from peerveil.privacy.accounting import rho_for
 from peerveil.privacy.joint_claims import compose_groups
+from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private import noise, release
 
 #: The budgets at which sabotage must be caught.
@@ -48,9 +49,9 @@ def smaller_noise(share: float = 0.5) -> Iterator[None]:
 
 
 @contextmanager
-def wrong_bound(**wrong: float) -> Iterator[None]:
+def wrong_bound(**wrong: Any) -> Iterator[None]:
     """A wrong sensitivity, on which the noise, its claim and the claim of all tracks rest."""
-    prepare, sensitivity = noise.prepare, joint_claims.sensitivity
+    prepare = noise.prepare
 
     def prepared(mechanism: Any, bound: Any, unit: Any, length: int) -> Any:
         return prepare(mechanism, replace(bound, **wrong), unit, length)
