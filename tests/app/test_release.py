@@ -65,7 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def released(task: Task) -> Release | str:
     """The release that the page would make, without its pictures; or why it is refused."""
-    request = request_of(ReleaseRequest, task, output=task.output)
+    request = request_of(ReleaseRequest, task)
     try:
         with Spending(None) as spending:
             made = release(request, spending, step=lambda _: None, write=lambda *_: None).release

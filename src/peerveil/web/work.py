@@ -73,9 +73,10 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
         return "failed", explain(error, label, consequence=consequence)[0]
 
 
-def request_of(kind: type[Request], task: Task, **more: Any) -> Request:
+def request_of(kind: type[Request], task: Task) -> Request:
     """Return the request of a task; empty answers keep their defaults."""
-    return filled(kind, {name: value for name, value in (task.options | more).items() if value not in (None, "")})
+    given = {name: value for name, value in task.options.items() if value not in (None, "")}
+    return filled(kind, given | {"output": task.output})
 
 
 def _warm(task: Task, step: Step) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
     """Return what the release will state; nothing is drawn or charged."""
     from peerveil.app.release import promise
 
-    return promise(request_of(ReleaseRequest, task, output=task.output), step)
+    return promise(request_of(ReleaseRequest, task), step)
 
 
 def _plan(task: Task, step: Step) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.releases.plan_files import picture_rows
     from peerveil.reporting import charts
 
-    request, epsilon = request_of(ReleaseRequest, task, output=task.output), task.options["epsilon"]
+    request, epsilon = request_of(ReleaseRequest, task), task.options["epsilon"]
     plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws, for a quick answer
     choice = plan.best(epsilon)
     return {
@@ -139,7 +140,7 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.app.release import release
     from peerveil.releases.release import Release
 
-    request = request_of(ReleaseRequest, task, output=task.output)
+    request = request_of(ReleaseRequest, task)
     with Spending(request.ledger) as spending:
         released = release(request, spending, step=step, write=_writer(task, step), parents=False)
     assert isinstance(released.release, Release)  # noqa: S101 - the page has no groups of papers
@@ -154,7 +155,7 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.releases.release import Release
 
     step("Reading")
-    request = request_of(RefineRequest, task, output=task.output)
+    request = request_of(RefineRequest, task)
     if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
         request = replace(request, quantity=None, words=None, noise_scale=None)
     with renaming(paper="public_paper", ratings="public_ratings"):
