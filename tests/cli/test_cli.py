@@ -361,7 +361,7 @@ def test_demo_releases_every_quantity_and_can_be_repeated(run: Run, tmp_path: Pa
 def test_help_lists_the_mechanisms_that_are_registered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuple(OWN) == BUILT_IN_MECHANISMS
     assert "laplace | histogram | gaussian | sinh-normal | auto (the best" in run("release", "--help").out
-    monkeypatch.setitem(sys.modules, "peerveil.mechanisms", SimpleNamespace(OWN={"mixture": None}))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "peerveil.mechanisms", SimpleNamespace(OWN={"mixture": None}))
     assert "mixture | auto (the best" in run("release", "--help").out
 
 
