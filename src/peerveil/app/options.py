@@ -22,18 +22,20 @@ class NoiseOptions:
     bins: int | None = None
 
 
+class _Group:
+    @property
+    def given(self) -> bool:
+        """Whether any of these options is given."""
+        return bool(changed(self))
+
+
 @dataclass(frozen=True)
-class LoadsOptions:
+class LoadsOptions(_Group):
     """Public information about loads."""
 
     load: int | None = None
     loads: str | None = None
     reviewers: int | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether any of these options is given."""
-        return self != LoadsOptions()
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,11 @@ class ReleaseOptions:
 
 
 @dataclass(frozen=True)
-class TrackOptions:
+class TrackOptions(_Group):
     """The group of each paper, such as a track or an area."""
 
     groups: str | None = None
     group_column: str | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether any of these options is given."""
-        return self != TrackOptions()
 
 
 def filled(kind: type[T], values: dict[str, Any]) -> T:

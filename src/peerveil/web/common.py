@@ -15,6 +15,11 @@ from peerveil.web.page import HERE, Here, lookup
 router = APIRouter()
 
 _NO_FILE = "there is no such file"
+_RESULTS = {
+    "peerveil-release.zip": "bundle.zip",
+    "report.html": "bundle/report.html",
+    "pictures.json": "pictures.json",
+}
 
 
 @router.get("/")
@@ -43,21 +48,13 @@ async def vega(page: Here) -> Response:
     raise HTTPException(404, _NO_FILE)
 
 
-@router.get("/static/dark.json")
-async def dark() -> Response:
-    """Return the chart colours of the dark mode, for the script."""
-    return JSONResponse(DARK)
-
-
-@router.get("/static/pictures.css")
-async def pictures_style() -> Response:
-    """Return the chart colours of the dark mode, for charts in the page."""
-    return Response(dark_css(), media_type="text/css")
-
-
 @router.get("/static/{name}")
 async def static(name: str) -> Response:
-    """Return a static file of the page."""
+    """Return a static file of the page, or the chart colours of the dark mode for its script or charts."""
+    if name == "dark.json":
+        return JSONResponse(DARK)
+    if name == "pictures.css":
+        return Response(dark_css(), media_type="text/css")
     files = {path.name: path for path in (HERE / "static").iterdir()}
     if name not in files:
         raise HTTPException(404, _NO_FILE)
@@ -93,11 +90,8 @@ async def cancel(page: Here, name: str) -> Response:
 async def made(page: Here, name: str, file: str) -> Response:
     """Return a file of a result: the zip file, the report, or the charts."""
     lookup(page.jobs, name)
-    folder = page.result_folder(name)
-    if file == "peerveil-release.zip" and (folder / "bundle.zip").is_file():
-        return FileResponse(folder / "bundle.zip", media_type="application/zip", filename=file)
-    if file == "report.html" and (folder / "bundle" / file).is_file():
-        return FileResponse(folder / "bundle" / file, headers={"content-security-policy": REPORT_POLICY})
-    if file == "pictures.json" and (folder / file).is_file():
-        return FileResponse(folder / file, media_type="application/json")
-    raise HTTPException(404, _NO_FILE)
+    path = page.result_folder(name) / _RESULTS.get(file, "")
+    if not path.is_file():
+        raise HTTPException(404, _NO_FILE)
+    headers = {"content-security-policy": REPORT_POLICY} if path.suffix == ".html" else None
+    return FileResponse(path, headers=headers, filename=file if path.suffix == ".zip" else None)

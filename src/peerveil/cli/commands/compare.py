@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerveil.cli import options as opt
-
-if TYPE_CHECKING:
-    from peerveil.releases.comparison import Comparison
 
 
 def compare(
@@ -21,23 +18,16 @@ def compare(
     as_json: opt.AsJson = False,
 ) -> None:
     """Compare two releases, of two years or two tracks, and say how much of a difference may be noise."""
-    from peerveil.cli.show import print_json
-    from peerveil.releases.comparison import compare
+    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.releases.comparison import QUANTILE_COLUMNS, compare
     from peerveil.releases.release import Release
 
     comparison = compare(Release.load(first), Release.load(second))
     if as_json:
         print_json(comparison.to_document())
-    else:
-        _show(comparison)
-
-
-def _show(comparison: Comparison) -> None:
-    from peerveil.cli.show import out, rows_table
-    from peerveil.releases.comparison import QUANTILE_COLUMNS
-
-    first, second = comparison.reviewers
-    title = f"{comparison.quantity}: {first} reviewers in the first release, {second} in the second"
+        return
+    reviewers = comparison.reviewers
+    title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
     out.print(title, style="bold")
     out.print()
     rows = [

@@ -225,15 +225,9 @@ def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
 def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
     budget = account.budget
     return {
-        "dataset": account.dataset,
-        "unit": account.unit,
-        "currency": budget.currency,
-        "limit": budget.limit,
-        "spent": account.spent,
-        "left": account.left,
+        **{name: getattr(account, name) for name in ("dataset", "unit", "spent", "left")},
+        **{name: getattr(budget, name) for name in ("currency", "limit", "delta", "epsilon")},
         "releases": len(account.spends),
-        "delta": budget.delta,
-        "epsilon": budget.epsilon,
         "spent_epsilon": budget.spent_epsilon(account.spends),
         "statements": [
             {"stated": entry.stated, "declared": entry.declared, **entry.statement.to_document()} for entry in stated

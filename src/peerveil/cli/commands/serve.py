@@ -28,9 +28,7 @@ def serve(
     try:
         from peerveil.web.serving import run
     except ModuleNotFoundError:
-        run = None  # type: ignore[assignment]
-    if run is None:
-        raise InputError("the page needs the packages fastapi and uvicorn: pip install 'peerveil[web]'")
+        raise InputError("the page needs the packages fastapi and uvicorn: pip install 'peerveil[web]'") from None
     try:
         run(ledger=ledger, port=port, browser=not no_browser)
     except Stopped as stopped:  # the usual end
