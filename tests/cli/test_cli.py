@@ -749,7 +749,7 @@ def test_compare(run: Run) -> None:
     assert run(*changed("-o", "other"), "--quantity", "miscalibration").code == 0
     refused = run("compare", "one", "other")
     assert refused.code == 2
-    assert "only releases of one quantity" in refused.err
+    assert "compare releases of the same quantity" in refused.err
     assert run("compare", "one", "nowhere").code == 2
 
 

@@ -400,9 +400,9 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         loaded(counts=[0.5, *counts[1:]])
     with pytest.raises(pv.FileError, match="bins must ascend"):
         loaded(low=document["histogram"]["low"][::-1])
-    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+    with pytest.raises(pv.FileError, match="exactly if the mechanism"):
         pv.Release.from_document(document | {"histogram": None})
-    with pytest.raises(pv.FileError, match="exactly if its mechanism is one"):
+    with pytest.raises(pv.FileError, match="exactly if the mechanism"):
         pv.Release.from_document(document | {"mechanism": pv.Laplace(scale=1.0).describe()})
     inside = document["histogram"]["inside"]
     with pytest.raises(pv.FileError, match="one entry per bin"):
@@ -413,7 +413,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 def test_a_vector_alone_does_not_tell_counts() -> None:
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
-    with pytest.raises(pv.InputError, match=r"refine its release\.json"):
+    with pytest.raises(pv.InputError, match=r"refine the release\.json"):
         pv.refine([1.0, 2.0], weights, mechanism=pv.Histogram(scale=1.0))
     with pytest.raises(pv.InputError, match="law must state the noise on the vector itself"):
         pv.External(words="By us.", law=pv.Histogram(scale=1.0))
@@ -459,7 +459,7 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
                 "histogram",
                 "--noise-scale=1",
             ],
-            "refine its release.json",
+            "refine the release.json",
         ),
         (["simulate", "beta-2-2", "--mechanism", "histogram"], "go with --public"),
         (

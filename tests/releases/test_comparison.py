@@ -140,7 +140,7 @@ def test_what_notebooks_show_and_what_is_no_release() -> None:
     release = pv.refine([1.2, 2.1, 3.0, 4.8], weights, mechanism=pv.Laplace(scale=0.1))
     shown = pv.compare(release, release)._repr_html_()
     assert shown.count("<tr>") == 10
-    assert "Ranks are not people" in shown
+    assert "Ranks do not identify people" in shown
     assert "Verified." in pv.verify(release, weights)._repr_html_()
     with pytest.raises(pv.InputError, match="second must be a release, got str"):
         pv.compare(release, "out")  # type: ignore[arg-type]

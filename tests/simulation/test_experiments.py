@@ -108,7 +108,7 @@ def test_folders_of_sweeps(tmp_path: Path) -> None:
     sweep_folder(tmp_path / "new", {"draws": 6}, overwrite=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(pv.OutputError, match="no sweep's"):
+    with pytest.raises(pv.OutputError, match="not of a sweep"):
         sweep_folder(tmp_path / "other", {"draws": 5}, overwrite=True)
 
 
