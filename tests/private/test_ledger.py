@@ -54,11 +54,22 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a ledger that does not exist yet."""
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")
-    url, _ = request.getfixturevalue("postgres_server")
+    return new_database(request.getfixturevalue("postgres_server")[0])
+
+
+def new_database(url: str) -> str:
+    """The address of a new database on a server."""
     name = f"t{random.randrange(10**12)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    return str(url.replace("/postgres?", f"/{name}?"))
+    return url.replace("/postgres?", f"/{name}?")
+
+
+def opened(place: str | Path, unit: str = "reviewer", **budget: float) -> Ledger:
+    """A new ledger with a budget for the data set 'conf'."""
+    ledger = Ledger.create(str(place))
+    ledger.open("conf", unit, **budget)
+    return ledger
 
 
 def pure(epsilon: float) -> Guarantee:
@@ -98,8 +109,7 @@ def test_round_off_never_refuses_a_legal_spend(parts: list[float]) -> None:
 
 
 def test_what_is_left_is_stated_and_can_be_spent(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=2.0)
+    ledger = opened(place, epsilon=2.0)
     charge(ledger, pure(1.3))
     with pytest.raises(pv.BudgetError, match=r"0\.7 of 2 is left"):
         charge(ledger, pure(0.71))
@@ -107,8 +117,7 @@ def test_what_is_left_is_stated_and_can_be_spent(place: str) -> None:
 
 
 def test_budgets_belong_to_a_data_set_and_a_unit(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", "reviewer", epsilon=1.0)
+    ledger = opened(place, "reviewer", epsilon=1.0)
     ledger.open("other", "reviewer", epsilon=1.0)
     charge(ledger, pure(1.0), "other")
     charge(ledger, pure(1.0), "conf")
@@ -124,8 +133,7 @@ def test_budgets_belong_to_a_data_set_and_a_unit(place: str) -> None:
 
 
 def test_a_release_charges_every_budget_of_its_data_set_or_none(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", "reviewer", epsilon=1.0)
+    ledger = opened(place, "reviewer", epsilon=1.0)
     ledger.open("conf", "review", epsilon=0.4)
     claims = {"reviewer": pure(0.5), "review": Guarantee(kind="pure", unit="review", epsilon=0.5)}
     with pytest.raises(pv.BudgetError, match=r"\(review\) 0.4 of 0.4 is left"):
@@ -150,8 +158,7 @@ def test_releases_for_another_unit_are_converted_from_their_noise(
     """Loads of 4: an epsilon for a review is three times as much for a reviewer."""
     rows = [f"p{i}" for i in range(4) for _ in range(4)]
     reviews = pv.Reviews.from_columns(rows, [f"r{(i + p) % 4}" for p in range(4) for i in range(4)], [1, 2, 3, 9] * 4)
-    ledger = Ledger.create(str(tmp_path / "ledger.db"))
-    ledger.open("conf", "reviewer", rho=10.0)
+    ledger = opened(tmp_path / "ledger.db", "reviewer", rho=10.0)
     ledger.open("conf", "review", rho=10.0)
     made = pv.release(reviews, public="all", mechanism=mechanism, unit=unit, ledger=str(tmp_path / "ledger.db"))
     spent = {account.unit: account.spent for account in ledger.accounts()}
@@ -165,8 +172,7 @@ def test_releases_for_another_unit_are_converted_from_their_noise(
 
 
 def test_release_charges_before_it_draws(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=1.0)
+    ledger = opened(place, epsilon=1.0)
     spent: list[float] = []
 
     def broken(*_: object) -> None:
@@ -217,7 +223,7 @@ def test_concentrated_releases_need_a_budget_that_admits_them(tmp_path: Path) ->
 
 def test_changed_data_under_a_name_is_told_and_charged(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
-    Ledger.create(place).open("conf", epsilon=9.0)
+    opened(place, epsilon=9.0)
     same = pv.Reviews.from_columns([*"rrqqpp"], ["1", "3", "3", "2", "2", "1"], [6, 8, 4, 4, 5, 3])
     other = pv.Reviews.from_columns([*"ppqqrr"], ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 7])
 
@@ -254,7 +260,7 @@ def test_fingerprints_say_nothing_without_the_key(key: Path, monkeypatch: pytest
 
 def test_nothing_private_is_in_the_ledger(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
-    Ledger.create(str(place)).open("conf", epsilon=9.0)
+    opened(place, epsilon=9.0)
     reviews = pv.Reviews.from_columns(
         ["zqxp1", "zqxp1", "zqxp2", "zqxp2"], ["zqxann", "zqxbob", "zqxann", "zqxbob"], [3.25, 5.5, 4.125, 4.75]
     )
@@ -319,16 +325,14 @@ def test_spaces_around_a_name_do_not_make_another_data_set(tmp_path: Path) -> No
 
 
 def test_a_budget_that_would_not_count_what_is_out_is_not_opened(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", "reviewer", epsilon=1.0)
+    ledger = opened(place, "reviewer", epsilon=1.0)
     charge(ledger, pure(0.5))
     with pytest.raises(pv.BudgetError, match="has releases already"):
         ledger.open("conf", "review", epsilon=1.0)
 
 
 def test_claims_are_charged_to_budgets_of_their_unit_only(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", "review", epsilon=1.0)
+    ledger = opened(place, "review", epsilon=1.0)
     with pytest.raises(pv.BudgetError, match="a claim for a reviewer cannot be charged"):
         charge(ledger, pure(0.5))
 
@@ -347,7 +351,7 @@ def test_a_commit_that_fails_without_words_is_an_error_too(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = str(tmp_path / "ledger.db")
-    Ledger.create(place).open("conf", epsilon=1.0)
+    opened(place, epsilon=1.0)
     monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
 
     def lost(_: object) -> None:
@@ -388,8 +392,7 @@ def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place:
             connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
     elif isolation != "read committed":
         return  # SQLite has one way only
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=0.5)
+    ledger = opened(place, epsilon=0.5)
     command = [sys.executable, "-c", textwrap.dedent(SPENDER), place, "12"]
     spenders = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     for spender in spenders:
@@ -427,7 +430,7 @@ RELEASER = """
 
 @pytest.mark.slow
 def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_path: Path) -> None:
-    Ledger.create(place).open("conf", epsilon=1e6)
+    opened(place, epsilon=1e6)
     told = tmp_path / "told"
     drawn = 0
     for sign, wait in (("ready", 0.0), ("ready", 0.05), ("drawn", 0.0), ("drawn", 0.01), ("drawn", 0.1)):
@@ -449,7 +452,7 @@ def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_pat
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")
 def test_a_full_disk_is_an_error_and_no_release(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
-    Ledger.create(str(place)).open("conf", epsilon=1e6)
+    opened(place, epsilon=1e6)
     script = """
         import resource, signal, sys
         import peerveil as pv
@@ -475,7 +478,7 @@ def test_a_full_disk_is_an_error_and_no_release(tmp_path: Path) -> None:
 def test_a_lost_database_is_an_error_and_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     place = tmp_path / "ledger.db"
-    Ledger.create(str(place)).open("conf", epsilon=1.0)
+    opened(place, epsilon=1.0)
     place.unlink()
     with pytest.raises(pv.LedgerError, match="there is no ledger"):
         pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.1), ledger=str(place))
@@ -499,7 +502,7 @@ def test_a_lost_server_is_an_error_and_no_release(monkeypatch: pytest.MonkeyPatc
 
 def test_a_read_only_ledger_can_be_shown(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
-    Ledger.create(str(place)).open("conf", epsilon=1.0)
+    opened(place, epsilon=1.0)
     place.chmod(0o400)
     tmp_path.chmod(0o500)
     try:

@@ -23,7 +23,7 @@ from cli.test_cli import Run, run
 from frozen import V1
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.ledger import Ledger
-from private.test_ledger import LAPLACE, REVIEWS, place, postgres_server, pure
+from private.test_ledger import LAPLACE, REVIEWS, new_database, opened, place, postgres_server, pure
 
 __all__ = ["place", "postgres_server", "run"]  # fixtures
 
@@ -44,8 +44,7 @@ def charge(ledger: Ledger, epsilon: float, dataset: str = "conf", statement: pv.
 
 def filled(where: str) -> Ledger:
     """A ledger with every kind of entry: 4 budgets, 8 charges, 3 statements."""
-    ledger = Ledger.create(where)
-    ledger.open("conf", "reviewer", epsilon=3.0)
+    ledger = opened(where, "reviewer", epsilon=3.0)
     ledger.open("conf", "review", epsilon=3.0, delta=1e-6)
     charge(ledger, 0.5)
     charge(ledger, 0.25)
@@ -255,20 +254,11 @@ def test_tampering_on_a_server_is_found(postgres_server: tuple[str, Path], reque
         ("DELETE FROM peerveil_charge WHERE id = 3", "chain"),
         ("DELETE FROM peerveil_charge WHERE id = (SELECT max(id) FROM peerveil_charge)", "chain"),
     ):
-        where = _database(postgres_server[0])
+        where = new_database(postgres_server[0])
         filled(where)
         with psycopg.connect(where, autocommit=True) as connection:
             connection.execute(change.encode())
         assert topic in {problem.topic for problem in Ledger(where).check().problems}
-
-
-def _database(url: str) -> str:
-    import random
-
-    name = f"c{random.randrange(10**12)}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return url.replace("/postgres?", f"/{name}?")
 
 
 def test_a_budget_that_is_overspent_is_found(whole: Path, tmp_path: Path) -> None:
@@ -285,8 +275,7 @@ def test_a_budget_that_is_overspent_is_found(whole: Path, tmp_path: Path) -> Non
 
 
 def test_a_release_that_fixes_more_is_refused_until_that_is_declared(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=3.0)
+    ledger = opened(place, epsilon=3.0)
     charge(ledger, 0.5, statement=HIDDEN)
     with pytest.raises(pv.BudgetError) as error:
         charge(ledger, 0.5, statement=ALL)
@@ -314,8 +303,7 @@ def test_a_release_that_fixes_more_is_refused_until_that_is_declared(place: str)
 
 
 def test_a_release_that_fixes_less_is_charged_as_it_is(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=3.0)
+    ledger = opened(place, epsilon=3.0)
     charge(ledger, 0.5, statement=ALL)
     charge(ledger, 0.5, statement=HIDDEN)
     charge(ledger, 0.5, statement=pv.Statement(public="record", record="sha256:1", scale=(1, 10)))
@@ -324,8 +312,7 @@ def test_a_release_that_fixes_less_is_charged_as_it_is(place: str) -> None:
 
 
 def test_another_score_column_is_recorded(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=3.0)
+    ledger = opened(place, epsilon=3.0)
     rating, confidence = replace(HIDDEN, score="rating"), replace(HIDDEN, score="confidence", scale=(0, 1))
     charge(ledger, 0.5, statement=rating)
     charge(ledger, 0.5, statement=confidence)
@@ -335,8 +322,7 @@ def test_another_score_column_is_recorded(place: str) -> None:
 
 
 def test_charges_without_a_statement_are_remarked_on(place: str) -> None:
-    ledger = Ledger.create(place)
-    ledger.open("conf", epsilon=3.0)
+    ledger = opened(place, epsilon=3.0)
     made = ledger.charge("conf", lambda _: pure(0.5), quantity="ratings", unit="reviewer", mechanism=LAPLACE)
     assert "cannot tell whether its claim adds up" in " ".join(made.remarks)
     assert ledger.history()[0].statement is None
@@ -347,8 +333,7 @@ def test_charges_without_a_statement_are_remarked_on(place: str) -> None:
 
 def test_releases_state_what_is_public(tmp_path: Path) -> None:
     where = str(tmp_path / "ledger.db")
-    ledger = Ledger.create(where)
-    ledger.open("conf", epsilon=30.0)
+    ledger = opened(where, epsilon=30.0)
     reviews = replace(REVIEWS, scale=(1.0, 10.0))
     laplace = pv.Laplace(epsilon=0.5)
     pv.release(reviews, public="none", mechanism=laplace, ledger=where, region="baseline")
@@ -367,7 +352,7 @@ def test_releases_state_what_is_public(tmp_path: Path) -> None:
 @pytest.fixture
 def book(tmp_path: Path) -> str:
     where = str(tmp_path / "ledger.db")
-    Ledger.create(where).open("conf", epsilon=30.0)
+    opened(where, epsilon=30.0)
     return where
 
 
@@ -408,7 +393,7 @@ def test_releases_that_were_charged_are_in_order(book: str, tmp_path: Path) -> N
 
 def test_gaussian_releases_and_groups_are_in_order(tmp_path: Path) -> None:
     where = str(tmp_path / "ledger.db")
-    Ledger.create(where).open("conf", rho=30.0)
+    opened(where, rho=30.0)
     releases = tracks(where)
     number = Ledger(where).history()[-1].release
     for name, release in releases.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import sqlite3
 import subprocess
@@ -21,7 +20,7 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from frozen import V1
 from peerveil.private.ledger import Ledger
-from private.test_ledger import LAPLACE, postgres_server, pure
+from private.test_ledger import LAPLACE, new_database, postgres_server, pure
 
 __all__ = ["postgres_server", "run"]  # fixtures
 
@@ -67,10 +66,7 @@ def rows(place: str | Path, table: str) -> list[tuple[Any, ...]]:
 
 def old_postgres(url: str) -> str:
     """A database with the dump of a ledger of version 0.1.0."""
-    name = f"m{random.randrange(10**12)}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    place = url.replace("/postgres?", f"/{name}?")
+    place = new_database(url)
     with psycopg.connect(place, autocommit=True) as connection:
         connection.execute((V1 / "ledger" / "postgresql.sql").read_bytes())
     return place

@@ -57,7 +57,8 @@ def wrong_bound(**wrong: Any) -> Iterator[None]:
         return prepare(mechanism, replace(bound, **wrong), unit, length)
 
     def wrong_sensitivity(weights: Any, unit: Any) -> Any:
-        return replace(sensitivity(weights, unit), **wrong)
+        bound: Any = sensitivity(weights, unit)
+        return replace(bound, **wrong)
 
     with patch.object(release, "prepare", prepared), patch.object(joint_claims, "sensitivity", wrong_sensitivity):
         yield

@@ -15,7 +15,7 @@ import pytest
 import peerveil as pv
 from peerveil.errors import WriteError
 from peerveil.support import staging
-from peerveil.support.atomic_files import staged_folder, write_new
+from peerveil.support.atomic_files import rename_new, staged_folder, write_new
 from peerveil.support.staging import new_stage, remove_left_over
 
 OWN = ("a.txt", "inner/b.txt")
@@ -337,3 +337,20 @@ def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
     stage.release()
     remove_left_over(tmp_path)
     assert hidden(tmp_path) == [stage.folder], "it has no lock, so nobody can know whether it is in use"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_renaming_never_replaces_a_file(links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", unsupported)
+    file, name = tmp_path / "part", tmp_path / "file"
+    file.write_text("first")
+    rename_new(file, name)
+    assert under(tmp_path) == ["file"]
+    file.write_text("second")
+    with pytest.raises(FileExistsError):
+        rename_new(file, name)
+    assert (name.read_text(), file.read_text()) == ("first", "second")
