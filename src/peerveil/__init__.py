@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from peerveil.planning.plans import plan as plan
     from peerveil.privacy.guarantee import Guarantee as Guarantee
     from peerveil.privacy.guarantee import compose as compose
-    from peerveil.privacy.statement import Statement as Statement
+    from peerveil.privacy.stated_facts import Statement as Statement
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.readers import read as read
     from peerveil.private.release import release as release
@@ -67,7 +67,7 @@ _NAMES = {
     "planning.auto": "Auto",
     "planning.plans": "Plan plan",
     "privacy.guarantee": "Guarantee compose",
-    "privacy.statement": "Statement",
+    "privacy.stated_facts": "Statement",
     "private.ledger": "Ledger",
     "private.readers": "read",
     "private.release": "release",

@@ -9,7 +9,7 @@ from peerveil.app.requests import VerifyRequest
 from peerveil.errors import InputError, RecordError
 from peerveil.quantities.base import names
 from peerveil.releases.checks import Check, Verification
-from peerveil.releases.published_files import read_release
+from peerveil.releases.file_check import read_release
 from peerveil.releases.verification import verify as verify_release
 
 

@@ -19,12 +19,12 @@ from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
-from peerveil.privacy.statement import Statement
+from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
+from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
-from peerveil.private.statements import release_statement
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike

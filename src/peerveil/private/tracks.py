@@ -14,12 +14,12 @@ from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms import Asked, Mechanism
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_claim
-from peerveil.privacy.statement import Statement
+from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.release import Ready, check_dataset, files_size, prepare_release, spending_for
+from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
-from peerveil.private.statements import joint_statement
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import Part

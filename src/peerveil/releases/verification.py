@@ -32,7 +32,7 @@ from peerveil.regions.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
-from peerveil.releases.published_files import Opened, file_checks, open_release, other_files
+from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys

@@ -106,7 +106,7 @@ def state(
     The joint claim of all its releases then covers only assignments that share these facts.
     """
     from peerveil.app.parsing import parse_scale
-    from peerveil.privacy.statement import Statement
+    from peerveil.privacy.stated_facts import Statement
 
     statement = Statement(
         public=public,

@@ -14,7 +14,7 @@ from peerveil.errors import BudgetError, InputError, LedgerError
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.budget import TOLERANCE, Budget, Spend
 from peerveil.privacy.guarantee import Unit, check_unit, downward
-from peerveil.privacy.statement import Statement
+from peerveil.privacy.stated_facts import Statement
 from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, STATEMENTS, faults
 
 #: The remedy for a row that no version of Peerveil writes.

@@ -18,7 +18,7 @@ from peerveil.errors import Argument, BudgetError, InputError, LedgerError
 from peerveil.mechanisms import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
-from peerveil.privacy.statement import Statement, additional
+from peerveil.privacy.stated_facts import Statement, additional
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.private.ledger.accounts import (
     Account,
@@ -50,7 +50,7 @@ class Ledger:
     >>> import tempfile
     >>> from peerveil.privacy.guarantee import Guarantee
     >>> from peerveil.mechanisms import Laplace
-    >>> from peerveil.privacy.statement import Statement
+    >>> from peerveil.privacy.stated_facts import Statement
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.create(f"{folder.name}/ledger.db")
     >>> account = ledger.open("conf2026", "reviewer", epsilon=1.0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.privacy.statement import Statement, additional
+from peerveil.privacy.stated_facts import Statement, additional
 
 ONE, TWO = (1.0, 10.0), (0.0, 20.0)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from peerveil.privacy.statement import Statement
+from peerveil.privacy.stated_facts import Statement
 from peerveil.record.public_record import PublicRecord
 
 
