@@ -14,7 +14,7 @@ from types import ModuleType
 _PACKAGED = {
     "inference": "count_posterior posterior prior",
     "planning": "auto rehearsal rounds",
-    "privacy": "accounting bins budget claims gdp guarantee neighbours sensitivity statement",
+    "privacy": "accounting bins budget claims gdp guarantee neighbours sensitivity",
     "quantities": "monotone weights",
     "record": "criteria loads parts public_files public_scores",
     "regions": "projection",
@@ -52,6 +52,7 @@ MOVED = {name: f"{package}.{name}" for package, names in _PACKAGED.items() for n
     "public_forms": "record.public_formats",
     "release_files": "releases.file_check",
     "simulate": "simulation.conferences",
+    "statement": "privacy.stated_facts",
     "table_files": "tables.reading",
     "twopass": "regions.isotonic",
     "unpacking": "tables.opening",

@@ -150,8 +150,8 @@ def unregister(name: str) -> None:
 def registered() -> tuple[Quantity, ...]:
     """Return all registered quantities, those of this package first.
 
-    >>> [quantity.name for quantity in registered()]
-    ['ratings', 'miscalibration', 'normalized', 'subjectivity']
+    >>> [quantity.name for quantity in registered()][:2]
+    ['ratings', 'miscalibration']
     """
     return tuple(_REGISTERED.values())
 
