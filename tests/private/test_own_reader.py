@@ -92,7 +92,7 @@ def test_read_and_inspect_find_it(tmp_path: Path, asked: str | None) -> None:
     reviews = pv.read(tmp_path / "export.txt", scale=(1, 4), format=asked)
     assert (len(reviews.papers), reviews.score.size, reviews.reviewers) == (7, 21, 6)
     assert reviews.report.format == "paperflow"
-    assert reviews.report.why == ("you said so" if asked else WHY)
+    assert reviews.report.why == ("it was specified" if asked else WHY)
     assert reviews.report.left_out == ("3 drafts",)
     facts = inspect(tmp_path / "export.txt", format=asked)
     assert (facts["format"], facts["content"], facts["left out"]) == ("paperflow", "private reviews", ["3 drafts"])

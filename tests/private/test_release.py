@@ -316,7 +316,7 @@ class TestFiles:
             ({"noisy": [1, 10**400]}, "release.json: noisy holds a number that is too large"),
             ({"noisy": [1, float("nan")]}, "release.json: is not JSON"),
             ({"noisy": [1, float("-inf")]}, "release.json: is not JSON"),
-            ({"created": "2026-13-45T99:99:99Z"}, "release.json: created is not a time"),
+            ({"created": "2026-13-45T99:99:99Z"}, "release.json: created is not a valid timestamp"),
             ({"schema_version": "ann@x.org"}, "schema_version must be 1 or 2, got none"),
             ({"guarantee": {"promise": "Nobody will ever know."}}, "release.json: guarantee/promise is not what"),
             ({"guarantee": {"kind": "pure", "unit": None, "epsilon": 1}}, "release.json: unit must be"),
@@ -326,7 +326,7 @@ class TestFiles:
             ({"schema_version": 1}, "the document violates the schema of version 1"),
             ({"charge": "12"}, "charge violates the schema"),
             ({"charge": 12}, "charge violates the schema"),
-            ({"charge": "0123456789abcdef\n"}, "release.json: charge must consist of 16"),
+            ({"charge": "0123456789abcdef\n"}, "release.json: charge must consist of 16 hexadecimal digits"),
             ({"rendered": {"peerveil": 2}}, "rendered/peerveil violates the schema"),
             ({"rendered": {"jinja2": "3\n"}}, "release.json: rendered must contain package names"),
             ({"rendered": []}, "rendered violates the schema"),
@@ -383,11 +383,11 @@ class TestFiles:
         ("field", "value", "message"),
         [
             ("schema", 3, "schema must be one of 1, 2, got 3"),
-            ("charge", "A" * 16, "charge must consist"),
-            ("extension", {"a": {1, 2}}, "extension/a must hold what JSON has"),
-            ("extension", {"a": {1: 2}}, "extension/a must hold what JSON has"),
+            ("charge", "A" * 16, "charge must consist of 16 hexadecimal digits"),
+            ("extension", {"a": {1, 2}}, "extension/a must consist of JSON objects"),
+            ("extension", {"a": {1: 2}}, "extension/a must consist of JSON objects"),
             ("extension", {"a": float("inf")}, "extension/a holds a number that is too large"),
-            ("rendered", {"peerveil": "0.2 beta"}, "rendered must contain"),
+            ("rendered", {"peerveil": "0.2 beta"}, "rendered must contain package names"),
         ],
     )
     def test_what_no_document_can_hold_is_refused(self, field: str, value: object, message: str) -> None:

@@ -19,8 +19,9 @@ from peerveil.app.options import filled
 from peerveil.errors import Argument
 from peerveil.quantities.base import names
 
-#: The mechanisms of the package. Help lists them without importing them, because that loads NumPy.
+#: The mechanisms and regions of the package. Help lists them without importing them, because that loads NumPy.
 BUILT_IN_MECHANISMS = ("laplace", "histogram", "gaussian", "sinh-normal")
+BUILT_IN_REGIONS = ("baseline", "chain", "envelope", "tight", "hull")
 
 _PUBLIC_SCORES = "Public scores: one row per paper ('6;8;5') or one row per review."
 _A_RELEASE = "A release: its folder, or its release.json."
@@ -30,6 +31,12 @@ def _mechanisms() -> Iterable[str]:
     """Return the names of the registered mechanisms; an extension that adds one has loaded the registry."""
     registry = sys.modules.get("peerveil.mechanisms")
     return BUILT_IN_MECHANISMS if registry is None else registry.OWN
+
+
+def _regions() -> Iterable[str]:
+    """Return the names of the regions, as for mechanisms."""
+    registry = sys.modules.get("peerveil.regions")
+    return BUILT_IN_REGIONS if registry is None else registry.REGIONS
 
 
 class RegisteredNames(OptionInfo):
@@ -109,7 +116,6 @@ OPTIONS: dict[str, Any] = {
     ),
     **_options(
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
-        region="tight | envelope | chain | baseline | hull: bounds proven from public data.",
         estimator="safe (the default if the noise is known) | projection | bayes (lowest expected error, but may be "
         "less accurate than the noisy vector).",
         unit="What is protected: all reviews of a 'reviewer', or a single 'review'.",
@@ -134,6 +140,7 @@ OPTIONS: dict[str, Any] = {
         "<output>.private, next to it.",
     ),
     "quantity": RegisteredNames(names),
+    "region": RegisteredNames(_regions, help=": bounds proven from public data."),
     "format": RegisteredNames(format_labels, help="; detected by default."),
     "mechanism": RegisteredNames(
         _mechanisms, help=" | auto (the best in a plan from public data).", rich_help_panel="Noise"

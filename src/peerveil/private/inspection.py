@@ -75,8 +75,8 @@ def inspect(
         problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
         if shown.others and shown.format in FORMATS:
             problems.append(
-                "no column of reviewers was found, so this is taken for public scores; if it holds reviews, say which "
-                "column tells who wrote them (--reviewer)"
+                "no column of reviewers was found, so the file is read as public scores; if it holds reviews, name the "
+                "column of reviewers (--reviewer)"
             )
     if alone := sum(size == 1 for size in sizes):
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")

@@ -274,7 +274,7 @@ class Reviews:
         criteria = visible.criteria is not None if isinstance(visible, PublicRecord) else visible == "all"
         if self.ungraded and not criteria:
             raise RecordError(
-                f"{self.ungraded} papers were left out for a missing criterion, which is no public ground where "
+                f"{self.ungraded} papers were left out for a missing criterion, which is no public ground if "
                 "criteria are not public; read the reviews without criteria (",
                 Argument("criteria", ...),
                 ")",
@@ -290,9 +290,8 @@ class Reviews:
         if self.whole.concerned(NO_SCORE) and visible != "all":
             raise RecordError(
                 f"{self.whole.concerned(NO_SCORE)} papers were left out for a missing score, which is no public ground "
-                "where not all scores are public: a release names how many papers it leaves out, without noise, and so "
-                "would tell of scores that are to stay hidden. If everyone can see which reviews have no score, state "
-                "that instead (",
+                "if not all scores are public: a release states the number of papers left out without noise, which "
+                "depends on hidden scores. If everyone can see which reviews have no score, state that instead (",
                 Argument("missing_score", "absent"),
                 "); if everyone can see all scores, state that (",
                 Argument("public", "all"),

@@ -124,9 +124,7 @@ def release_groups_within(
     estimator = estimator or "safe"
     check_estimator(estimator)
     if mechanism.chooses:
-        raise InputError(
-            Argument("mechanism"), " must be named where there are groups; a plan of each may tell which is best"
-        )
+        raise InputError(Argument("mechanism"), " must be named for groups; plan each group to find the best one")
     terms = Terms(licence=licence, citation=citation)
     check_dataset(dataset, spending)
     prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)

@@ -60,10 +60,10 @@ def public_table(
         raise FileError(Argument("format"), f" must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}", file=name)
     if is_folder(readable) and format in (None, PEERREAD):
         files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
-        why = "you said so" if format else "it is a folder"
+        why = "it was specified" if format else "it is a folder"
         return guarded(lambda: _peerread(str(readable), files, why, criteria), str(readable))
     source = open_source(readable)
-    kind, why = (format, "you said so") if format else recognise(source.look)
+    kind, why = (format, "it was specified") if format else recognise(source.look)
     if kind == PEERREAD:
         return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria), source.name)
     if kind == PAPERLISTS:

@@ -134,7 +134,7 @@ def detect(look: Look, asked: str | None = None) -> tuple[str, str]:
     ('csv', "no platform's names are in it, so it is read as a table (csv)")
     """
     if asked is not None:
-        return asked, "you said so"
+        return asked, "it was specified"
     for name, reader in READERS.items():
         if name not in FORMATS and (why := reader.recognise(look)):
             return name, why
