@@ -53,11 +53,7 @@ def main() -> None:
     try:
         with tidy_ending():
             load_extensions()  # before the options are built, as their help lists what is registered
-            try:
-                app()
-            finally:
-                if sys.stdout is not None:
-                    sys.stdout.flush()  # while a failure can still be reported
+            _run()
     except (Stopped, KeyboardInterrupt) as stopped:
         _complain(f"Cancelled. {charge_words(without_ledger=True) or 'Nothing was charged.'}")
         sys.exit(getattr(stopped, "exit_code", 128 + signal.SIGINT))
@@ -73,6 +69,15 @@ def main() -> None:
 def _complain(*messages: str) -> None:
     for message in filter(None, messages):
         sys.stderr.write(f"peerveil: {message}\n")
+
+
+def _run() -> None:
+    """Run the command: the part of a run that tests interrupt at every moment (tests/moments.py)."""
+    try:
+        app()
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # while a failure can still be reported
 
 
 def _show_version(requested: bool) -> None:
