@@ -25,14 +25,15 @@ HAPPENINGS = ("SIGKILL", "SIGINT", "SIGTERM", "full disk", "file size limit")
 
 #: Modules whose calls and returns are moments.
 _MODULES = (
-    "files",
-    "staging",
-    "bundle",
+    "support/atomic_files",
+    "support/staging",
+    "releases/release",
+    "app/release",
     "cli",
     "private/journal",
     "private/charging",
     "private/release",
-    "private/groups",
+    "private/tracks",
 )
 
 #: Calls of the operating system that are moments.
