@@ -141,7 +141,7 @@ def test_numbers_of_bins_that_make_no_sense_are_refused(number: int) -> None:
 def test_bins_that_make_no_sense_are_refused() -> None:
     for low, high in (([], []), ([1.0, 1.0], [1.0, 1.0]), ([1.0, 2.0], [2.5, 3.0]), ([2.0], [1.0]), ([np.nan], [1.0])):
         ends = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-        with pytest.raises(pv.InputError, match="bins must"):
+        with pytest.raises(pv.InputError, match=r"bins must|to 4096 bins"):
             Bins(*ends, ends[0][:, None])
     for inside in ([[0.5]], [[2.5]], [[1.6, 1.4]]):
         with pytest.raises(pv.InputError, match="places inside bins must"):
