@@ -271,3 +271,14 @@ def test_the_claim_covers_the_law(reviews: pv.Reviews) -> None:
     assert settled.guarantee(bound, "reviewer").epsilon == pytest.approx(0.7)
     assert settled.law.loss(np.array([bound.l1])).epsilon <= 0.7
     assert settled.widened(2.0).law.deviation == pytest.approx(2 * settled.law.deviation)
+
+
+def test_names_of_mechanisms_are_taken_once() -> None:
+    class Impostor(pv.Laplace):
+        pass
+
+    with pytest.raises(pv.InputError, match="'laplace' is a mechanism already"):
+        register(Impostor)
+    with pytest.raises(pv.InputError, match="noise of 'laplace' is drawn already"):
+        noise.draws(Impostor)(lambda _law, _length: noise.Source(list))
+    assert OWN["laplace"] is pv.Laplace

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import peerveil as pv
 from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
-from peerveil.privacy.joint_claims import Group, GroupClaim, compose_groups, group_sensitivity, joint_claim
+from peerveil.privacy.joint_claims import Group, GroupClaim, compose_groups, group_claim, group_sensitivity, joint_claim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.private.tracks import prepare_groups
@@ -588,3 +588,10 @@ class TestReading:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert reviews.only(reviews.papers).loads() == reviews.loads()
+
+
+def test_counts_with_other_noise_have_no_joint_claim() -> None:
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
+    claim = pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    with pytest.raises(pv.InputError, match="only counts with Laplace noise can be released by groups"):
+        group_claim(claim, weights, counted=True, scale=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import stat
@@ -21,6 +22,7 @@ from peerveil.private.charging import pending
 from peerveil.private.fingerprint import key_file
 from peerveil.private.ledger import Ledger
 from peerveil.private.noise import Prepared
+from peerveil.private.release import claim_settings, prepare_release
 from peerveil.releases.refinement import Perturbed
 
 __all__ = ["run"]  # a fixture
@@ -334,3 +336,15 @@ def test_a_refused_release_leaves_nothing(run: Run, place: str) -> None:
     assert (result.code, "is left; nothing was released" in result.err) == (1, True)
     assert "peerveil: Nothing was charged.\n" in result.err
     assert not Path(f"{place}.pending").exists()
+
+
+def test_settings_are_those_of_version_0_2_0() -> None:
+    """Otherwise a release that version 0.2.0 charged and did not write would be charged again."""
+    claim = pv.Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
+    assert claim_settings(claim)["neighbours"] == {"hidden": False, "part": False, "declared": False}
+    reviews = reviewed_by("ann", "bob", "bob", "cem", "cem", "ann")
+    ready = prepare_release(
+        reviews, public="all", quantity="ratings", unit="reviewer", mechanism=pv.Laplace(epsilon=1.0)
+    )
+    stated = json.dumps(ready.settings(), sort_keys=True).encode()
+    assert hashlib.sha256(stated).hexdigest()[:16] == "e2034706b9463fff"

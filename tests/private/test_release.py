@@ -474,3 +474,13 @@ class TestTerms:
         for wrong in ("", "  ", "two\nlines", "x" * 2001):
             with pytest.raises(pv.InputError, match="licence must be"):
                 pv.release(small_reviews(), public="all", mechanism=pv.Laplace(epsilon=1.0), licence=wrong)
+
+
+@pytest.mark.parametrize("argument", ["quantity", "mechanism", "public"])
+def test_a_misplaced_argument_is_not_shown(argument: str) -> None:
+    reviews = pv.Reviews.from_columns([*"ppqq"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
+    given: dict[str, Any] = {"public": "all", "mechanism": pv.Laplace(epsilon=1.0)} | {argument: [["ann", 3]]}
+    with pytest.raises(pv.InputError, match="got list") as caught:
+        pv.release(reviews, **given)
+    assert "ann" not in str(caught.value)
+    assert "ann" not in repr(caught.value)

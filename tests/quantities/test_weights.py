@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 from typing import Any
@@ -15,7 +16,7 @@ from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities import QUANTITIES
-from peerveil.quantities.base import words_of
+from peerveil.quantities.base import HiddenReach, words_of
 from peerveil.quantities.weights import review_weights
 from peerveil.record.public_record import Floats
 from reference.monotone import by_trying_all
@@ -255,3 +256,9 @@ def test_unknown_quantities_are_refused_by_name() -> None:
         pv.weigh(record, "mood")
     with pytest.raises(pv.InputError, match="lone must be"):
         pv.weigh(record, "ratings", lone="drop")  # type: ignore[arg-type]
+
+
+def test_a_stated_reach_is_kept() -> None:
+    wide, own = HiddenReach(co_reviews=True, centred=False), pv.PublicWeights.from_rows([[1, 2]], load=1)
+    stated = replace(own, quantity="ratings", reach=wide)
+    assert stated.reach == wide

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.tables.reading import read_table
-from peerveil.tables.table import Names, Table, apply
+from peerveil.tables.table import BLANKS, Names, Table, apply
 
 LETTERS = st.characters(codec="utf-8", exclude_categories=("Cc", "Zs", "Zl", "Zp"))
 CELLS = st.lists(st.text(LETTERS, min_size=1, max_size=2), min_size=1, max_size=40)
@@ -137,3 +137,21 @@ def test_compact_files_take_a_few_times_their_size(shape: str, tmp_path: Path) -
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     most = 15 if shape in ("private", "blank") else 30  # as docs/formats.md states
     assert int(done.stdout) < most * (tmp_path / "large.csv").stat().st_size + 2**24
+
+
+def test_blanks_around_names_are_those_of_python(tmp_path: Path) -> None:
+    assert set(BLANKS) == {chr(code) for code in range(0x110000) if chr(code).isspace()}
+    file = tmp_path / "reviews.csv"
+    file.write_text("paper,reviewer,score\np,bob\x1f,1\nq,\u2003bob,2\n", encoding="utf-8")
+    assert pv.read(file).reviewers == 1
+    file.write_text("paper,reviewer,score\np,bob,1\nq,\x1f,2\n", encoding="utf-8")
+    with pytest.raises(pv.FileError, match="line 3, column 'reviewer': the cell is empty"):
+        pv.read(file)
+
+
+def test_dates_beyond_any_calendar_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"paper": ["p"], "reviewer": pl.Series([2**30], dtype=pl.Int32).cast(pl.Date), "score": [1]})
+    frame.write_parquet(tmp_path / "dates.parquet")
+    with pytest.raises(pv.FileError, match="cannot be read as text") as caught:
+        pv.read(tmp_path / "dates.parquet")
+    assert caught.value.__context__ is None

@@ -918,6 +918,33 @@ def test_a_promise_that_was_read_before_a_change_releases_nothing(change: str, c
     assert not chair.jobs.released()
 
 
+def test_files_stay_as_they_were_read_while_a_release_is_made(chair: Chair) -> None:
+    """Neither a new upload nor one that began before the release replaces a file that the release reads."""
+    upload = f"{chair.here}/files/mapping?file=m.toml"
+    assert chair.put(upload, "first").status == 200
+    kept = chair.case.folder / chair.case.files["mapping"]
+    chair.choose("0.1")
+    read = chair.read()
+    chair.jobs.hold = True
+    assert chair.release(read) == 303
+    assert chair.put(upload, "second").status == 422
+    assert kept.read_text() == "first"
+    chair.jobs.waiting.pop()()
+    assert chair.put(upload, "second").status == 200
+    assert kept.read_text() == "second"
+    turned = []
+
+    def release_begins() -> None:
+        turned.append(kept.read_text())
+        raise pv.InputError("a release began")
+
+    with pytest.raises(pv.InputError, match="a release began"):
+        asyncio.run(chair.page.workspace.save(chair.case.folder, "m.toml", parts(b"third"), release_begins))
+    assert turned == ["second"]
+    assert kept.read_text() == "second"
+    assert sorted(path.name for path in chair.case.folder.iterdir()) == ["m.toml", "reviews.csv"]
+
+
 def test_a_promise_that_comes_late_is_not_for_what_was_said_since(chair: Chair) -> None:
     chair.jobs.hold = True
     chair.choose("0.1")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from peerveil.errors import Argument, InputError, Part
 from peerveil.privacy.guarantee import Guarantee, Unit
-from peerveil.privacy.law import CountLaw, Law
+from peerveil.privacy.law import Law
+from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.support.arguments import real
@@ -70,9 +71,9 @@ class Described(ABC):
 
     @property
     def scale_on_counts(self) -> float | None:
-        """The scale of noise on counts; ``None`` if it is not stated or noise is added to the vector."""
+        """The scale of Laplace noise on counts; ``None`` if it is not stated, or if the noise is another."""
         law = None if self.stated is None else self.stated.law
-        return law.scale if isinstance(law, CountLaw) else None
+        return law.scale if isinstance(law, DiscreteLaplaceLaw) else None
 
     def describe(self) -> dict[str, Any]:
         """Return the name and all parameters, as a release publishes them."""
@@ -208,7 +209,9 @@ OWN = _Registry()
 
 
 def register(kind: Kind) -> Kind:
-    """Register a mechanism by its name and return it; a class decorator."""
+    """Register a mechanism by its name, which must be new, and return it; a class decorator."""
+    if OWN.get(kind.name, kind) is not kind:
+        raise InputError(f"{kind.name!r} is a mechanism already; call yours something else")
     dict.__setitem__(OWN, kind.name, kind)
     return kind
 

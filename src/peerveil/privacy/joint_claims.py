@@ -175,6 +175,8 @@ def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scal
     counts = sensitivity(weights, claim.unit).counts
     if not counts:
         return GroupClaim(claim=claim, moved=0)  # the group's counts are public
+    if scale is None:
+        raise InputError("only counts with Laplace noise can be released by groups: no joint claim of others is proven")
     return GroupClaim(claim=claim, scale=scale, moved=None if weights.co_reviews_move else counts // 2)
 
 

@@ -131,6 +131,8 @@ def draws(kind: type[Mechanism]) -> Callable[[Draw], Draw]:
     """A decorator that registers how the noise of a mechanism is drawn, from its law and the number of entries."""
 
     def registered(draw: Draw) -> Draw:
+        if kind.name in _DRAWS:
+            raise InputError(f"noise of {kind.name!r} is drawn already; call your mechanism something else")
         _DRAWS[kind.name] = draw
         return draw
 

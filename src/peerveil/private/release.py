@@ -126,6 +126,11 @@ def spending_for(ledger: str | None) -> Iterator[Spending]:
 Bound = Callable[[PublicWeights, Unit], Sensitivity]
 
 
+def claim_settings(claim: Guarantee) -> dict[str, Any]:
+    """Return a claim as the settings of a release state it: the same in every version that can resume the release."""
+    return asdict(claim) | {"neighbours": claim.neighbours.to_document()}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Protected:
     """The checked true vector or counts, with their noise; private.
@@ -246,7 +251,7 @@ class Ready:
             "record": self.weights.digest(),
             "public": self.public,
             "mechanism": self.noise.mechanism.describe(),
-            "guarantee": asdict(self.noise.guarantee),
+            "guarantee": claim_settings(self.noise.guarantee),
             "statement": self.statement.to_document(),
         }
 
@@ -335,7 +340,7 @@ def prepare_release(
     if not isinstance(mechanism, Asked):
         raise InputError(
             Argument("mechanism"),
-            f" must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {mechanism!r}; a "
+            f" must be one whose noise Peerveil draws ({', '.join(OWN)}, or auto), got {type(mechanism).__name__}; a "
             "vector that was made private elsewhere is for refine",
         )
     if not mechanism.float_safe and not accept_float_noise:

@@ -255,7 +255,8 @@ class Reviews:
                 criteria=criteria if shown else None,
                 part=part,
             )
-        raise InputError(*EXPLAIN_PUBLIC, "; got ", Argument("public", visible))
+        got = repr(visible) if isinstance(visible, str) else type(visible).__name__
+        raise InputError(*EXPLAIN_PUBLIC, f"; got {got}")
 
     def _public_loads(self, *, declare_kept: bool) -> tuple[Loads, Part | None]:
         """Return the loads that follow from those of the whole conference, and the part that these reviews are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
-from peerveil.private.release import Ready, check_dataset, files_size, prepare_release, spending_for
+from peerveil.private.release import Ready, check_dataset, claim_settings, files_size, prepare_release, spending_for
 from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
@@ -291,7 +291,7 @@ def _drawn(
             dataset=dataset,
             what=f"{what}: {claim_for(unit).summary}",
             settings={
-                "guarantee": asdict(claim_for(unit)),
+                "guarantee": claim_settings(claim_for(unit)),
                 "statement": statement.to_document(),
                 "groups": {group: part.settings() for group, part in ready.items()},
             },

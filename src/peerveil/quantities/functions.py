@@ -39,7 +39,9 @@ def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
             )
         return known
     if not (callable(quantity) and isinstance(quantity, Hashable)):
-        raise InputError(Argument("quantity"), f" must be a name or a function of a public record, got {quantity!r}")
+        raise InputError(
+            Argument("quantity"), f" must be a name or a function of a public record, got {type(quantity).__name__}"
+        )
     return UserFunction(quantity, getattr(quantity, "__name__", "") if name is None else name)
 
 

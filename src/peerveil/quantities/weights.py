@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 
 from peerveil.errors import Argument, InputError, RecordError
-from peerveil.quantities.base import UNKNOWN_REACH, HiddenReach, Judged, Lone, reach_of
+from peerveil.quantities.base import HiddenReach, Judged, Lone, reach_of
 from peerveil.quantities.functions import QuantityLike, quantity_of
 from peerveil.record.loads import Loads, LoadsStatement, declare_loads
 from peerveil.record.parts import Part, is_open
@@ -51,10 +51,10 @@ class PublicWeights:
     loads: Loads
     hidden_span: float = 0.0
     part: Part | None = None
-    reach: HiddenReach = UNKNOWN_REACH
+    reach: HiddenReach = None  # type: ignore[assignment] # set on construction
 
     def __post_init__(self) -> None:
-        if self.reach == UNKNOWN_REACH:
+        if self.reach is None:
             object.__setattr__(self, "reach", reach_of(self.quantity))
         exact = self.low is self.high
         object.__setattr__(self, "paper", frozen(self.paper))

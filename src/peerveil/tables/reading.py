@@ -118,7 +118,11 @@ def _from_columns(frame: nw.DataFrame[Any], name: str, kind: str, header: list[s
     """Return the table of a frame that holds some of the columns of a header."""
     if len(set(header)) < len(header):
         raise FileError(_SAME_NAME, file=name)
-    columns = {str(series.name): _texts(series) for series in frame.iter_columns()}
+    columns = None
+    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError):  # dates beyond any calendar
+        columns = {str(series.name): _texts(series) for series in frame.iter_columns()}
+    if columns is None:
+        raise FileError("holds values that cannot be read as text, such as dates out of range", file=name)
     return Table.of(name, kind, columns, range(1, rows + 1), tuple(header))
 
 

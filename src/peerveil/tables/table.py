@@ -19,6 +19,10 @@ from peerveil.tables.cells import LARGEST, shown, to_number, usable
 from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SHOWABLE, check_names, plain
 
 # Some programs end a text at NUL, and databases refuse it.
+#: The characters that Python takes for blanks; polars has others.
+BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 _NUL = "\0"
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NO_NUMBER = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
@@ -112,7 +116,7 @@ class Table:
         return self._names(column).to_list()
 
     def _names(self, column: str) -> pl.Series:
-        names = self.cells[column].str.strip_chars()
+        names = self.cells[column].str.strip_chars(BLANKS)
         nul = names.str.contains(_NUL, literal=True)
         refused = (nul | (names == "")).arg_true()
         if len(refused) and nul[refused[0]]:

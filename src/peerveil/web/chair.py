@@ -196,7 +196,7 @@ async def release(page: Here, request: Request, name: str) -> Response:
     case, form = lookup(page.chairs, name), await form_of(request)
     before = await asyncio.to_thread(releases_so_far, page.ledger)
     # No await from here on: two requests make one release, and it is the one whose promise was read.
-    if case.releasing in page.jobs and page.jobs[case.releasing].state == "running":
+    if page.releasing(case):
         return page.to(f"/work/{case.releasing}")
     promised = case.promised
     read = promised.get("turn") == case.turn and form.get("promise") == str(case.turn) and form.get("read") == "yes"

@@ -67,6 +67,10 @@ class Page:
         cases[case.id] = case
         return case
 
+    def releasing(self, case: Case) -> bool:
+        """Return whether a release of a case is being made."""
+        return case.releasing in self.jobs and self.jobs[case.releasing].state == "running"
+
     def result_folder(self, name: str) -> Path:
         """Return the folder to which a job writes its result."""
         return self.workspace.folder / f"made-{name}"
@@ -155,12 +159,17 @@ def lookup(entries: Mapping[str, T], name: str) -> T:
 
 
 async def keep_file(request: Request, page: Page, case: Case, role: str, name: str) -> str:
-    """Save an upload as a file of a case; return its name."""
+    """Save an upload as a file of a case; return its name. Files do not change while a release of them is made."""
+
+    def check() -> None:
+        need(not page.releasing(case), "a release of these files is being made; wait until it is done")
+
+    check()
     # Errors name the file as its owner does; it gets its own folder only if another file has the same name.
     taken = {other for part, other in case.files.items() if part != role}
     folder = case.folder / role if safe_name(name) in taken else case.folder
     folder.mkdir(exist_ok=True)
-    saved = await page.workspace.save(folder, name, request.stream())
+    saved = await page.workspace.save(folder, name, request.stream(), check)
     case.files[role] = str(saved.relative_to(case.folder))
     return saved.name
 

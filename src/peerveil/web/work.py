@@ -63,8 +63,8 @@ def main(pipe: Connection) -> None:
 
 def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     try:
-        register_missing(task.quantities)
         load_extensions()
+        register_missing(task.quantities)
         os.chdir(task.folder)
         return "done", _KINDS[task.kind](task, step)
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown

@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,20 +41,27 @@ class Workspace:
         folder.mkdir(mode=0o700)
         return folder
 
-    async def save(self, folder: Path, name: str, parts: AsyncIterator[bytes]) -> Path:
-        """Write an uploaded file as it arrives; return its path."""
+    async def save(
+        self, folder: Path, name: str, parts: AsyncIterator[bytes], check: Callable[[], None] = lambda: None
+    ) -> Path:
+        """Write an uploaded file as it arrives; return its path.
+
+        An earlier file of the same name is replaced at once when the upload is complete, unless ``check`` raises an
+        error then.
+        """
         used = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
-        file = folder / safe_name(name)
+        file, partial = folder / safe_name(name), folder / f".{secrets.token_hex(8)}.part"
         try:
-            with file.open("wb") as handle:
+            with partial.open("wb") as handle:
                 async for part in parts:
                     used += len(part)
                     _check_space(used)
                     handle.write(part)
+            check()
+            return partial.replace(file)
         except BaseException:
-            file.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
             raise
-        return file
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""

@@ -14,7 +14,7 @@ from peerveil.tables.headings import SCORE_NAMES, plain
 from peerveil.tables.opening import Source
 from peerveil.tables.reading import read_table
 from peerveil.tables.sniffing import Look
-from peerveil.tables.table import Table
+from peerveil.tables.table import BLANKS, Table
 
 SCORES = ("overall evaluation", *SCORE_NAMES)
 
@@ -140,7 +140,7 @@ def _writers(table: Table, column: dict[str, str], members: list[str]) -> tuple[
     if not any(field in column for field in fields):
         return None, 0
     emails, persons, first_names, last_names, member_names = (
-        table.cells[column[field]].str.strip_chars().to_list() if field in column else [""] * table.rows
+        table.cells[column[field]].str.strip_chars(BLANKS).to_list() if field in column else [""] * table.rows
         for field in (*fields, plain("member name"))
     )
     emails = [address(email) for email in emails]
