@@ -127,7 +127,7 @@ def test_whole_papers_are_left_out_on_both_sides() -> None:
     # Where reviews are hidden, nobody knows which criteria are missing: it is no public ground.
     without = pv.read_public(pl.DataFrame({"paper": ["q", "r"], "ratings": ["4;4", "8;6"]}), loads={1: 2, 2: 1})
     for visible in ("none", without):
-        with pytest.raises(pv.RecordError, match="no public ground where criteria are not public"):
+        with pytest.raises(pv.RecordError, match="no public ground if criteria are not public"):
             reviews.public(visible)
     with pytest.raises(pv.RecordError, match="papers of the public record are not in the private one"):
         reviews.public(pv.read_public(public(), load=2, criteria=CRITERIA))

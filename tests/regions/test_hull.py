@@ -6,7 +6,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
@@ -176,6 +176,8 @@ def test_hidden_scores(case: Case, seed: int, width: float) -> None:
     scale = max((abs(x) for row in case.rows for x in row), default=0.0) or 1.0
     rows = [[x / scale for x in row] for row in case.rows]
     weights = interval_weights(rows, width, seed, case)
+    ends = np.unique([weights.low, weights.high])
+    assume(ends.size < 2 or np.diff(ends).min() > 1e-5 * np.ptp(ends))  # HiGHS takes smaller differences for zero
     vectors = interval_vectors(weights, case.loads)
     oracle = oracle_for(weights)
     for d in list(directions(seed, case.reviewers))[:2]:

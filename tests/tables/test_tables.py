@@ -218,8 +218,8 @@ def test_a_scale_that_is_none_is_said_to_be(scale: tuple[float, float]) -> None:
     [
         (f"[1, 1{'0' * 400}]", "entry 2 is too large"),
         ("[1, 1e200]", "entry 2 is too large"),
-        ("[1, true]", "entry 2 is none"),
-        ('[1, "2"]', "entry 2 is none"),
+        ("[1, true]", "entry 2 is not a number"),
+        ('[1, "2"]', "entry 2 is not a number"),
         ("[1, NaN]", "is not well-formed JSON"),
         ("1\n1e200\n", "line 2: is too large"),
         ("rank,level\n1,2\n", "no column for the noisy vector; .*; call it 'noisy'"),
