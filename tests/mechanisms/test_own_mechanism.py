@@ -249,7 +249,7 @@ def test_setting_an_entry_of_the_registry_is_deprecated() -> None:
 
 
 def test_an_extension_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PEERVEIL_EXTENSIONS", "own_noise, nowhere_to_be_found")
+    monkeypatch.setenv("PEERVEIL_EXTENSIONS", "json, nowhere_to_be_found")
     with pytest.raises(
         pv.InputError, match="PEERVEIL_EXTENSIONS must name modules that can be imported, got 'nowhere_"
     ):

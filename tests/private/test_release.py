@@ -140,7 +140,7 @@ def test_what_is_public_must_be_stated() -> None:
     reviews = small_reviews()
     with pytest.raises(pv.InputError, match="which scores are public must be stated"):
         pv.release(reviews, mechanism=pv.Laplace(epsilon=1.0))
-    with pytest.raises(pv.InputError, match=r"which scores are public must be stated.*got public='some'"):
+    with pytest.raises(pv.InputError, match=r"which scores are public must be stated.*got 'some'"):
         pv.release(reviews, public="some", mechanism=pv.Laplace(epsilon=1.0))
     with pytest.raises(pv.InputError, match="6 scores are hidden: state the scale"):
         pv.release(reviews, public="none", mechanism=pv.Laplace(epsilon=1.0))

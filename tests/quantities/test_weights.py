@@ -203,7 +203,7 @@ def fickle(drawn: Iterator[float]) -> Callable[[pv.PublicRecord], Floats]:
         (lambda record: record.score, "a\nb", "needs a name"),
         (lambda record: record.score, "miscalibration", "is a quantity already"),
         ("ratings", "marks", "name is for a quantity given as a function"),
-        (3, None, "quantity must be a name or a function of a public record, got 3"),
+        (3, None, "quantity must be a name or a function of a public record, got int"),
         (Unhashable(), "marks", "quantity must be a name or a function"),
         (lambda record: record.score[1:], "marks", r"one finite number for each of 4 reviews, got the shape \(3,\)"),
         (lambda record: record.score / 0 * 0, "marks", "got numbers that are not finite"),
