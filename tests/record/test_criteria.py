@@ -180,7 +180,7 @@ def test_criteria_that_are_none_are_refused() -> None:
     assert caught.value.__context__ is None
     with pytest.raises(pv.RecordError, match="one row per paper"):
         pv.PublicRecord.from_rows([[3, 4], [5, 5]], load=2, criteria={"clarity": [[1, 2, 3], [4]]})
-    with pytest.raises(pv.RecordError, match="hidden exactly where its score is"):
+    with pytest.raises(pv.RecordError, match="hidden exactly where the score is"):
         pv.PublicRecord.from_rows([[3, 4]], load=1, criteria={"clarity": [[1, None]]})
 
 

@@ -101,7 +101,7 @@ def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Float
         raise RecordError("criteria must be finite numbers")
     if (np.isnan(criteria) != np.isnan(score)[:, None]).any():
         raise RecordError(
-            "a review is public as a whole or not at all: its criteria must be hidden exactly where its score is"
+            "criteria must be hidden exactly where the score is: a review is either entirely public or entirely hidden"
         )
 
 
