@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from hypothesis import HealthCheck, settings
 # Before NumPy is imported, and for every process that tests start: each core has a test to run already.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+
+# Tests that a shell started in the background ignore these signals, and so would all processes that they start.
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:
+        signal.signal(getattr(signal, name), handler)
 
 settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
