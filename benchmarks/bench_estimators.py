@@ -26,9 +26,9 @@ from rich.progress import track  # noqa: E402
 import peerveil as pv  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
 from peerveil.inference.estimators import estimate  # noqa: E402
+from peerveil.inference.family import CORRELATIONS, FAMILIES  # noqa: E402
 from peerveil.inference.likelihood import EntryLikelihood  # noqa: E402
 from peerveil.inference.model import RecordModel  # noqa: E402
-from peerveil.inference.posterior import CORRELATIONS, correlation_chances  # noqa: E402
 from peerveil.privacy.noise_laws import LaplaceLaw  # noqa: E402
 from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
@@ -202,7 +202,7 @@ def unknown_worlds(draws: int) -> None:
 def coverage(draws: int) -> None:
     print(f"\nBands of 90 % where the assumption holds (leniency drawn from the prior), {draws} draws, seed 13")
     print(f"{'':22}{'noise':>7}{'covered':>16}{'expected/actual error':>24}")
-    chances = correlation_chances()
+    chances = FAMILIES[2].correlation_chances
     for number, (n, load) in enumerate(((10, 2), (50, 3), (200, 4))):
         rows = {scale: Row() for scale in (0.01, 0.1, 1.0, 10.0)}
         for k in steps(draws, f"n={n}"):

@@ -367,7 +367,9 @@ def test_bands_without_doubt_survive_round_off() -> None:
         def band(self, _: float) -> tuple[Floats, Floats]:
             return np.nextafter(self.mean, np.inf), self.mean.copy()
 
+        shortest_band = band
+
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    found = estimation._expected_error(Certain.mean, Certain(), pv.region(weights))
+    found = estimation._expected_error(Certain.mean, Certain(), pv.region(weights), weights, "")
     assert (found.lower <= found.upper).all()
     assert np.abs(found.lower - Certain.mean).max() < 1e-12

@@ -13,10 +13,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import peerveil as pv
 from made_up import few_draws
+from peerveil.inference.family import CORRELATIONS, FAMILIES
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import CORRELATIONS, DISCREPANCIES, EntryPrior, correlation_chances
+from peerveil.inference.posterior import EntryPrior
 from peerveil.inference.prior import Ensemble
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.planning.rehearsal import Rehearsal
@@ -121,7 +122,7 @@ def test_bands_cut_off_as_much_as_they_say() -> None:
 
 
 def test_chances_are_chances() -> None:
-    chances = correlation_chances()
+    chances = FAMILIES[2].correlation_chances
     assert chances.sum() == pytest.approx(1)
     assert chances[CORRELATIONS < 0].sum() == pytest.approx(0.05)
 
@@ -129,7 +130,7 @@ def test_chances_are_chances() -> None:
 def test_bands_cover_where_the_assumption_holds() -> None:
     covered: dict[float, list[float]] = {0.03: [], 0.3: [], 3.0: []}
     positive = CORRELATIONS >= 0
-    chances = correlation_chances()[positive] / correlation_chances()[positive].sum()
+    chances = FAMILIES[2].correlation_chances[positive] / FAMILIES[2].correlation_chances[positive].sum()
     for seed in range(50):
         rng = np.random.default_rng(seed)
         weights = pv.PublicWeights.from_rows(rng.random((20, 3)), load=3)
@@ -186,9 +187,8 @@ def test_leniency_is_found_where_the_noise_allows() -> None:
         truth = lean(weights.paper, weights.low, 4, leniency, rng)
         posterior = prior.posterior(EntryLikelihood(truth + rng.laplace(scale=0.05, size=200), LaplaceLaw(scale=0.05)))
         assert posterior is not None
-        assert posterior.probabilities @ CORRELATIONS[posterior.laws // len(DISCREPANCIES)] == pytest.approx(
-            leniency / math.sqrt(1 + leniency**2), abs=0.12
-        )
+        correlation = CORRELATIONS[posterior.laws // len(FAMILIES[2].discrepancies)]
+        assert posterior.probabilities @ correlation == pytest.approx(leniency / math.sqrt(1 + leniency**2), abs=0.12)
 
 
 def test_noise_beyond_floating_point_gives_nothing_rather_than_nonsense() -> None:
@@ -232,9 +232,9 @@ def test_a_model_is_computed_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> N
     weights = pv.PublicWeights.from_rows(np.random.default_rng(4).random((6, 2)), load=2)
     seen: set[int] = set()
 
-    def watched(ensembles: Sequence[Ensemble]) -> EntryPrior:
+    def watched(_: Sequence[Ensemble], __: pv.PublicWeights) -> EntryPrior:
         seen.update(library["num_threads"] for library in threadpool_info())
-        return EntryPrior(())
+        return EntryPrior(FAMILIES[2], ())
 
     monkeypatch.setattr(EntryPrior, "of", watched)
     with threadpool_limits(2):

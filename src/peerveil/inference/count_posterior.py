@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
+from peerveil.inference.family import Family, family_of
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, VariationalFit
 from peerveil.inference.likelihood import EntryLikelihood
-from peerveil.inference.posterior import BRIDGE_MODES, DISCREPANCIES, components, discrepancy_laws, steps_along
+from peerveil.inference.posterior import BRIDGE_MODES, components, discrepancy_laws, steps_along, with_known_sum
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.privacy.law import Law
@@ -31,6 +32,9 @@ _CELLS = 256
 
 #: Quantiles that represent a normal law.
 _NODES = ndtri((np.arange(32) + 0.5) / 32)
+
+#: Shares of the probability outside a band that may be below it, beside a half.
+_TAIL_SHARES = (0.05, 0.25, 0.75, 0.95)
 
 #: The least noise scale: whole numbers are treated as real ones.
 _LEAST_NOISE = 0.05
@@ -107,12 +111,14 @@ class CountPrior:
     """Prior of the counts: Gaussian laws for each leniency and discrepancy.
 
     Attributes:
+        family: the prior assumptions.
         bins: the bins.
         entries: the number of entries counted.
         laws: the laws, in the order of :class:`~peerveil.inference.posterior.EntryPrior`.
         steps: the distribution within bins.
     """
 
+    family: Family
     bins: Bins
     entries: int
     laws: LowRankGaussians
@@ -122,15 +128,19 @@ class CountPrior:
     def of(cls, ensembles: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountPrior:
         """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
         n = ensembles[0].mean.size
-        counted = [Ensemble(drawn.leniency, bins.counts(drawn.vectors).astype(np.float64)) for drawn in ensembles]
+        counted = [_counted(ensemble, bins) for ensemble in ensembles]
         means = np.array([counts.mean for counts in counted])
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
-        laws = [
-            discrepancy_laws(counts, step, *_discrepancy(counts.mean, anywhere), floor=1e-6)
-            for counts, step in zip(counted, steps_along(means), strict=True)
-        ]
+        family, typical = family_of(weights), _typical_values(ensembles, bins)
+        uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
+        laws = []
+        for counts, step in zip(counted, steps_along(means), strict=True):
+            columns, left = _discrepancy(counts.mean, anywhere)
+            columns = with_known_sum(columns, typical - typical @ counts.mean / n, uncertainty)
+            modes = family.modes(len(counts.vectors))
+            laws.append(discrepancy_laws(counts, step, columns, left, sizes, modes=modes, floor=1e-6))
         steps = Steps.of(ensembles, bins, attainable_means(weights, MOST))
-        return cls(bins, n, LowRankGaussians.stacked(laws), steps)
+        return cls(family, bins, n, LowRankGaussians.stacked(laws), steps)
 
     def posterior(self, likelihood: CountLikelihood) -> CountPosterior | None:
         """Posterior of the sorted vector; ``None`` if it exceeds floating-point range."""
@@ -140,13 +150,13 @@ class CountPrior:
                 finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
                 if not finite.any():
                     return None
-                keep, probabilities = components(fit.bound, finite)
+                keep, probabilities = components(self.family, fit.bound, finite)
                 running, spread, of_bins = _running(fit, keep, self.entries)
             except np.linalg.LinAlgError:
                 return None
             if not (np.isfinite(running).all() and np.isfinite(spread).all()):
                 return None
-        share, bin_ = self.steps.share[keep // len(DISCREPANCIES)], self.steps.bin
+        share, bin_ = self.steps.share[keep // len(self.family.discrepancies)], self.steps.bin
         # Within a bin, the number of entries below a place is taken to be binomial.
         below, variance = (np.column_stack((np.zeros(len(keep)), side)) for side in (running, spread))
         count = np.maximum(np.diff(below, axis=1)[:, bin_], 0.0)
@@ -155,6 +165,21 @@ class CountPrior:
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
         below_steps = GaussianMixture(probabilities, mean, variance, keep)
         return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
+
+
+def _counted(ensemble: Ensemble, bins: Bins) -> Ensemble:
+    """The counts of each draw."""
+    vectors, *by_load = (bins.counts(drawn).astype(np.float64) for drawn in (ensemble.vectors, *ensemble.by_load))
+    return Ensemble(ensemble.leniency, vectors, tuple(by_load))
+
+
+def _typical_values(ensembles: Sequence[Ensemble], bins: Bins) -> Floats:
+    """The mean of all drawn entries in each bin; the middle of a bin without any."""
+    drawn = np.concatenate([ensemble.vectors.ravel() for ensemble in ensembles])
+    place = bins.place(drawn)
+    number = np.bincount(place, minlength=bins.number)
+    total = np.bincount(place, weights=drawn, minlength=bins.number)
+    return np.where(number > 0, total / np.maximum(number, 1), (bins.low + bins.high) / 2)
 
 
 def _discrepancy(mean: Floats, anywhere: Floats) -> tuple[Floats, Floats]:
@@ -222,7 +247,20 @@ class CountPosterior:
 
     def band(self, level: float) -> tuple[Floats, Floats]:
         """The equal-tailed credible band of each entry."""
-        few, many = (np.maximum.accumulate(side) for side in self.below.band(level))
+        return self._between((1 - level) / 2, level)
+
+    def shortest_band(self, level: float) -> tuple[Floats, Floats]:
+        """The shortest of several credible bands of each entry."""
+        lower, upper = self.band(level)
+        for share in _TAIL_SHARES:
+            low, high = self._between(share * (1 - level), level)
+            shorter = high - low < upper - lower
+            lower, upper = np.where(shorter, low, lower), np.where(shorter, high, upper)
+        return lower, upper
+
+    def _between(self, tail: float, level: float) -> tuple[Floats, Floats]:
+        """The quantiles of each entry at a lower tail and at the level above it."""
+        few, many = (np.maximum.accumulate(self.below.quantile(p)) for p in (1 - tail - level, 1 - tail))
         ranks = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (many, few))
         lower, upper = (self.least + _stairs(rank, self.width, self.entries) for rank in ranks)
         return np.minimum(lower, upper), upper  # sums in another order may differ in their last digit

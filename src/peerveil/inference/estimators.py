@@ -20,6 +20,7 @@ import numpy.typing as npt
 from peerveil.errors import Argument, InputError, ProjectionError
 from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, LEVEL, ExpectedError
+from peerveil.inference.family import family_of
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.model import RecordModel
 from peerveil.inference.posterior import Posterior
@@ -110,21 +111,36 @@ def estimate(
         if estimator == "safe":
             point = nearest_safe(point, projected, region, r)
     assumption = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
-    expected = _expected_error(point.values, posterior, region, assumption) if outlook else None
+    expected = _expected_error(point.values, posterior, region, weights, assumption) if outlook else None
     return Estimate(values=point.values, gap=point.gap, outlook=expected)
 
 
 def _expected_error(
-    values: Floats, posterior: Posterior, region: Region, assumption: str = ASSUMPTION
+    values: Floats, posterior: Posterior, region: Region, weights: PublicWeights, assumption: str
 ) -> ExpectedError:
     least, most = region.implied()
     furthest = np.maximum(np.maximum(values - least, most - values), 0.0)
     squares = np.minimum(posterior.variance + (values - posterior.mean) ** 2, furthest**2)
-    first, second = (np.clip(end, least, np.maximum(least, most)) for end in posterior.band(LEVEL))
+    honest = family_of(weights).honest_bands
+    ends = _with_doubt(posterior) if honest else posterior.band(LEVEL)
+    first, second = (np.clip(end, least, np.maximum(least, most)) for end in ends)
     # Round-off may swap the ends of a band of almost no width.
     lower, upper = np.minimum(first, second), np.maximum(first, second)
+    if honest:
+        lower = np.minimum.accumulate(np.minimum(lower, values)[::-1])[::-1]
+        upper = np.maximum.accumulate(np.maximum(upper, values))
     rmse = math.sqrt(float(np.mean(squares)))
     return ExpectedError(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumption)
+
+
+def _with_doubt(posterior: Posterior) -> tuple[Floats, Floats]:
+    """The bands, and at least a deviation to either side of the mean.
+
+    Only where few values are attainable can a band be narrower: one value alone may have the band's probability.
+    """
+    lower, upper = posterior.shortest_band(LEVEL)
+    deviation = np.sqrt(posterior.variance)
+    return np.minimum(lower, posterior.mean - deviation), np.maximum(upper, posterior.mean + deviation)
 
 
 def _shrunk_mean(

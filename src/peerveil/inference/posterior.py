@@ -14,23 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from peerveil.inference.family import CORRELATIONS, MODES, Family, family_of
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.prior import Ensemble
+from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 
-#: The grid of leniencies ``s``, as correlations of keys and weights: ``s / sqrt(1 + s^2)``.
-CORRELATIONS = np.array([-0.8, -0.5, -0.25, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.95, 0.99])
-
-#: Prior of the correlations: half-normal with this deviation; and, with this probability, negative, which means that
-#: reviewers' means differ less than under random dealing.
-TYPICAL, NARROWER = 0.65, 0.05
-
-#: How far the truth may be from the draws, as a multiple of the deviation of the means, with prior probabilities.
-DISCREPANCIES = {0.0: 0.85, 0.03: 0.08, 0.1: 0.04, 0.3: 0.02, 1.0: 0.01}
-
-#: The maximal number of columns of a covariance: from the draws, and of the Brownian bridge of a discrepancy.
-_MODES, BRIDGE_MODES = 24, 16
+#: The maximal number of columns of the Brownian bridge of a discrepancy.
+BRIDGE_MODES = 16
 
 #: The maximal number of blocks that long vectors are cut into.
 _BLOCKS = 4_000
@@ -53,14 +45,8 @@ class Posterior(Protocol):
     def band(self, level: float) -> tuple[Floats, Floats]:
         """The equal-tailed credible band of each entry."""
 
-
-def correlation_chances() -> Floats:
-    """Prior probabilities of :data:`CORRELATIONS`."""
-    wider = CORRELATIONS[CORRELATIONS >= 0]
-    cells = np.diff(np.concatenate(([0.0], (wider[1:] + wider[:-1]) / 2, [1.0])))
-    density = cells * np.exp(-0.5 * (wider / TYPICAL) ** 2)
-    narrower = CORRELATIONS.size - wider.size
-    return np.concatenate((np.full(narrower, NARROWER / narrower), (1 - NARROWER) * density / density.sum()))
+    def shortest_band(self, level: float) -> tuple[Floats, Floats]:
+        """A credible band of each entry that is as short as possible."""
 
 
 def steps_along(means: Floats) -> Floats:
@@ -69,22 +55,43 @@ def steps_along(means: Floats) -> Floats:
     return np.asarray(np.gradient(by_offset, axis=1)).reshape(means.shape) / math.sqrt(12)
 
 
+def with_known_sum(columns: Floats, values: Floats, uncertainty: float) -> Floats:
+    """The columns ``B`` of a covariance ``B B'``, which then move the sum of entries times values by a share only.
+
+    >>> columns = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> (np.ones(2) @ with_known_sum(columns, np.ones(2), 0.0)).round(12).tolist()
+    [0.0, 0.0]
+    """
+    moves = values @ columns
+    size = float(np.linalg.norm(moves))
+    if size == 0:
+        return columns
+    return np.asarray(columns - (1 - uncertainty) * np.outer(columns @ (moves / size), moves / size))
+
+
 def discrepancy_laws(
-    ensemble: Ensemble, along: Floats, columns: Floats, left: Floats, floor: float = 0.0
+    ensemble: Ensemble,
+    along: Floats,
+    columns: Floats,
+    left: Floats,
+    sizes: Sequence[float],
+    *,
+    modes: int = MODES,
+    floor: float = 0.0,
 ) -> LowRankGaussians:
-    """The laws of an ensemble, one for each of :data:`DISCREPANCIES`.
+    """The laws of an ensemble, one for each size of a discrepancy.
 
     A discrepancy of size 1 has the covariance ``columns columns' + diag(left)``; ``along`` is the direction to the next
-    leniency, and ``floor`` is added to every variance.
+    leniency, ``modes`` the maximal number of columns from the draws, and ``floor`` is added to every variance.
     """
-    modes, rest = ensemble.modes(_MODES)
-    both = np.column_stack((modes, along, columns))
+    drawn, rest = ensemble.modes(modes)
+    own = np.column_stack((drawn, along, ensemble.tilt.T))
+    both = np.column_stack((own, columns))
     starts = np.arange(0, len(both), -(-len(both) // _BLOCKS))
     blocks = np.add.reduceat(both, starts, axis=0) / np.diff(np.append(starts, len(both)))[:, None]
-    sizes = np.array(list(DISCREPANCIES))[:, None]
-    unscaled = np.ones((sizes.size, modes.shape[1] + 1))
-    scales = np.column_stack((unscaled, np.repeat(sizes, columns.shape[1], axis=1)))
-    return LowRankGaussians(ensemble.mean[None], blocks[None], scales, rest + sizes**2 * left + floor)
+    size = np.array(sizes)[:, None]
+    scales = np.column_stack((np.ones((size.size, own.shape[1])), np.repeat(size, columns.shape[1], axis=1)))
+    return LowRankGaussians(ensemble.mean[None], blocks[None], scales, rest + size**2 * left + floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,21 +99,25 @@ class EntryPrior:
     """Prior of the sorted vector: Gaussian laws for each leniency and discrepancy.
 
     Attributes:
-        laws: for each correlation of :data:`CORRELATIONS`, one law for each of :data:`DISCREPANCIES`, in this order;
-            where many scores are hidden, all of these for each range of hidden-score offsets.
+        family: the prior assumptions.
+        laws: for each correlation of :data:`CORRELATIONS`, one law for each discrepancy, in this order; where many
+            scores are hidden, all of these for each range of hidden-score offsets.
     """
 
+    family: Family
     laws: tuple[LowRankGaussians, ...]
 
     @classmethod
-    def of(cls, ensembles: Sequence[Ensemble]) -> EntryPrior:
-        """The prior of the ensembles of a :class:`~peerveil.inference.model.RecordModel`."""
+    def of(cls, ensembles: Sequence[Ensemble], weights: PublicWeights) -> EntryPrior:
+        """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
+        family = family_of(weights)
+        uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
         along = steps_along(np.array([ensemble.mean for ensemble in ensembles]))
         laws = tuple(
-            discrepancy_laws(ensemble, step, *_discrepancy(ensemble.mean))
+            discrepancy_laws(ensemble, step, *_discrepancy(ensemble.mean, uncertainty), sizes)
             for ensemble, step in zip(ensembles, along, strict=True)
         )
-        return cls(laws if ensembles[0].mean.size > _SMALL else (LowRankGaussians.stacked(laws),))
+        return cls(family, laws if ensembles[0].mean.size > _SMALL else (LowRankGaussians.stacked(laws),))
 
     @property
     def size(self) -> int:
@@ -125,13 +136,13 @@ class EntryPrior:
         finite = np.isfinite(bounds) & np.isfinite(means).all(axis=1) & np.isfinite(variances).all(axis=1)
         if not finite.any():
             return None
-        keep, probabilities = components(bounds, finite)
+        keep, probabilities = components(self.family, bounds, finite)
         return GaussianMixture(probabilities, means[keep], variances[keep], keep)
 
 
-def components(bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
+def components(family: Family, bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
     """The laws with non-negligible posterior probability, and these probabilities."""
-    chances = np.outer(correlation_chances(), list(DISCREPANCIES.values())).ravel()
+    chances = np.outer(family.correlation_chances, list(family.discrepancies.values())).ravel()
     chances = np.tile(chances, bounds.size // chances.size)  # all ranges of offsets are equally probable
     logs = np.where(finite, np.log(chances) + np.where(finite, bounds, 0.0), -np.inf)
     odds = np.exp(logs - logs.max())
@@ -139,7 +150,7 @@ def components(bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArr
     return keep, odds[keep] / odds[keep].sum()
 
 
-def _discrepancy(mean: Floats) -> tuple[Floats, Floats]:
+def _discrepancy(mean: Floats, uncertainty: float) -> tuple[Floats, Floats]:
     """Covariance of a discrepancy of size 1: low-rank columns, and the diagonal that they leave.
 
     A Brownian bridge in the ranks, as steep as the quantiles of a normal law, so that tails may differ more than the
@@ -152,4 +163,4 @@ def _discrepancy(mean: Floats) -> tuple[Floats, Floats]:
     j = np.arange(1, min(n, BRIDGE_MODES) + 1)
     columns = math.sqrt(2) / math.pi * np.sin(math.pi * np.outer(u, j)) / j
     left = np.maximum(u * (1 - u) - np.sum(columns**2, axis=1), 0.0)
-    return steep[:, None] * columns, steep**2 * left
+    return with_known_sum(steep[:, None] * columns, np.ones(n), uncertainty), steep**2 * left

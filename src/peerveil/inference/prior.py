@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,9 @@ from peerveil.record.public_record import Floats, Ints
 _NUMBERS = 300_000
 _MOST_DRAWS, _FEWEST_DRAWS = 120, 4
 
+#: How strongly leniency may go with load: the deviation of a reviewer's turn per deviation of the loads.
+_TILT = 0.5
+
 #: Rounds of swaps before a draw with clashes is dealt paper by paper instead.
 _ROUNDS = 20
 
@@ -43,15 +46,26 @@ class Ensemble:
     Attributes:
         leniency: how strongly reviewers differ.
         vectors: the draws, one per row.
+        by_load: draws in which reviewers with many reviews are more lenient, and the same with those more severe;
+            empty where loads are equal.
     """
 
     leniency: float
     vectors: Floats
+    by_load: tuple[Floats, ...] = ()
 
     @cached_property
     def mean(self) -> Floats:
         """The mean vector."""
         return np.asarray(self.vectors.mean(axis=0))
+
+    @property
+    def tilt(self) -> Floats:
+        """The directions in which the mean moves if leniency goes with load, one per row; none with equal loads."""
+        if not self.by_load:
+            return np.empty((0, self.vectors.shape[1]))
+        busy_lenient, busy_severe = (vectors.mean(axis=0) for vectors in self.by_load)
+        return np.asarray(busy_lenient - busy_severe)[None] / 2
 
     def modes(self, most: int) -> tuple[Floats, Floats]:
         """The covariance as ``B B' + diag(rest)`` with at most ``most`` columns ``B``."""
@@ -76,6 +90,7 @@ class Prior:
         loads: the loads.
         noise: the random part of each review's key.
         places: the places of each reviewer, in order, at negative leniencies.
+        turns: the random part of each reviewer's turn to take a block of reviews.
         seed: the seed of the swaps.
     """
 
@@ -84,10 +99,29 @@ class Prior:
     loads: Ints
     noise: Floats
     places: Ints
+    turns: Floats
     seed: np.random.SeedSequence
 
-    def ensemble(self, leniency: float) -> Ensemble:
-        """Return vectors drawn at a leniency."""
+    def ensemble(self, leniency: float, *, by_load: bool = False) -> Ensemble:
+        """Return vectors drawn at a leniency; if asked for, also some in which leniency goes with load."""
+        vectors = self.vectors(leniency)
+        if not (by_load and np.ptp(self.loads)):
+            return Ensemble(leniency, vectors)
+        tilted = (self._by_load(sign).vectors(leniency) if leniency > 0 else vectors for sign in (1, -1))
+        return Ensemble(leniency, vectors, tuple(tilted))
+
+    def _by_load(self, sign: int) -> Prior:
+        """A part of the draws, with reviewers who take their turn by load, in part."""
+        few = slice(max(_FEWEST_DRAWS, len(self.loads) // 4))
+        loads = self.loads[few]
+        standard = (loads - loads.mean(axis=1, keepdims=True)) / loads.std(axis=1, keepdims=True)
+        order = np.argsort(self.turns[few] + sign * _TILT * standard, axis=1, kind="stable")
+        loads = np.take_along_axis(loads, order, axis=1)
+        weight = self.weight if len(self.weight) == 1 else self.weight[few]
+        return replace(self, weight=weight, loads=loads, noise=self.noise[few])
+
+    def vectors(self, leniency: float) -> Floats:
+        """Return sorted vectors drawn at a leniency, one per row."""
         rng = np.random.default_rng(self.seed)
         deviation = self.weight.std(axis=1, keepdims=True)
         standard = (self.weight - self.weight.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
@@ -105,7 +139,7 @@ class Prior:
             if 4 * len(means) < len(self.noise):
                 others = [self._paper_by_paper(row, max(leniency, 0.0)) for row in stuck[:_FEW].tolist()]
                 means = np.vstack((means, others))
-        return Ensemble(leniency, np.sort(means, axis=1))
+        return np.sort(means, axis=1)
 
     @cached_property
     def owner(self) -> Ints:
@@ -198,7 +232,7 @@ def prior(
         draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, most))
     if seed is None:
         seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
-    of_weights, of_loads, of_noise, of_places, of_swaps = seed.spawn(5)
+    of_weights, of_loads, of_noise, of_places, of_swaps, of_turns = seed.spawn(6)
     loads = _draw_loads(weights, draws, np.random.default_rng(of_loads))
     noise = np.random.default_rng(of_noise).standard_normal((draws, weights.low.size))
     return Prior(
@@ -207,6 +241,7 @@ def prior(
         loads=loads,
         noise=noise,
         places=_spread_places(loads, np.random.default_rng(of_places)),
+        turns=np.random.default_rng(of_turns).standard_normal(loads.shape),
         seed=of_swaps,
     )
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from peerveil.errors import InputError, RecordError
+from peerveil.inference.family import family_of
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import correlation_chances
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, PLACES, Bins, attainable_means, check_number, reach
 from peerveil.quantities.weights import PublicWeights
@@ -66,7 +66,7 @@ def _chosen(weights: PublicWeights, number: int, model: RecordModel) -> Bins:
     if cells.size == 1:
         return Bins.even(cells, cells)
     try:
-        value, chance = _pooled(model.ensembles)
+        value, chance = _pooled(model.ensembles, family_of(weights).correlation_chances)
     except RecordError:  # no assignment was found to draw from
         value, chance = (cells[1:] + cells[:-1]) / 2, np.full(cells.size - 1, 1 / (cells.size - 1))
     mass = np.bincount(np.searchsorted(cells[1:-1], value, side="right"), weights=chance, minlength=cells.size - 1)
@@ -97,10 +97,9 @@ def _around(means: Floats) -> Floats:
     return np.concatenate(([2 * means[0] - middle[0]], middle, [2 * means[-1] - middle[-1]]))
 
 
-def _pooled(drawn: Sequence[Ensemble]) -> tuple[Floats, Floats]:
-    """Means that were drawn, ascending, and how likely each is, over all leniencies."""
+def _pooled(drawn: Sequence[Ensemble], known: Floats) -> tuple[Floats, Floats]:
+    """Means that were drawn, ascending, and how likely each is, given the probabilities of leniencies."""
     values, chances = [], []
-    known = correlation_chances()
     for ensemble, chance in zip(drawn, np.tile(known, len(drawn) // known.size), strict=True):
         vectors = ensemble.vectors
         stride = max(1, vectors.size // _LOOKED_AT)

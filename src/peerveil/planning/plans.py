@@ -17,8 +17,8 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
+from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import CORRELATIONS, correlation_chances
 from peerveil.mechanisms import OWN, Mechanism
 from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
 from peerveil.privacy.guarantee import Unit, check_unit
@@ -365,7 +365,7 @@ def _stratified(values: Floats) -> tuple[float, float]:
 def _alone(weights: PublicWeights, draws: int, seed: int) -> float:
     """The error of the mean of all draws as a guess at the assignments that choices are rehearsed on."""
     drawn = weights.derived(RecordModel).ensembles
-    chances = np.tile(correlation_chances(), len(drawn) // CORRELATIONS.size)
+    chances = np.tile(family_of(weights).correlation_chances, len(drawn) // CORRELATIONS.size)
     guess = chances @ np.array([one.mean for one in drawn]) / chances.sum()
     truths = [plausible(weights, leniency, draw, seed) for leniency in range(len(LENIENCIES)) for draw in range(draws)]
     return math.sqrt(float(np.mean((np.array(truths) - guess) ** 2)))

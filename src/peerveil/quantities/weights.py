@@ -38,6 +38,7 @@ class PublicWeights:
         part: the whole conference, if the record holds a part of its reviews. If the number of reviewers with a kept
             review is not public, ``loads`` is a guess until noisy counts are available (:meth:`counted`).
         reach: the weights that a change of one hidden score can move; by default that of the registered quantity.
+        model: the version of the model of likely assignments; 1 as in versions 0.1 and 0.2 of the program.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -52,6 +53,7 @@ class PublicWeights:
     hidden_span: float = 0.0
     part: Part | None = None
     reach: HiddenReach = None  # type: ignore[assignment] # set on construction
+    model: int = 2
 
     def __post_init__(self) -> None:
         if self.reach is None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, ExpectedError
+from peerveil.inference.family import model_of
 from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.guarantee import Guarantee, Unit
@@ -173,6 +174,7 @@ def _adopted(release: Release, weights: PublicWeights) -> PublicWeights:
 
     A release of schema 1 states only the loads among its own reviews.
     """
+    weights = replace(weights, model=model_of(release.software))
     if release.schema == 1 and weights.part is not None:
         return replace(weights, loads=release.loads, part=None)
     if weights.part is None and release.part is not None:
