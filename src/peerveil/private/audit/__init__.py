@@ -199,33 +199,30 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _judged(evidence: Sequence[tuple[str, Evidence]], confidence: float) -> Audit:
-    risk = (1 - confidence) / len(evidence)
-    return Audit(findings=tuple(_finding(case, drawn, risk) for case, drawn in evidence), confidence=confidence)
+    findings = []
+    for case, drawn in evidence:
+        bounds, loss = drawn.bounds((1 - confidence) / len(evidence)), drawn.loss
+        findings.append(
+            Finding(
+                case=case,
+                guarantee=drawn.guarantee,
+                draws=drawn.draws,
+                delta=drawn.delta,
+                claimed=drawn.claimed,
+                epsilon=bounds.epsilon,
+                delta_found=bounds.excess,
+                rho_found=bounds.rho,
+                loss=loss.epsilon if drawn.guarantee.rho is None else loss.rho,
+                supported=drawn.supported,
+                noise=bounds.noise,
+                _evidence=drawn,
+            )
+        )
+    return Audit(findings=tuple(findings), confidence=confidence)
 
 
-def _finding(case: str, evidence: Evidence, risk: float) -> Finding:
-    bounds, loss = evidence.bounds(risk), evidence.loss
-    return Finding(
-        case=case,
-        guarantee=evidence.guarantee,
-        draws=evidence.draws,
-        delta=evidence.delta,
-        claimed=evidence.claimed,
-        epsilon=bounds.epsilon,
-        delta_found=bounds.excess,
-        rho_found=bounds.rho,
-        loss=loss.epsilon if evidence.guarantee.rho is None else loss.rho,
-        supported=evidence.supported,
-        noise=bounds.noise,
-        _evidence=evidence,
-    )
-
-
-@dataclass(frozen=True)
-class _Task:
-    settled: Settled
-    side: int
-    draws: int
+#: A case, which of its two records to release, and how often.
+_Task = tuple[Settled, int, int]
 
 
 def _release_often(task: _Task, _: np.random.SeedSequence) -> list[Floats]:
@@ -233,8 +230,8 @@ def _release_often(task: _Task, _: np.random.SeedSequence) -> list[Floats]:
 
     Seeds are not used: the noise is that of real releases.
     """
-    parts = task.settled.prepared(task.side)[0]
-    return [np.asarray(part.draw_often(task.draws), dtype=np.float64) for part in parts]
+    settled, side, draws = task
+    return [np.asarray(part.draw_often(draws), dtype=np.float64) for part in settled.prepared(side)[0]]
 
 
 class _Audited:
@@ -260,7 +257,7 @@ class _Audited:
     def tasks(self) -> list[_Task]:
         """The tasks that draw the releases of both records."""
         sizes = [min(self._block, self.draws - start) for start in range(0, self.draws, self._block)]
-        return [_Task(self.settled, side, size) for side in (0, 1) for size in sizes]
+        return [(self.settled, side, size) for side in (0, 1) for size in sizes]
 
     def evidence(self, blocks: Sequence[list[Floats]], delta: float | None) -> Evidence:
         """The evidence from the results of the tasks."""
