@@ -33,7 +33,7 @@ from peerveil.private.ledger.accounts import (
 from peerveil.private.ledger.chain import Chain
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
 from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction, translated
-from peerveil.private.ledger.migration import is_old, make_tables, migrate
+from peerveil.private.ledger.migration import OLD, make_tables, migrate
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
 from peerveil.support.version import software
 
@@ -77,7 +77,7 @@ class Ledger:
             raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
         self._engine = engine(url)
         versions = self._versions()
-        if is_old(versions):
+        if versions == [OLD]:
             with self._using(write=True) as connection:
                 backup = migrate(connection, self.name)
             if backup:
@@ -209,8 +209,7 @@ class Ledger:
             keys = [key for key, _ in accounts]
             if _exists(connection, CHARGES.c.release == release):
                 raise BudgetError(f"release {release} was charged before, and is charged once only")
-            changed = fingerprint is not None and _changed(connection, keys, fingerprint)
-            others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
+            changed, others = (False, ()) if fingerprint is None else _compared(connection, keys, fingerprint)
             spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
             notes = self._state(connection, chain, dataset, statement, keys)
             for key, spend in spends:
@@ -226,8 +225,7 @@ class Ledger:
                     unit=check_unit(unit),
                     mechanism=json.dumps(mechanism.describe()),
                     software=software(),
-                    key=fingerprint.key if fingerprint else None,
-                    digest=fingerprint.digest if fingerprint else None,
+                    **(asdict(fingerprint) if fingerprint else {"key": None, "digest": None}),
                     statement=UNKNOWN if statement is None else _text(statement),
                 )
         notes = (*self.remarks, *notes)
@@ -289,7 +287,7 @@ class Ledger:
             head: the last hash of an earlier check, which the chain must still contain.
         """
         with self._using() as connection:
-            rows = Rows.read(connection)
+            rows = Rows(connection)
         return check_rows(rows, folders, head=head)
 
     @contextmanager
@@ -332,25 +330,18 @@ def _exists(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> b
     return connection.execute(sa.select(CHARGES.c.id).where(*conditions)).first() is not None
 
 
-def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bool:
-    """Whether the last release charged with the same key had other data."""
-    last = connection.execute(
-        sa.select(CHARGES.c.digest)
-        .where(CHARGES.c.budget.in_(keys), CHARGES.c.key == new.key)
-        .order_by(CHARGES.c.id.desc())
-        .limit(1)
-    ).scalar()
-    return last is not None and last != new.digest
-
-
-def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[str, ...]:
-    """Names of other data sets under which the same data was charged, with the same key."""
+def _compared(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[bool, tuple[str, ...]]:
+    """Whether the last charge with the same key was for other data, and other data sets charged for this data."""
     query = (
-        sa.select(BUDGETS.c.dataset)
+        sa.select(CHARGES.c.digest, CHARGES.c.budget, BUDGETS.c.dataset)
         .join_from(CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id)
-        .where(CHARGES.c.digest == new.digest, CHARGES.c.key == new.key, CHARGES.c.budget.not_in(keys))
+        .where(CHARGES.c.key == new.key)
+        .order_by(CHARGES.c.id)
     )
-    return tuple(sorted(set(connection.execute(query).scalars())))
+    charges = connection.execute(query).all()
+    own = [charge.digest for charge in charges if charge.budget in keys]
+    others = {charge.dataset for charge in charges if charge.digest == new.digest and charge.budget not in keys}
+    return bool(own) and own[-1] not in (None, new.digest), tuple(sorted(others))
 
 
 def new_release_number() -> str:
