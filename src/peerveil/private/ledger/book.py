@@ -6,10 +6,10 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -32,7 +32,7 @@ from peerveil.private.ledger.accounts import (
 )
 from peerveil.private.ledger.chain import Chain
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
-from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction, translated
+from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction
 from peerveil.private.ledger.migration import OLD, make_tables, migrate
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
 from peerveil.support.version import software
@@ -75,7 +75,7 @@ class Ledger:
         self.remarks: tuple[str, ...] = ()
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
             raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
-        self._engine = engine(url)
+        self._using = partial(transaction, engine(url))
         versions = self._versions()
         if versions == [OLD]:
             with self._using(write=True) as connection:
@@ -97,9 +97,7 @@ class Ledger:
     @classmethod
     def create(cls, place: str) -> Ledger:
         """The ledger at a place, created if there is none."""
-        url = ledger_url(place)
-        database = engine(url)
-        with translated(shown(url)), transaction(database, write=True) as connection:
+        with transaction(engine(ledger_url(place)), write=True) as connection:
             lock_all(connection)
             if not sa.inspect(connection).has_table(ABOUT.name):
                 make_tables(connection)
@@ -289,12 +287,6 @@ class Ledger:
         with self._using() as connection:
             rows = Rows(connection)
         return check_rows(rows, folders, head=head)
-
-    @contextmanager
-    def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """A connection in one transaction; errors of the database are raised as ``LedgerError``."""
-        with translated(self.name), transaction(self._engine, write=write) as connection:
-            yield connection
 
 
 def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> Spend:

@@ -115,7 +115,7 @@ def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: s
     if folders:
         findings += [
             Finding(topic="releases", problem=problem, about=about, words=words)
-            for problem, about, words in reconcile(_entries(rows), numbers, paths)
+            for problem, about, words in reconcile(list(_entries(rows)), numbers, paths)
         ]
     return LedgerCheck(
         entries=sum(map(len, rows.tables.values())),
@@ -126,16 +126,13 @@ def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: s
     )
 
 
-def _entries(rows: Rows) -> list[Entry]:
+def _entries(rows: Rows) -> Iterator[Entry]:
     """The charges with valid rows."""
-    budgets = {row.id: row for row in rows.tables[BUDGETS]}
-    entries = []
+    budgets = {row.id: row for row in rows.tables[BUDGETS] if not faults(BUDGETS, row._mapping)}
     for row in rows.tables[CHARGES]:
-        budget = budgets.get(row.budget)
-        if budget is not None and not faults(BUDGETS, budget._mapping):
+        if row.budget in budgets:
             with suppress(LedgerError):
-                entries.append(entry_of(row, budget.dataset, budget.unit))
-    return entries
+                yield entry_of(row, budgets[row.budget].dataset, budgets[row.budget].unit)
 
 
 def _faults(rows: Rows) -> Iterator[Finding]:

@@ -32,12 +32,7 @@ def make_tables(connection: sa.Connection) -> None:
 
 
 def migrate(connection: sa.Connection, name: str) -> str:
-    """Migrate a ledger of 0.1.0; returns the place of its backup, empty if another process was faster.
-
-    Args:
-        connection: a connection in a transaction that writes.
-        name: the ledger's name in messages.
-    """
+    """Migrate a ledger of 0.1.0, named in messages; returns its backup's place, empty if another process was faster."""
     lock_all(connection)
     postgres = connection.dialect.name == "postgresql"
     if postgres:  # waits for charges that a 0.1.0 is making, and lets none begin

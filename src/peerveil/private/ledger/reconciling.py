@@ -35,13 +35,7 @@ def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 
 def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path]) -> Iterator[Found]:
-    """Findings on charges and releases that do not match.
-
-    Args:
-        entries: the charges with valid rows.
-        numbers: the numbers of all charges.
-        paths: the files of the releases.
-    """
+    """Findings where charges (``entries`` with valid rows, ``numbers`` of all) and files of releases do not match."""
     charged: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         charged[entry.release].append(entry)
