@@ -17,7 +17,6 @@ from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import KEPT, Pair
 from peerveil.private.release import Protected, prepare_release
-from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups
 from peerveil.quantities.weights import weigh
 
@@ -118,7 +117,7 @@ class Settled:
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}
         if pair.part in ("whole", "only", "open", "absent"):
-            ready = prepare_release(_shown(pair, record), declare_kept=pair.declares, **how)
+            ready = prepare_release(pair.shown(record), declare_kept=pair.declares, **how)
             return [ready.protected()], ready.noise.guarantee
         groups = prepare_groups(record, pair.tracks, shared=pair.part != "apart", **how)
         if pair.part == "track":
@@ -158,7 +157,7 @@ def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
     for number in (2 * load + 1,) if case.counts_only else (0, 2 * load + 1):
         pair = case.make(unit, load, number)
         weights, other = (
-            weigh(_shown(pair, record).public(pair.public, declare_kept=pair.declares), pair.quantity)
+            weigh(pair.shown(record).public(pair.public, declare_kept=pair.declares), pair.quantity)
             for record in pair.records
         )
         if weights.digest() != other.digest():
@@ -168,8 +167,3 @@ def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
         if not mechanism.on_counts:
             break
     return Settled(case, pair, decided, unit)
-
-
-def _shown(pair: Pair, record: Reviews) -> Reviews:
-    """The part of a record that is released where there are no tracks."""
-    return record.only(pair.kept) if pair.part in ("only", "open") else record

@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from peerveil.mechanisms import Settled
-from peerveil.privacy.guarantee import DELTA, Guarantee
+from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.law import Loss
 from peerveil.private.audit.laws import noise_differs
-from peerveil.private.audit.loss import contradicts, loss_of
+from peerveil.private.audit.loss import loss_of
 from peerveil.record.public_record import Floats, Ints
 
 #: Number of simulated releases on which tests are chosen.
@@ -115,11 +115,6 @@ class Evidence:
         """The loss between the two records under the stated noise."""
         return loss_of([(part.noise.law, part.second - part.first) for part in self.parts])
 
-    @property
-    def supported(self) -> bool:
-        """Whether the claim covers that loss."""
-        return not contradicts(self.loss, self.guarantee)
-
     def bounds(self, risk: float) -> Bounds:
         """Lower bounds that all hold except with probability ``risk``.
 
@@ -172,11 +167,6 @@ class Evidence:
             if differs := noise_differs(part.noise.law, noise, risk / len(self.parts)):
                 return differs
         return ""
-
-
-def delta_of(guarantee: Guarantee, delta: float | None) -> float:
-    """The delta at which epsilon is bounded: 0 for a pure claim."""
-    return 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
 
 
 def _sorted_sums(parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

@@ -54,6 +54,10 @@ class Pair:
         """The papers of the first track."""
         return [paper for paper in self.records[0].papers if self.tracks[paper] == KEPT]
 
+    def shown(self, record: Reviews) -> Reviews:
+        """The part of a record that is released where there are no tracks."""
+        return record.only(self.kept) if self.part in ("only", "open") else record
+
     @property
     def declares(self) -> bool:
         """Whether the loads among the kept reviews are declared."""
