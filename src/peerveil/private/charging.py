@@ -89,10 +89,7 @@ class Item:
         if self.book is not None and not self.book.charged(self.kept.number):
             self.fresh = True
             charge(self.kept.number)
-        if self.kept.drawn is None:
-            self.kept.keep(draw())
-        assert self.kept.drawn is not None  # noqa: S101 - it was kept
-        return self.kept.drawn
+        return self.kept.keep(draw()) if self.kept.drawn is None else self.kept.drawn
 
     def cost(self) -> str:
         """The cost of the release in words; empty if it was not charged."""
@@ -199,8 +196,7 @@ class Spending:
             self.room.take(order.room)
         item = self.add(_kept_for(order, _folder(self.ledger), book, dataset), book, dataset)
         item.alone = True
-        drawn = item.drawn(lambda number: order.charge(book, dataset, number), order.draw)
-        return item.kept.number, drawn
+        return item.kept.number, item.drawn(lambda number: order.charge(book, dataset, number), order.draw)
 
     def free(self) -> None:
         """Free the space that was reserved for the files of the release."""
@@ -254,14 +250,17 @@ def pending(place: str) -> list[Pending]:
     for file in _folder(place).glob("*.json"):
         if (content := look(file)) is not None:
             facts, drawn = content
+            running = True
+            with suppress(PeerveilError):  # of a file that another process holds
+                if (kept := take(file)) is not None:
+                    kept.close()
+                running = False
             release = Pending(
                 release=facts["release"],
-                begun=str(facts.get("begun", "")),
-                dataset=str(facts.get("dataset", "")),
-                what=str(facts.get("what", "")),
+                **{name: str(facts.get(name, "")) for name in ("begun", "dataset", "what")},
                 charged=book.charged(facts["release"]),
                 drawn=drawn is not None,
-                running=_running(file),
+                running=running,
             )
             if release.charged or release.drawn or release.running:  # the next release removes others
                 releases.append(release)
@@ -270,21 +269,9 @@ def pending(place: str) -> list[Pending]:
 
 def _stands(folder: Path, number: str) -> bool:
     """Whether a folder holds the release of a charge, or its releases of groups."""
-    with suppress(OSError, ValueError):
-        file = next(
-            (file for file in (folder / "release.json", *folder.glob("*/release.json")) if file.is_file()), None
-        )
-        return file is not None and json.loads(file.read_text(encoding="utf-8")).get("charge") == number
-    return False
-
-
-def _running(file: Path) -> bool:
-    try:
-        kept = take(file)
-    except PeerveilError:
-        return True
-    if kept is not None:
-        kept.close()
+    with suppress(OSError, ValueError, StopIteration):
+        file = next(filter(Path.is_file, (folder / "release.json", *folder.glob("*/release.json"))))
+        return bool(json.loads(file.read_text(encoding="utf-8")).get("charge") == number)
     return False
 
 
@@ -298,22 +285,29 @@ def _folder(place: str) -> Path:
     base = os.environ.get("PEERVEIL_STATE_DIR")
     if beside and not base:
         return file.with_name(f"{file.name}.pending")
-    if not base:
-        home = os.environ.get("XDG_STATE_HOME")
-        base = os.path.join(home, "peerveil") if home else os.path.expanduser("~/.local/state/peerveil")  # noqa: PTH111, PTH118
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - need not exist
     name = str(file) if beside else json.dumps([url.host, url.port, url.database])
-    return Path(base) / hashlib.sha256(name.encode()).hexdigest()[:16]
+    return Path(base or f"{home}/peerveil") / hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def _kept_for(order: Order, folder: Path, book: Ledger, dataset: str) -> Kept:
     """The file of a release: that of an interrupted run, or a new one."""
-    facts = [dataset, order.settings, order.data and [order.data.key, order.data.digest]]
-    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+    from peerveil.private.ledger import new_release_number
+
+    identity = [dataset, order.settings, order.data and [order.data.key, order.data.digest]]
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
     try:
         if folder.is_dir():
             remove_parts(folder)
             _remove_uncharged(folder, book)
-        return _taken(folder, key) or _begun(folder, key, order, dataset)
+        if (kept := _taken(folder, key)) is not None:
+            return kept
+        number, begun = new_release_number(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        facts = {"release": number, "begun": begun, "dataset": dataset, "what": order.what}
+        while True:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(FileNotFoundError):  # another process removed the empty folder
+                return begin(folder / f"{key}-{number}.json", facts, order.size)
     except OSError as error:
         reason = error.strerror or type(error).__name__
     raise LedgerError(
@@ -340,22 +334,6 @@ def _taken(folder: Path, key: str) -> Kept | None:
                 "another process makes the same release; wait until it ends, or end it; nothing was charged"
             )
         time.sleep(0.05)
-
-
-def _begun(folder: Path, key: str, order: Order, dataset: str) -> Kept:
-    from peerveil.private.ledger import new_release_number
-
-    number = new_release_number()
-    facts = {
-        "release": number,
-        "begun": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "dataset": dataset,
-        "what": order.what,
-    }
-    while True:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileNotFoundError):  # another process removed the empty folder
-            return begin(folder / f"{key}-{number}.json", facts, order.size)
 
 
 def _remove_uncharged(folder: Path, book: Ledger) -> None:

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,19 +41,17 @@ def fingerprint(reviews: Reviews) -> Fingerprint | None:
     digest = hmac.new(key, digestmod=hashlib.sha256)
     for name in (*reviews.papers, *reviews.criteria_names):
         digest.update(hashlib.sha256(name.encode()).digest())
-    for row in _hashes(table, reviews.reviewer):
-        digest.update(row)
+    digest.update(_hashes(table, reviews.reviewer))
     if (whole := reviews.whole) is not None:
         papers = whole.paper[np.lexsort((whole.paper, whole.reviewer))].astype("<i8")
-        for row in _hashes(papers, whole.reviewer):
-            digest.update(row)
+        digest.update(_hashes(papers, whole.reviewer))
     return Fingerprint(key=hashlib.sha256(b"peerveil key " + key).hexdigest()[:16], digest=digest.hexdigest())
 
 
-def _hashes(rows: NDArray[Any], reviewer: Ints) -> list[bytes]:
+def _hashes(rows: NDArray[Any], reviewer: Ints) -> bytes:
     """The sorted hashes of each reviewer's rows, which are sorted by reviewer."""
     ends = np.cumsum(np.bincount(reviewer))[:-1]
-    return sorted(hashlib.sha256(part.tobytes()).digest() for part in np.split(rows, ends))
+    return b"".join(sorted(hashlib.sha256(part.tobytes()).digest() for part in np.split(rows, ends)))
 
 
 def key_file() -> Path:
@@ -68,11 +67,8 @@ def _key() -> bytes | None:
     try:
         place = key_file()
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
+        with suppress(FileExistsError):
             descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        else:
             with os.fdopen(descriptor, "w", encoding="ascii") as handle:
                 handle.write(secrets.token_hex(32) + "\n")
         key = bytes.fromhex(place.read_text(encoding="ascii"))

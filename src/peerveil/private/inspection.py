@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from peerveil.private.readers.openreview_live import is_venue
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, recognise
-from peerveil.record.public_record import Floats, check_scale
+from peerveil.record.public_record import check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.opening import Readable, Source, located, open_source
@@ -49,7 +49,9 @@ def inspect(
         graded = grades(extracted)
         facts |= {"format": kind, "because": why}
         if kind in FORMATS:
-            facts |= {"format": extracted.table.kind} | _table_facts(extracted.table, choices)
+            header = extracted.table.showable((choices.paper, choices.reviewer, choices.score, *choices.criteria))
+            others = len(extracted.table.header) - len(header)
+            facts |= {"format": extracted.table.kind} | _columns(header, others)
         facts |= _private_facts(reviews)
         sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
         scores, declared = reviews.score, reviews.scale
@@ -84,9 +86,12 @@ def inspect(
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
     facts["declared scale"] = "none" if declared is None else f"{declared[0]:g} to {declared[1]:g}"
-    _describe(graded, facts, problems)
-    facts["problems"] = problems
-    return facts
+    for name, column in graded.items():
+        values = column[~np.isnan(column)]
+        facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
+        if values.size < column.size:
+            problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")
+    return facts | {"problems": problems}
 
 
 def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: Any) -> None:
@@ -108,7 +113,7 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: A
                 known[role] = matches[0]
         headings = ", ".join(repr(" ".join(name.split())) for name in table.showable())
         comments["paper"] = f"the column of papers; the file has {headings or 'only columns that could be names'}"
-    write_mapping(path, known, comments=comments)
+    write_mapping(path, known, comments)
 
 
 def _is_private(source: Readable, choices: Choices) -> bool:
@@ -143,21 +148,6 @@ def _private_facts(reviews: Reviews) -> dict[str, Any]:
     return facts
 
 
-def _table_facts(table: Table, choices: Choices) -> dict[str, Any]:
-    """Return the columns of a table that may be shown, and the number of others."""
-    header = table.showable((choices.paper, choices.reviewer, choices.score, *choices.criteria))
-    return _columns(header, len(table.header) - len(header))
-
-
 def _columns(shown: list[str], others: int) -> dict[str, Any]:
     hidden = {"other columns": f"{others}, not shown here as they could be names"} if others else {}
     return {"columns": shown, **hidden}
-
-
-def _describe(graded: Mapping[str, Floats], facts: dict[str, Any], problems: list[str]) -> None:
-    """Add the range of each criterion to the facts, and reviews that lack it to the problems."""
-    for name, column in graded.items():
-        values = column[~np.isnan(column)]
-        facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
-        if values.size < column.size:
-            problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")

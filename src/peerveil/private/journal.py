@@ -24,17 +24,11 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from peerveil.errors import BusyError, InputError
 from peerveil.support.atomic_files import rename_new, sync_folder
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # without these locks an interrupted release is kept, but never resumed
-    fcntl = None
+from peerveil.support.staging import fcntl, is_at
 
 
 @dataclass(eq=False)
@@ -60,12 +54,13 @@ class Kept:
         """The number to charge."""
         return str(self.facts["release"])
 
-    def keep(self, drawn: dict[str, Any]) -> None:
-        """Write the draw into the reserved space, and sync it."""
+    def keep(self, drawn: dict[str, Any]) -> dict[str, Any]:
+        """Write the draw into the reserved space, and sync it; returns the draw."""
         text = json.dumps(drawn).encode()
         _write_at(self._descriptor, b"\n" + _digest(text) + b" " + text + b"\n", self._start)
         os.fsync(self._descriptor)
         self.drawn = drawn
+        return drawn
 
     def close(self) -> None:
         """Release the lock; the file stays."""
@@ -82,12 +77,7 @@ class Kept:
 
 
 def begin(file: Path, facts: dict[str, Any], size: int) -> Kept:
-    """The new file of a release, synced and locked.
-
-    Args:
-        file: the path.
-        facts: what to write at once; ``release`` is the number to charge.
-        size: number of bytes to reserve for the draw.
+    """The new file of a release with some facts (see :class:`Kept`), synced, locked, and with room for a draw's size.
 
     Raises:
         FileExistsError: if the file exists.
@@ -122,10 +112,11 @@ def take(file: Path) -> Kept | None:
         return None
     try:
         _lock(descriptor, file)
-        if not _is_at(descriptor, file):  # removed before it could be locked
+        if not is_at(descriptor, file):  # removed before it could be locked
             os.close(descriptor)
             return None
-        facts, drawn, start = _read(descriptor, file)
+        with os.fdopen(descriptor, "rb", closefd=False) as handle:
+            facts, drawn, start = _parsed(handle.read(), file)
         if drawn is not None:
             os.fsync(descriptor)  # the process that wrote it may have been killed before
     except BaseException:
@@ -148,17 +139,9 @@ def remove_parts(folder: Path) -> None:
 
 def look(file: Path) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
     """The facts and the draw in a file, without locking it; ``None`` if it cannot be read."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        facts, drawn, _ = _read(descriptor, file)
-    except (OSError, InputError):
-        return None
-    finally:
-        os.close(descriptor)
-    return facts, drawn
+    with suppress(OSError, InputError):
+        return _parsed(file.read_bytes(), file)[:2]
+    return None
 
 
 def _new(part: Path) -> int:
@@ -168,7 +151,7 @@ def _new(part: Path) -> int:
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_at(descriptor, part):
+            if is_at(descriptor, part):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -185,18 +168,8 @@ def _lock(descriptor: int, file: Path) -> None:
         raise BusyError("another process works on this release; wait until it ends") from None
 
 
-def _is_at(descriptor: int, file: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), file.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _read(descriptor: int, file: Path) -> tuple[dict[str, Any], dict[str, Any] | None, int]:
+def _parsed(content: bytes, file: Path) -> tuple[dict[str, Any], dict[str, Any] | None, int]:
     """The facts, the draw, and the offset at which the facts end."""
-    content = b""
-    while more := os.pread(descriptor, 2**20, len(content)):
-        content += more
     first, _, rest = content.partition(b"\n")
     facts: Any = None
     with suppress(ValueError):

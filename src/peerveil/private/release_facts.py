@@ -7,8 +7,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from peerveil.privacy.stated_facts import Statement
 from peerveil.record.public_record import PublicRecord
 
@@ -20,13 +18,20 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
     an invariant of neighbouring assignments. ``score`` names the column of scores; empty for the usual one.
     """
     part = record.part
+    invariants: tuple[str, ...] = ()
+    if part is not None and part.number == "declared":  # of a part that a digest of papers and sizes identifies
+        sizes = record.sizes().tolist()
+        digest = hashlib.sha256(json.dumps([record.papers, sizes]).encode()).hexdigest()[:16]
+        which = f"the {sum(sizes)} reviews of the part {digest}"
+        shown = (f"how many reviewers have one of {which}", f"how many reviewers have which load among {which}")
+        invariants = shown[:1] if record.loads.counts is None else shown
     return Statement(
         public=public if isinstance(public, str) else "record",
         record="" if isinstance(public, str) else scores_digest(public),
         scale=record.scale,
         score=score,
         left_out=() if part is None else tuple(reason.words for reason in part.left_out),
-        invariants=() if part is None or part.number != "declared" else _declared(record),
+        invariants=invariants,
     )
 
 
@@ -38,7 +43,9 @@ def joint_statement(statements: Mapping[str, Statement], record: PublicRecord | 
     """
     facts = {fact for statement in statements.values() for fact in statement.invariants}
     if not shared:
-        names = _short(", ".join(map(repr, sorted(statements))))
+        names = ", ".join(map(repr, sorted(statements)))
+        if len(names) > 300:
+            names = f"of the list {hashlib.sha256(names.encode()).hexdigest()[:16]}"
         facts.add(f"nobody has reviews in two of the groups {names}")
         facts.add(f"how many reviewers have which load in each of the groups {names}")
     first = next(iter(statements.values()))
@@ -52,17 +59,3 @@ def scores_digest(record: PublicRecord) -> str:
     for numbers in (record.paper.astype("<i8"), record.score.astype("<f8") + 0.0):
         digest.update(numbers.tobytes())
     return f"sha256:{digest.hexdigest()}"
-
-
-def _declared(record: PublicRecord) -> tuple[str, ...]:
-    """Return the declared facts about a part of a conference, which a digest of papers and sizes identifies."""
-    sizes = np.bincount(record.paper, minlength=len(record.papers)).tolist()
-    digest = hashlib.sha256(json.dumps([record.papers, sizes]).encode()).hexdigest()[:16]
-    which = f"the {sum(sizes)} reviews of the part {digest}"
-    number = f"how many reviewers have one of {which}"
-    return (number,) if record.loads.counts is None else (number, f"how many reviewers have which load among {which}")
-
-
-def _short(words: str) -> str:
-    """Return words, or a digest if they are long."""
-    return words if len(words) <= 300 else f"of the list {hashlib.sha256(words.encode()).hexdigest()[:16]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from peerveil.record.parts import (
     is_open,
     public_part,
 )
-from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, frozen, owned
+from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, freeze, owned
 from peerveil.tables.table import Names
 
 EXPLAIN_PUBLIC = (
@@ -85,8 +85,7 @@ class Whole:
     stated: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("paper", "reviewer"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        freeze(self, "paper", "reviewer")
 
     def loads(self) -> Loads:
         """Return the loads of the whole conference, which are public only if stated to be."""
@@ -124,8 +123,7 @@ class Reviews:
     whole: Whole | None = None
 
     def __post_init__(self) -> None:
-        for name in ("paper", "reviewer", "score", *(() if self.criteria is None else ("criteria",))):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        freeze(self, "paper", "reviewer", "score", "criteria")
         if not np.isfinite(self.score).all():
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
@@ -133,7 +131,9 @@ class Reviews:
         if not in_canonical_order(self.paper, self.score, self.criteria, self.reviewer):
             raise RecordError("reviews must be sorted by paper, score, criteria and reviewer")
         for table in (self, *(() if self.whole is None else (self.whole,))):
-            _check_once(table.paper, table.reviewer)
+            pairs = np.sort(table.paper * (int(table.reviewer.max(initial=0)) + 1) + table.reviewer)
+            if (pairs[1:] == pairs[:-1]).any():
+                raise RecordError("a reviewer has two reviews of one paper; keep one of them")
 
     @classmethod
     def from_columns(
@@ -165,28 +165,25 @@ class Reviews:
         if not by_paper.codes.size == by_reviewer.codes.size == score.size > 0:
             raise RecordError("papers, reviewers and scores must have one entry per review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
-        columns = _Columns(by_paper.values, by_paper.codes, by_reviewer.codes, score, matrix)
-        columns = _without_missing_scores(columns, missing_score)
+        paper, reviewer = (names.codes.astype(np.int64) for names in (by_paper, by_reviewer))
+        columns = _without_missing_scores(_Columns(by_paper.values, paper, reviewer, score, matrix), missing_score)
         if columns.criteria is not None:
             lacking = np.logical_or.reduce(np.isnan(columns.criteria), axis=1)
             left = papers_left_out(columns.paper, lacking, missing_criteria)
             columns = columns.without(np.isin(columns.paper, left), NO_CRITERION)
-        whole = columns.whole
-        if whole is not None and missing_score is None:
-            whole = replace(whole, stated=False)
-        left_out = () if whole is None else tuple(part.words for part in whole.left_out)
+        left_out = () if columns.whole is None else tuple(part.words for part in columns.whole.left_out)
         order = canonical_order(columns.paper, columns.score, columns.criteria, columns.reviewer)
         return cls(
-            papers=tuple(columns.papers),
-            paper=owned(columns.paper[order].astype(np.int64)),
-            reviewer=owned(columns.reviewer[order].astype(np.int64)),
+            papers=columns.papers,
+            paper=owned(columns.paper[order]),
+            reviewer=owned(columns.reviewer[order]),
             score=owned(columns.score[order]),
             scale=scale,
             notes=(*notes, *left_out),
             report=replace(report, left_out=(*report.left_out, *left_out)),
             criteria=None if columns.criteria is None else owned(columns.criteria[order]),
             criteria_names=criteria_names,
-            whole=whole,
+            whole=columns.whole and replace(columns.whole, stated=missing_score is not None),
         )
 
     @property
@@ -217,9 +214,7 @@ class Reviews:
         if not kept or len(kept) < len(wanted):
             raise RecordError(f"{len(wanted) - len(kept)} of {len(wanted)} papers asked for are not among the reviews'")
         columns = _Columns(self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole)
-        columns = columns.without(~np.isin(self.paper, kept), OTHER_PAPERS)
-        arrays = {name: getattr(columns, name) for name in ("paper", "reviewer", "score", "criteria", "whole")}
-        return replace(self, papers=tuple(columns.papers), **arrays)
+        return replace(self, **vars(columns.without(~np.isin(self.paper, kept), OTHER_PAPERS)))
 
     def loads(self) -> Loads:
         """Return the loads of the reviewers, which are public only if stated to be."""
@@ -241,32 +236,24 @@ class Reviews:
             if declare_kept and is_open(visible.part):
                 return replace(visible, loads=self.loads(), part=replace(visible.part, number="declared"))
             return visible
-        if visible in ("all", "none"):
-            shown = visible == "all"
-            criteria = None if self.criteria is None else dict(zip(self.criteria_names, self.criteria.T, strict=True))
-            loads, part = self._public_loads(declare_kept=declare_kept)
-            return PublicRecord.from_reviews(
-                self.papers,
-                self.paper,
-                self.score if shown else np.full(self.score.size, np.nan),
-                loads,
-                scale=self.scale,
-                notes=self.notes,
-                criteria=criteria if shown else None,
-                part=part,
-            )
-        got = repr(visible) if isinstance(visible, str) else type(visible).__name__
-        raise InputError(*EXPLAIN_PUBLIC, f"; got {got}")
-
-    def _public_loads(self, *, declare_kept: bool) -> tuple[Loads, Part | None]:
-        """Return the loads that follow from those of the whole conference, and the part that these reviews are."""
-        if self.whole is None:
-            return self.loads(), None
-        whole, left_out = self.whole.loads(), self.whole.left_out
-        if declare_kept:
-            return self.loads(), Part(whole=whole, left_out=left_out, number="declared")
-        largest = int(np.bincount(self.paper).max())
-        return public_part(whole, left_out, papers=len(self.papers), largest_paper=largest)
+        if visible not in ("all", "none"):
+            got = repr(visible) if isinstance(visible, str) else type(visible).__name__
+            raise InputError(*EXPLAIN_PUBLIC, f"; got {got}")
+        loads, part = self.loads(), None
+        if self.whole is not None:
+            whole, left_out = self.whole.loads(), self.whole.left_out
+            part = Part(whole=whole, left_out=left_out, number="declared")
+            if not declare_kept:
+                largest = int(np.bincount(self.paper).max())
+                loads, part = public_part(whole, left_out, papers=len(self.papers), largest_paper=largest)
+        score, criteria = self.score, None
+        if visible == "none":
+            score = np.full(self.score.size, np.nan)
+        elif self.criteria is not None:
+            criteria = dict(zip(self.criteria_names, self.criteria.T, strict=True))
+        return PublicRecord.from_reviews(
+            self.papers, self.paper, score, loads, scale=self.scale, notes=self.notes, criteria=criteria, part=part
+        )
 
     def _check_grounds(self, visible: str | PublicRecord) -> None:
         """Refuse reviews left out on grounds that are not public, because their absence would reveal these."""
@@ -326,8 +313,7 @@ class Reviews:
                 Argument("criteria", ...),
                 ")",
             )
-        unequal = self._papers_with_other_scores(record)
-        if unequal:
+        if unequal := self._papers_with_other_scores(record):
             what = "scores" if record.criteria is None else "scores or criteria"
             raise RecordError(
                 f"{len(unequal)} papers have other {what} in the public record than in the private one, first "
@@ -382,9 +368,9 @@ class Reviews:
 class _Columns:
     """Reviews in parallel arrays."""
 
-    papers: Sequence[str]
-    paper: npt.NDArray[Any]
-    reviewer: npt.NDArray[Any]
+    papers: tuple[str, ...]
+    paper: Ints
+    reviewer: Ints
     score: Floats
     criteria: Floats | None
     whole: Whole | None = None
@@ -394,12 +380,10 @@ class _Columns:
         if not gone.any():
             return self
         left_out = LeftOut(papers=np.unique(self.paper[gone]).size, reviews=int(np.count_nonzero(gone)), why=why)
-        whole = self.whole or Whole(
-            paper=self.paper.astype(np.int64), reviewer=self.reviewer.astype(np.int64), left_out=()
-        )
+        whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=())
         used, paper = np.unique(self.paper[~gone], return_inverse=True)
         return _Columns(
-            papers=[self.papers[place] for place in used.tolist()],
+            papers=tuple(self.papers[place] for place in used.tolist()),
             paper=paper,
             reviewer=np.unique(self.reviewer[~gone], return_inverse=True)[1],
             score=self.score[~gone],
@@ -426,13 +410,6 @@ def _without_missing_scores(columns: _Columns, missing: MissingScore | None) -> 
     if count and gone.all():
         raise RecordError(f"{count} of {blank.size} reviews have no score; nothing would be left without them")
     return columns.without(gone, NO_SCORE if missing == "leave-out" else ABSENT)
-
-
-def _check_once(paper: Ints, reviewer: Ints) -> None:
-    pairs = paper * (int(reviewer.max(initial=0)) + 1) + reviewer
-    pairs.sort()
-    if (pairs[1:] == pairs[:-1]).any():
-        raise RecordError("a reviewer has two reviews of one paper; keep one of them")
 
 
 def _loads(reviewer: Ints) -> Loads:

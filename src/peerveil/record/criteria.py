@@ -76,12 +76,8 @@ def arrange_criteria(criteria: Criteria | None, reviews: int) -> tuple[tuple[str
 def _numbers(values: Iterable[float]) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return values
-    return np.array([_number(x) for x in values])
-
-
-def _number(value: object) -> float:
     try:
-        return np.nan if value is None else float(value)  # type: ignore[arg-type]
+        return np.array([np.nan if value is None else float(value) for value in values])
     except (TypeError, ValueError, OverflowError):
         pass  # the error would contain the value
     raise RecordError("a criterion is not a number")
@@ -108,12 +104,8 @@ def check_criteria(names: tuple[str, ...], criteria: Floats | None, score: Float
 def papers_left_out(paper: Papers, lacking: npt.NDArray[np.bool_], missing: MissingCriteria) -> Papers:
     """Return the papers to leave out because a review lacks a criterion, or refuse them.
 
-    Single reviews must not be left out: the rest of a reviewer's load would reveal who wrote them.
-
-    Args:
-        paper: for each review, its paper.
-        lacking: for each review, whether it lacks a criterion.
-        missing: whether to refuse such papers.
+    Single reviews must not be left out: the rest of a reviewer's load would reveal who wrote them. ``paper`` is the
+    paper of each review, ``lacking`` whether it lacks a criterion.
 
     >>> papers_left_out(np.array([0, 0, 1]), np.array([False, True, False]), "leave-out")
     array([0])

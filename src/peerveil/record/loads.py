@@ -52,7 +52,7 @@ class Loads:
         if self.counts is not None:
             if len(self.counts) != len(self.sizes) or min(self.counts) < 1:
                 raise RecordError(f"each load needs a count of at least 1, got {self.counts}")
-            _check_sum(self.sizes, self.counts, self._counts_text(), reviews=self.reviews, reviewers=self.reviewers)
+            _check_sum(self.sizes, self.counts, self.describe(), reviews=self.reviews, reviewers=self.reviewers)
 
     @property
     def uniform(self) -> bool:
@@ -97,18 +97,14 @@ class Loads:
         '1 reviewer with 2 reviews, 3 reviewers with 3 reviews'
         """
         if self.counts is not None:
-            return self._counts_text()
+            return ", ".join(
+                f"{count} reviewer{'s'[: count != 1]} with {size} review{'s'[: size != 1]}"
+                for size, count in zip(self.sizes, self.counts, strict=True)
+            )
         low, high = self.smallest, self.largest
         if self.sizes == tuple(range(low, high + 1)):
             return f"between {low} and {high} reviews each"
         return f"{', '.join(map(str, self.sizes[:-1]))} or {high} reviews each"
-
-    def _counts_text(self) -> str:
-        assert self.counts is not None  # noqa: S101 - callers checked
-        return ", ".join(
-            f"{count} reviewer{'s'[: count != 1]} with {size} review{'s'[: size != 1]}"
-            for size, count in zip(self.sizes, self.counts, strict=True)
-        )
 
 
 def declare_loads(

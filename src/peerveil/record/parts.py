@@ -7,6 +7,7 @@ docs/mathematics.md, "Parts of a conference".
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeGuard, get_args
@@ -116,12 +117,9 @@ class Part:
         loads = self.whole
         counts = loads.counts or (loads.reviewers,)
         sizes = loads.sizes if loads.counts else (max(1, round(loads.reviews / loads.reviewers)),)
-        number = sum(count * (1 - self._none_kept(size)) for size, count in zip(sizes, counts, strict=True))
+        none_kept = [math.prod(max(0, self.gone - i) / (loads.reviews - i) for i in range(size)) for size in sizes]
+        number = sum(count * (1 - chance) for count, chance in zip(counts, none_kept, strict=True))
         return self.counted(round(number), papers, largest_paper)
-
-    def _none_kept(self, load: int) -> float:
-        """Return the probability, in a random assignment, that none of a reviewer's reviews is kept."""
-        return math.prod(max(0, self.gone - i) / (self.whole.reviews - i) for i in range(load))
 
     def counted(self, reviewers: int, papers: int, largest_paper: int) -> Loads:
         """Return the loads of a number of reviewers with a kept review, or of the nearest possible number.
@@ -139,20 +137,14 @@ class Part:
 
     def to_document(self) -> dict[str, Any]:
         """Return a JSON object."""
-        whole = asdict(self.whole)
-        return {
-            "whole": {name: list(value) if isinstance(value, tuple) else value for name, value in whole.items()},
-            "left_out": [asdict(entry) for entry in self.left_out],
-            "number": self.number,
-        }
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists instead of tuples
+        return document
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Part:
         """Return the part that :meth:`to_document` describes."""
-        stated: dict[str, Any] = document["whole"]
-        whole: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in stated.items()
-        }
+        stated = document["whole"].items()
+        whole: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in stated}
         left_out = tuple(LeftOut(**entry) for entry in document["left_out"])
         return cls(whole=Loads(**whole), left_out=left_out, number=document["number"])
 
@@ -160,13 +152,8 @@ class Part:
 def public_part(whole: Loads, left_out: tuple[LeftOut, ...], *, papers: int, largest_paper: int) -> tuple[Loads, Part]:
     """Return the loads of a part and the part itself, if nothing about the part is declared.
 
-    If the loads do not follow from those of the whole conference, they are a guess, and the part is open.
-
-    Args:
-        whole: the loads of the whole conference.
-        left_out: what was left out.
-        papers: number of papers with a kept review.
-        largest_paper: the largest number of kept reviews of a paper.
+    If the loads do not follow from those of the whole conference, they are a guess, and the part is open. ``papers``
+    and ``largest_paper`` are as in :meth:`Part.counted`.
     """
     part = Part(whole=whole, left_out=left_out, number="follows")
     following = part.following(papers)

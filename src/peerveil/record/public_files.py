@@ -6,13 +6,14 @@ import csv
 import io
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from peerveil.record.criteria import MissingCriteria
-from peerveil.record.loads import Loads, LoadsStatement, declare_loads
+from peerveil.record.loads import LoadsStatement, declare_loads
 from peerveil.record.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_part
 from peerveil.record.public_record import PublicRecord, split_rows
-from peerveil.record.public_scores import HIDDEN, PublicScores, public_scores
+from peerveil.record.public_scores import HIDDEN, public_scores
 from peerveil.support.atomic_files import write_new
 from peerveil.tables.opening import Readable, is_path, located
 
@@ -61,53 +62,36 @@ def read_public(
     >>> read_public(frame, loads={1: 1, 2: 2})
     PublicRecord(2 papers, 5 reviews, 3 reviewers: 1 reviewer with 1 review, 2 reviewers with 2 reviews)
     """
-    name = str(source) if is_path(source) else "the frame"
-    return located(
-        lambda: _record(
-            public_scores(source, format=format, paper=paper, ratings=ratings, criteria=criteria),
-            missing_criteria,
-            lambda reviews, papers: declare_loads(reviews, load=load, loads=loads, reviewers=reviewers, papers=papers),
+
+    def record() -> PublicRecord:
+        whole = public_scores(source, format=format, paper=paper, ratings=ratings, criteria=criteria)
+        notes = [f"{count} {reason} were left out" for reason, count in whole.left_out.items()]
+        if whole.without:
+            notes.append(f"{whole.without} papers without a score were left out")
+        left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
+        kept = whole.leave_out(missing_criteria)
+        papers, reviews = len(whole.papers), whole.score.size
+        if gone := papers - len(kept.papers):
+            left_out.append(LeftOut(papers=gone, reviews=reviews - kept.score.size, why=NO_CRITERION))
+        declare = partial(declare_loads, load=load, loads=loads, reviewers=reviewers)
+        if part is not None or not left_out:
+            own, of = declare(kept.score.size, papers=len(kept.papers)), part
+        else:
+            stated, largest = declare(reviews + absent[1], papers=papers + absent[0]), int(kept.sizes.max())
+            own, of = public_part(stated, tuple(left_out), papers=len(kept.papers), largest_paper=largest)
+        notes += [reason.words for reason in left_out]
+        return PublicRecord.from_reviews(
+            kept.papers,
+            kept.paper,
+            kept.score,
+            own,
             scale=scale,
-            absent=absent,
-            part=part,
-        ),
-        name,
-    )
+            notes=tuple(notes),
+            criteria=kept.criteria,
+            part=of,
+        )
 
-
-def _record(
-    scores: PublicScores,
-    missing: MissingCriteria,
-    declare: Callable[[int, int], Loads],
-    *,
-    scale: tuple[float, float] | None,
-    absent: tuple[int, int],
-    part: Part | None,
-) -> PublicRecord:
-    notes = [f"{count} {reason} were left out" for reason, count in scores.left_out.items()]
-    if scores.without:
-        notes.append(f"{scores.without} papers without a score were left out")
-    left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
-    papers, reviews = len(scores.papers), scores.score.size
-    scores = scores.leave_out(missing)
-    if gone := papers - len(scores.papers):
-        left_out.append(LeftOut(papers=gone, reviews=reviews - scores.score.size, why=NO_CRITERION))
-    if part is not None or not left_out:
-        loads = declare(scores.score.size, len(scores.papers))
-    else:
-        whole = declare(reviews + absent[1], papers + absent[0])
-        largest = int(scores.sizes.max())
-        loads, part = public_part(whole, tuple(left_out), papers=len(scores.papers), largest_paper=largest)
-    return PublicRecord.from_reviews(
-        scores.papers,
-        scores.paper,
-        scores.score,
-        loads,
-        scale=scale,
-        notes=(*notes, *(reason.words for reason in left_out)),
-        criteria=scores.criteria,
-        part=part,
-    )
+    return located(record, str(source) if is_path(source) else "the frame")
 
 
 def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
@@ -121,9 +105,6 @@ def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["paper", "ratings", *record.criteria_names])
     for name, *cells in zip(record.papers, *rows, strict=True):
-        writer.writerow([name, *(";".join(map(_written, cell)) for cell in cells)])
+        texts = ([HIDDEN if math.isnan(x) else repr(x).removesuffix(".0") for x in cell] for cell in cells)
+        writer.writerow([name, *map(";".join, texts)])
     write_new(path, text.getvalue())
-
-
-def _written(number: float) -> str:
-    return HIDDEN if math.isnan(number) else repr(number).removesuffix(".0")

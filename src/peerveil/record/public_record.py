@@ -58,8 +58,7 @@ class PublicRecord:
     part: Part | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "score", frozen(self.score))
-        object.__setattr__(self, "paper", frozen(self.paper))
+        freeze(self, "score", "paper", "criteria")
         if self.score.size != self.loads.reviews or self.paper.size != self.score.size:
             raise RecordError(f"{self.score.size} scores for {self.loads.reviews} reviews")
         if np.isinf(self.score).any():
@@ -72,8 +71,6 @@ class PublicRecord:
             )
         if any(b <= a for a, b in pairwise(self.papers)):
             raise RecordError("papers must be sorted by name, each once")
-        if self.criteria is not None:
-            object.__setattr__(self, "criteria", frozen(self.criteria))
         check_criteria(self.criteria_names, self.criteria, self.score)
         if not in_canonical_order(self.paper, self.score, self.criteria):
             raise RecordError("reviews must be sorted by paper, then by score, then by criteria")
@@ -110,7 +107,10 @@ class PublicRecord:
         if any(x is not None and not math.isfinite(x) for row in given for x in row):
             raise RecordError("scores must be finite numbers, or None where they are hidden")
         listed = [np.array([np.nan if x is None else x for x in row], dtype=np.float64) for row in given]
-        names = number_papers(len(listed)) if papers is None else [str(name) for name in papers]
+        if papers is None:  # names in sorted order
+            width = len(str(len(listed)))
+            papers = [f"paper {i:0{width}d}" for i in range(1, len(listed) + 1)]
+        names = [str(name) for name in papers]
         if len(names) != len(listed):
             raise RecordError(f"papers has {len(names)} names for {len(listed)} rows")
         if not listed or not all(row.size for row in listed):
@@ -118,7 +118,14 @@ class PublicRecord:
         paper = np.repeat(np.arange(len(listed), dtype=np.int64), [row.size for row in listed])
         score = np.concatenate(listed)
         declared = declare_loads(score.size, load=load, loads=loads, reviewers=reviewers, papers=len(listed))
-        flat = _flatten(criteria or {}, [row.size for row in listed])
+        flat: dict[str, list[float]] = {}
+        for name, graded in (criteria or {}).items():
+            grades = [[np.nan if x is None else x for x in row] for row in graded]
+            if [len(row) for row in grades] != [row.size for row in listed]:
+                raise RecordError(
+                    f"criterion {name!r} must have one row per paper, each as long as that paper's scores"
+                )
+            flat[name] = [x for row in grades for x in row]
         return cls.from_reviews(names, paper, score, declared, scale=scale, notes=notes, criteria=flat, part=part)
 
     @classmethod
@@ -194,17 +201,6 @@ class PublicRecord:
         return table("Public record", rows)
 
 
-def _flatten(criteria: Mapping[str, Iterable[Iterable[float | None]]], sizes: list[int]) -> Criteria:
-    """Return criteria given as one row per paper as one list each, with rows as long as those of the scores."""
-    flat: dict[str, list[float]] = {}
-    for name, rows in criteria.items():
-        listed = [[np.nan if x is None else x for x in row] for row in rows]
-        if [len(row) for row in listed] != sizes:
-            raise RecordError(f"criterion {name!r} must have one row per paper, each as long as that paper's scores")
-        flat[name] = [x for row in listed for x in row]
-    return flat
-
-
 def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
     """Refuse scores outside the declared scale."""
     if scale is None:
@@ -266,12 +262,6 @@ def check_part(part: Part | None, sizes: Ints, loads: Loads) -> None:
         raise RecordError("the loads of the part are not those that follow from the whole conference's")
 
 
-def number_papers(count: int) -> list[str]:
-    """Return names for papers without names, in sorted order."""
-    width = len(str(count))
-    return [f"paper {i:0{width}d}" for i in range(1, count + 1)]
-
-
 def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
     """Return a flat array as one list per paper."""
     return [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])]
@@ -280,12 +270,20 @@ def split_rows(values: Floats, sizes: Ints) -> list[list[float]]:
 Numbers = TypeVar("Numbers", Floats, Ints)
 
 
+def freeze(record: object, *names: str) -> None:
+    """Replace the arrays of a frozen dataclass by read-only copies; see :func:`frozen`."""
+    for name in names:
+        if (array := getattr(record, name)) is not None:
+            object.__setattr__(record, name, frozen(array))
+
+
 def frozen(array: Numbers) -> Numbers:
     """Return a read-only copy without minus zeros, because the order of equal zeros would carry information.
 
     An array from :func:`owned` is not copied again.
     """
-    if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not _minus_zero(array):
+    minus_zero = array.dtype.kind == "f" and (np.signbit(array) & (array == 0)).any()
+    if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not minus_zero:
         return array
     return owned(array + 0)
 
@@ -295,7 +293,3 @@ def owned(array: Numbers) -> Numbers:
     array += 0
     array.flags.writeable = False
     return array
-
-
-def _minus_zero(array: Numbers) -> bool:
-    return array.dtype.kind == "f" and bool((np.signbit(array) & (array == 0)).any())

@@ -35,9 +35,6 @@ COUNT_NAMES = ("reviews", "number of reviews")
 _GAP = math.inf
 _SEVERAL = "a paper occurs twice and a cell holds several scores; give one row per paper, or one row per review"
 
-# Size of the cache of parsed scores.
-_CACHED = 2**12
-
 #: The scores or one criterion of a row: text, or in PeerRead a list of texts.
 Cell = str | list[str]
 
@@ -101,23 +98,9 @@ def public_scores(
     criteria: Sequence[str] = (),
 ) -> PublicScores:
     """Return the public scores of a file or frame; arguments as in :func:`peerveil.read_public`."""
-    usual = wanted_columns((*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES), paper, ratings, *criteria)
-    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or usual(name))
-    header = tuple(public.table.showable((paper, ratings, *criteria)))
-    return replace(
-        scores_of(public.table, paper, ratings, criteria),
-        format=public.format,
-        why=public.why,
-        header=header,
-        others=len(public.table.header) - len(header),
-        left_out=public.left_out,
-    )
-
-
-def scores_of(
-    table: Table, paper: str | None = None, ratings: str | None = None, criteria: Sequence[str] = ()
-) -> PublicScores:
-    """Return the scores and criteria of the papers in a table."""
+    wanted = wanted_columns((*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES), paper, ratings, *criteria)
+    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or wanted(name))
+    table = public.table
     graded = table.find_criteria(criteria)
     usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
     papers = table.names(table.find("paper", usual, paper))
@@ -139,12 +122,18 @@ def scores_of(
     used = np.zeros(len(papers.values), dtype=bool)
     used[papers.codes[sizes > 0]] = True
     index = (np.cumsum(used) - 1).astype(np.uint32)
+    header = tuple(table.showable((paper, ratings, *criteria)))
     return PublicScores(
         papers=tuple(compress(papers.values, used)),
         paper=np.repeat(index[papers.codes], sizes),
         score=values[:, 0],
         criteria={name: values[:, place] for place, name in enumerate(criteria, 1)},
         without=int(np.count_nonzero(~used)),
+        format=public.format,
+        why=public.why,
+        header=header,
+        others=len(table.header) - len(header),
+        left_out=public.left_out,
     )
 
 
@@ -158,7 +147,7 @@ class _Rows:
     graded: list[str]  # the columns of criteria
     counts: str | None  # the column with the number of reviews
     per_review: bool  # one row per review instead of one per paper
-    parse: Callable[[str], float | None] = field(default_factory=lambda: lru_cache(_CACHED)(_parse))
+    parse: Callable[[str], float | None] = field(default_factory=lambda: lru_cache(2**12)(to_score))
 
     def read(self) -> tuple[Ints, Floats]:
         """Return the number of reviews in each row, and a matrix with the score and the criteria of each review."""
@@ -198,10 +187,9 @@ class _Rows:
 
     def _score(self, part: Cell, row: int, column: str) -> float:
         """Return one score, NaN if hidden."""
-        score = self.parse(str(part))
-        if score is not None and math.isnan(score):
-            return score
-        return self.table.number(str(part), row=row, column=column, value=lambda _: score)
+        if str(part).strip() == HIDDEN:
+            return math.nan
+        return self.table.number(str(part), row=row, column=column, value=self.parse)
 
     def _grades(self, scores: list[float], cell: Cell, row: int, column: str) -> list[float]:
         """Return one criterion of each review in a row, NaN where missing, or hidden together with the score."""
@@ -214,10 +202,6 @@ class _Rows:
             )
             raise self.table.error(problem, row=row, column=column)
         return [math.nan if grade == _GAP else grade for grade in grades]
-
-
-def _parse(text: str) -> float | None:
-    return math.nan if text.strip() == HIDDEN else to_score(text)
 
 
 def _as_counted(table: Table, scores: list[float], cell: str, row: int, column: str) -> list[float]:

@@ -97,14 +97,12 @@ def part_of(record: PublicRecord, papers: Collection[str], *, part: Part | None 
     if len(kept) < len(wanted):
         raise RecordError(f"{len(wanted) - len(kept)} papers are not in the public record")
     reviews = np.flatnonzero(np.isin(record.paper, kept))
-    rank = np.full(len(record.papers), -1, dtype=np.int64)
-    rank[kept] = np.arange(len(kept))
     criteria = None
     if record.criteria is not None:
         criteria = dict(zip(record.criteria_names, record.criteria[reviews].T, strict=True))
     return PublicRecord.from_reviews(
         [record.papers[place] for place in kept],
-        rank[record.paper[reviews]],
+        np.searchsorted(kept, record.paper[reviews]),
         record.score[reviews],
         declare_loads(reviews.size, papers=len(kept), **loads),
         scale=record.scale,

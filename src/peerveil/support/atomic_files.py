@@ -33,7 +33,9 @@ def staged_folder(
     try:
         final = _resolve(named)
         _check_free(final, named, own, overwrite=overwrite)
-        created = _make_parents(final) if parents else []
+        created = [parent for parent in final.parents if parents and not parent.exists()]  # the innermost first
+        if created:
+            final.parent.mkdir(parents=True, exist_ok=True)
         remove_left_over(final.parent)
         stage = new_stage(final.parent)
     except OSError as error:
@@ -190,7 +192,13 @@ def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: boo
     if any(final.iterdir()) and not overwrite:
         remedy = ("; choose another name, or replace it (", Argument("overwrite", True), ")")
         raise OutputError(f"output folder {named} already holds files", *remedy)
-    others = _count_others(final, own)
+    files = {PurePath(name) for name in own}
+    folders = {parent for name in files for parent in name.parents}
+    others = 0  # files, links and folders that are neither own files nor folders of own files
+    for path, subfolders, names in os.walk(final, onerror=_raise):
+        for entries, expected in ((names, files), (subfolders, folders)):
+            paths = [Path(path, name) for name in entries]
+            others += sum(entry.relative_to(final) not in expected or entry.is_symlink() for entry in paths)
     if others:
         raise OutputError(
             f"output folder {named} is not replaced: it holds files that Peerveil does not write there ({others}); "
@@ -200,31 +208,8 @@ def _check_free(final: Path, named: str, own: Collection[str], *, overwrite: boo
         raise OutputError(f"output folder {named} cannot be replaced while it is in use; name a folder inside it")
 
 
-def _count_others(folder: Path, own: Collection[str]) -> int:
-    """Return the number of files, links and folders that are neither own files nor folders of own files."""
-    files = {PurePath(name) for name in own}
-    folders = {parent for name in files for parent in name.parents}
-    others = 0
-    for path, subfolders, names in os.walk(folder, onerror=_raise):
-        for entries, expected in ((names, files), (subfolders, folders)):
-            paths = [Path(path, name) for name in entries]
-            others += sum(entry.relative_to(folder) not in expected or entry.is_symlink() for entry in paths)
-    return others
-
-
 def _raise(error: OSError) -> None:
     raise error
-
-
-def _make_parents(final: Path) -> list[Path]:
-    """Create the folders above the target; return those that did not exist, the innermost first."""
-    missing = [parent for parent in final.parents if not parent.exists()]
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        _remove_empty(missing)
-        raise
-    return missing
 
 
 def _remove_empty(folders: list[Path]) -> None:

@@ -22,7 +22,7 @@ from types import ModuleType
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # without these locks, left-over folders are not removed
+except ImportError:  # without these locks, nothing left over is removed, and no interrupted release is resumed
     fcntl = None
 
 #: The subfolder that holds a folder being replaced, under its own name.
@@ -55,7 +55,7 @@ def new_stage(parent: Path) -> Stage:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{_boot()}-{_host()}-{os.getpid()}-", dir=parent))
         _OWN.add(folder)
         stage = Stage(folder, _lock(folder))
-        if stage.lock is not None and _is_at(stage.lock, folder):
+        if stage.lock is not None and is_at(stage.lock, folder):
             return stage
         stage.release()
         if stage.lock is None:  # without locks: a name that no other run takes for left over
@@ -77,7 +77,9 @@ def remove_left_over(parent: Path) -> None:
 
 def _remove_if_left_over(folder: Path) -> None:
     mark = _NAME.fullmatch(folder.name)
-    if mark is None or folder in _OWN or not _made_here(mark) or not _is_own_folder(folder):
+    if mark is None or folder in _OWN or not is_own_folder(folder):
+        return
+    if mark["boot"] != _boot() and mark["host"] != _host():  # another machine
         return
     if int(mark["process"]) != os.getpid() and lives(int(mark["process"])):
         return
@@ -91,12 +93,8 @@ def _remove_if_left_over(folder: Path) -> None:
         os.close(lock)
 
 
-def _made_here(mark: re.Match[str]) -> bool:
-    """Return whether a folder was created on this machine, since or before it was last booted."""
-    return mark["boot"] == _boot() or mark["host"] == _host()
-
-
-def _is_own_folder(folder: Path) -> bool:
+def is_own_folder(folder: Path) -> bool:
+    """Return whether a path is a folder of this user, and not a link."""
     return folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
 
 
@@ -124,9 +122,10 @@ def _lock(folder: Path, *, wait: bool = True) -> int | None:
     return descriptor
 
 
-def _is_at(descriptor: int, folder: Path) -> bool:
+def is_at(descriptor: int, path: Path) -> bool:
+    """Return whether an open file or folder is still at its path."""
     try:
-        return os.path.samestat(os.fstat(descriptor), folder.stat())
+        return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
 

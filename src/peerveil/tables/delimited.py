@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import polars as pl
@@ -43,7 +43,10 @@ def read_delimited(
     schema = dict.fromkeys(places, pl.String)
     lines, frames = array("I"), [pl.DataFrame(schema=schema)]
     while chunk := list(islice(records, _CHUNK)):
-        _check_width(chunk, len(names), separator, source.name)
+        for line, record in chunk:
+            if len(record) != len(names):
+                problem = f"has {len(record)} cells where the header has {len(names)}; quote cells that hold "
+                raise FileError(f"{problem}{separator!r} or newlines", file=source.name, line=line)
         lines.extend(line for line, _ in chunk)
         cells = {name: [record[place] for _, record in chunk] for name, place in places.items()}
         frames.append(pl.DataFrame(cells, schema=schema))
@@ -74,10 +77,3 @@ def _lines(source: Source, separator: str) -> Iterator[str]:
             problem = f"has more than {_MOST_COLUMNS} cells in a line; no table has so many"
             raise FileError(problem, file=source.name, line=number)
         yield line
-
-
-def _check_width(records: Iterable[tuple[int, list[str]]], width: int, separator: str, name: str) -> None:
-    for line, record in records:
-        if len(record) != width:
-            problem = f"has {len(record)} cells where the header has {width}; quote cells that hold "
-            raise FileError(f"{problem}{separator!r} or newlines", file=name, line=line)

@@ -47,11 +47,8 @@ SHOWABLE = {
 
 def check_names(criteria: Sequence[str]) -> tuple[str, ...]:
     """Return the names of criteria; anything but a list of distinct names is refused."""
-    if (
-        isinstance(criteria, str)
-        or not all(isinstance(name, str) for name in criteria)
-        or len(set(criteria)) < len(criteria)
-    ):
+    listed = not isinstance(criteria, str) and all(isinstance(name, str) for name in criteria)
+    if not listed or len(set(criteria)) < len(criteria):
         raise InputError(Argument("criteria"), f" must name different columns, as a list, got {criteria!r}")
     return tuple(criteria)
 

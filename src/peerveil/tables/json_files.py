@@ -110,7 +110,7 @@ class _Cursor:
 
     def value(self) -> Any:
         """Return the next value."""
-        line, problem, value = self.here(), None, None
+        line = self.here()
         try:
             value, self.place = _DECODER.raw_decode(self.text, self.place)
         except json.JSONDecodeError as error:
@@ -120,9 +120,9 @@ class _Cursor:
             problem = self.two_members(error.args[0], line)
         except (ValueError, RecursionError):  # thousands of digits, or of nested brackets
             problem = self.malformed()
-        if problem is not None:
-            raise problem
-        return value
+        else:
+            return value
+        raise problem
 
     def here(self) -> int:
         """Return the line of the next character that is not blank."""

@@ -140,9 +140,11 @@ def _unpack(packed: bytes, stream: Callable[[bytes], IO[bytes] | GzipFile], name
     """Return the content of a packed file, which is measured before it is kept in memory."""
     problem = _DAMAGED
     try:
+        size, most = 0, most_unpacked(len(packed))
         with stream(packed) as measured:
-            size = _size(measured, most_unpacked(len(packed)))
-        if size is not None:
+            while size <= most and (piece := measured.read(2**16)):
+                size += len(piece)
+        if size <= most:
             with stream(packed) as unpacked:
                 return unpacked.read(size)
         problem = BOMB
@@ -151,14 +153,6 @@ def _unpack(packed: bytes, stream: Callable[[bytes], IO[bytes] | GzipFile], name
     except (OSError, EOFError, ValueError, RuntimeError, LookupError, zipfile.BadZipFile, zlib.error):
         pass
     raise FileError(problem, file=name)
-
-
-def _size(stream: IO[bytes] | GzipFile, most: int) -> int | None:
-    """Return the number of bytes in a stream; ``None`` if above the limit."""
-    size = 0
-    while size <= most and (piece := stream.read(2**16)):
-        size += len(piece)
-    return size if size <= most else None
 
 
 def _member(packed: bytes, name: str) -> IO[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from peerveil.errors import Argument, FileError
 from peerveil.tables.cells import to_text
 from peerveil.tables.delimited import read_delimited
 from peerveil.tables.headings import Wanted
-from peerveil.tables.json_files import Element, elements
+from peerveil.tables.json_files import elements
 from peerveil.tables.opening import BOMB, Readable, Source, guarded, most_unpacked, open_source
 from peerveil.tables.table import Table
 
@@ -47,22 +47,21 @@ def read_table(
         if format not in FORMATS:
             problem = f" must be one of {', '.join(FORMATS)}, got {format!r}"
             raise FileError(Argument("format"), problem, file=source.name)
-    if header:
-        table = guarded(lambda: read_delimited(source, header=header, wanted=wanted), source.name)
-    else:
-        table = guarded(lambda: _READERS.get(kind, read_delimited)(source, wanted=wanted), source.name)
+    reader = partial(read_delimited, header=header) if header else _READERS.get(kind, read_delimited)
+    table = guarded(lambda: reader(source, wanted=wanted), source.name)
     if not table.rows:
         raise table.error("has no rows" if kind == "frame" else "has no rows below its header")
     return table
 
 
-def table_of(objects: Iterator[Element], name: str, wanted: Wanted = lambda _: True) -> Table:
-    """Return a table from JSON objects, one per row."""
+def _read_json(source: Source, wanted: Wanted) -> Table:
+    """Return a table of JSON objects, one per row."""
+    name = source.name
     header: dict[str, None] = {}
     columns: dict[str, list[str]] = {}
     lines, filled = array("I"), 0
     interned: dict[str, str] = {}  # one copy of equal cells
-    for row, (line, _, value) in enumerate(objects):
+    for row, (line, _, value) in enumerate(elements(source)):
         if not isinstance(value, dict):
             raise FileError("is not a JSON object; a table holds one object per row", file=name, line=line)
         filled += len(value)
@@ -75,10 +74,6 @@ def table_of(objects: Iterator[Element], name: str, wanted: Wanted = lambda _: T
             cells.append(interned.setdefault(text, text))
         lines.append(line)
     return Table.of(name, "json", columns, lines, tuple(header))
-
-
-def _read_json(source: Source, wanted: Wanted) -> Table:
-    return table_of(elements(source), source.name, wanted)
 
 
 def _read_parquet(source: Source, wanted: Wanted) -> Table:
@@ -132,11 +127,8 @@ def _texts(series: nw.Series[Any]) -> pl.Series | list[str]:
     if isinstance(native, pl.Series) and native.dtype == pl.String:
         return native.fill_null("")
     missing = series.is_null().to_list()  # includes pandas' NA and NaT
-    return ["" if gone else _text(cell) for cell, gone in zip(series.to_list(), missing, strict=True)]
-
-
-def _text(cell: Any) -> str:
-    return to_text(cell.tolist() if isinstance(cell, np.generic | np.ndarray) else cell)
+    cells = (cell.tolist() if isinstance(cell, np.generic | np.ndarray) else cell for cell in series.to_list())
+    return ["" if gone else to_text(cell) for cell, gone in zip(cells, missing, strict=True)]
 
 
 _READERS: dict[str, Callable[..., Table]] = {

@@ -47,26 +47,17 @@ def sniff(name: str, content: bytes) -> Look:
     if start.startswith(b"\xd0\xcf\x11\xe0"):
         raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
     text = start.decode("utf-16" if start.startswith(UTF_16) else "utf-8", errors="replace")
-    kind = _kind(start, text)
-    return Look(name=name, kind=kind, first=_first(kind, text), start=text)
-
-
-def _kind(start: bytes, text: str) -> str:
     if start.startswith(b"PAR1"):
-        return "parquet"
+        return Look(name=name, kind="parquet", start=text)
     if text.startswith(("<?xml", "<Workbook", "<ss:Workbook")):
-        return "xml"
-    return "json" if start.startswith((b"{", b"[")) else "csv"
-
-
-def _first(kind: str, text: str) -> tuple[str, ...]:
-    if kind == "json":
-        return tuple(dict.fromkeys(_KEY.findall(text)))
-    if kind == "csv":
-        separator = separator_of(next(iter(text.splitlines()), ""))
-        with suppress(csv.Error, StopIteration):
-            return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator)))
-    return ()
+        return Look(name=name, kind="xml", start=text)
+    if start.startswith((b"{", b"[")):
+        return Look(name=name, kind="json", first=tuple(dict.fromkeys(_KEY.findall(text))), start=text)
+    first: list[str] = []
+    separator = separator_of(next(iter(text.splitlines()), ""))
+    with suppress(csv.Error, StopIteration):
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    return Look(name=name, kind="csv", first=tuple(first), start=text)
 
 
 def separator_of(line: str) -> str:

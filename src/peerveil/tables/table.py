@@ -78,14 +78,10 @@ class Table:
         """Return a table of columns of text, whose names are the header by default."""
         table = cls(name, kind, header or tuple(columns), pl.DataFrame(), lines)
         for column, texts in columns.items():
-            if not isinstance(texts, pl.Series):
-                table._check_characters(texts, column)
+            for row, text in enumerate(() if isinstance(texts, pl.Series) else texts):
+                if not text.isascii() and _HALF_CHARACTER.search(text):
+                    raise table.error("the cell holds half a character; save the file as UTF-8", row=row, column=column)
         return replace(table, cells=pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
-
-    def _check_characters(self, texts: Sequence[str], column: str) -> None:
-        for row, text in enumerate(texts):
-            if not text.isascii() and _HALF_CHARACTER.search(text):
-                raise self.error("the cell holds half a character; save the file as UTF-8", row=row, column=column)
 
     @property
     def rows(self) -> int:
@@ -118,12 +114,10 @@ class Table:
     def _names(self, column: str) -> pl.Series:
         names = self.cells[column].str.strip_chars(BLANKS)
         nul = names.str.contains(_NUL, literal=True)
-        refused = (nul | (names == "")).arg_true()
-        if len(refused) and nul[refused[0]]:
-            problem = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
-            raise self.error(problem, row=refused[0], column=column)
-        if len(refused):
-            raise self.error("the cell is empty; every review needs one", row=refused[0], column=column)
+        if len(refused := (nul | (names == "")).arg_true()):
+            null = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
+            empty = "the cell is empty; every review needs one"
+            raise self.error(null if nul[refused[0]] else empty, row=refused[0], column=column)
         return names
 
     def numbers(

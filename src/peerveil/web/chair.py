@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
@@ -122,62 +122,58 @@ async def choices(page: Here, name: str) -> Response:
 @router.post("/{name}/choices")
 async def chosen(page: Here, request: Request, name: str) -> Response:
     """Take the answers on what to release, and compute the promise."""
-    case = lookup(page.chairs, name)
 
-    def start(options: dict[str, Any]) -> Job:
-        turn = case.turn
+    def then(case: Case, result: dict[str, Any], asked: dict[str, Any]) -> None:
+        if case.turn == asked["turn"]:  # otherwise the answers have changed
+            case.promised = result | asked
 
-        def then(job: Job, state: State) -> None:
-            if state == "done" and case.turn == turn:  # otherwise the answers have changed
-                case.promised = job.result | {"options": options, "turn": turn}
-
-        task = Task(kind="promise", folder=str(case.folder), options=options)
-        ahead, back = f"/chair/{name}/promise", f"/chair/{name}/choices"
-        return page.jobs.start(task, title="Computing the promise", ahead=ahead, back=back, then=then)
-
-    return await _with_choices(page, request, case, start)
+    return await _with_choices(page, request, name, "promise", then)
 
 
 @router.post("/{name}/plan")
 async def plan(page: Here, request: Request, name: str) -> Response:
     """Take the answers on what to release, plan, and choose what is best for the budget."""
-    case = lookup(page.chairs, name)
 
-    def then(job: Job, state: State) -> None:
-        if state == "done":
-            case.planned = job.result
-            case.answers |= job.result["chosen"]
-            case.changed()
+    def then(case: Case, result: dict[str, Any], _: dict[str, Any]) -> None:
+        case.planned = result
+        case.answers |= result["chosen"]
+        case.changed()
 
-    def start(options: dict[str, Any]) -> Job:
-        task = Task(kind="plan", folder=str(case.folder), options=options)
-        here = f"/chair/{name}/choices"
-        return page.jobs.start(task, title="Planning", ahead=f"{here}#plan", back=here, then=then)
-
-    return await _with_choices(page, request, case, start)
+    return await _with_choices(page, request, name, "plan", then)
 
 
-async def _with_choices(page: Page, request: Request, case: Case, start: Callable[[dict[str, Any]], Job]) -> Response:
-    """Take the answers on what to release, and follow the job that is started with all options."""
-    form = await form_of(request)
+async def _with_choices(
+    page: Page,
+    request: Request,
+    name: str,
+    kind: Literal["promise", "plan"],
+    then: Callable[[Case, dict[str, Any], dict[str, Any]], None],
+) -> Response:
+    """Store the answers on what to release, and follow a job; ``then`` takes its result, and its options and turn."""
+    case, form = lookup(page.chairs, name), await form_of(request)
+    case.changed()
     try:
-        options = _choose(case, form)
+        numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
+        need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
+        case.answers |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
+        mechanism = case.answers["mechanism"]
+        parameters = OWN[mechanism].parameters() if mechanism in OWN else ()
+        case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
+        need(case.answers.get("public") in PUBLIC, "say what is public; nothing is assumed")
+        asked: dict[str, Any] = {"options": case.options(), "turn": case.turn}
     except InputError as error:
         return page.show("chair_choices.html", 422, case=case, here="choices", problem=problem_words(error))
-    return await page.follow(start(options))
 
+    def finished(job: Job, state: State) -> None:
+        if state == "done":
+            then(case, job.result, asked)
 
-def _choose(case: Case, form: Mapping[str, str]) -> dict[str, Any]:
-    """Store the answers of a form on what to release; return all options."""
-    case.changed()
-    numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
-    need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
-    case.answers |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
-    mechanism = case.answers["mechanism"]
-    parameters = OWN[mechanism].parameters() if mechanism in OWN else ()
-    case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
-    need(case.answers.get("public") in PUBLIC, "say what is public; nothing is assumed")
-    return case.options()
+    task = Task(kind=kind, folder=str(case.folder), options=asked["options"])
+    back = f"/chair/{name}/choices"
+    ahead, title = f"/chair/{name}/promise", "Computing the promise"
+    if kind == "plan":
+        ahead, title = f"{back}#plan", "Planning"
+    return await page.follow(page.jobs.start(task, title=title, ahead=ahead, back=back, then=finished))
 
 
 @router.get("/{name}/promise")

@@ -33,7 +33,7 @@ class Connection(H11Protocol):
         self._expect()
         if len(self.connections) > MOST_OPEN:
             waiting = [other for other in self.connections if isinstance(other, Connection) and other._idle()]
-            _end(min(waiting, key=Connection._deadline, default=self))
+            _end(min(waiting, key=lambda other: other._timer.when() if other._timer else 0.0, default=self))
 
     def data_received(self, data: bytes) -> None:
         """Take received data."""
@@ -55,9 +55,6 @@ class Connection(H11Protocol):
         if self.transport.is_closing():
             return False
         return self.conn.their_state is h11.IDLE or self.conn.our_state in (h11.DONE, h11.MUST_CLOSE)
-
-    def _deadline(self) -> float:
-        return self._timer.when() if self._timer is not None else 0.0
 
     def _expect(self) -> None:
         """Set the time limit: one for all headers, or one that starts anew with each byte of a body."""

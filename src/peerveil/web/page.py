@@ -85,13 +85,8 @@ class Page:
     def _templates(self) -> jinja2.Environment:
         """The templates; values are escaped, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
-        functions = {
-            "quantities": registered,
-            "noise_choices": noise_choices,
-            "formats": format_labels,
-            "region_choices": region_choices,
-        }
-        environment.globals |= {"steps": STEPS, "at": self.at, **functions}
+        environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
+        environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
 
@@ -119,9 +114,8 @@ def region_choices() -> list[tuple[str, str]]:
     """Return value and label of each region; the default one is the empty answer, and the hull takes too long here."""
     from peerveil.regions import REGIONS  # noqa: PLC0415 - loads NumPy
 
-    labels = {"chain": "chain: the paper's"}
-    others = [(name, labels.get(name, name)) for name in reversed(REGIONS) if name not in ("tight", "hull")]
-    return [("", "tight"), *others]
+    others = [name for name in reversed(REGIONS) if name not in ("tight", "hull")]
+    return [("", "tight"), *((name, "chain: the paper's" if name == "chain" else name) for name in others)]
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:

@@ -48,7 +48,11 @@ async def refine(page: Here, request: Request) -> Response:
         files = {} if case is None else case.files
         missing = [description for role, description in _NEEDED.items() if role not in files]
         need(not missing, f"give {' and '.join(missing)}")
-        answers = _answers(form)
+        answers: dict[str, Any] = dict(texts(form, _TEXTS)) | loads_of(form)
+        if answers.get("law") == "known":
+            answers.pop("words", None)
+            answers["noise_scale"] = number(form, "noise_scale")
+            need(answers["noise_scale"] is not None, "give the scale of the noise, or say that it is not known")
     except InputError as error:
         return page.show("researcher.html", 422, case=case, problem=problem_words(error))
     assert case is not None  # noqa: S101 - it has files
@@ -68,16 +72,6 @@ async def refine(page: Here, request: Request) -> Response:
     task = Task(kind="refine", folder=str(case.folder), options=options, others=others)
     here = f"/researcher/{case.id}"
     return await page.follow(page.make(task, here=here, back=here, title="Refining", then=then))
-
-
-def _answers(form: dict[str, str]) -> dict[str, Any]:
-    """Return the answers of a form, by option name."""
-    answers: dict[str, Any] = dict(texts(form, _TEXTS)) | loads_of(form)
-    if answers.get("law") == "known":
-        answers.pop("words", None)
-        answers["noise_scale"] = number(form, "noise_scale")
-        need(answers["noise_scale"] is not None, "give the scale of the noise, or say that it is not known")
-    return answers
 
 
 @router.get("/{name}")

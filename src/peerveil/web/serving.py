@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -75,16 +76,10 @@ def listening(port: int | None) -> socket.socket:
     """Return a local socket at the port, or at the preferred or a free one."""
     problem = ""
     for wanted in (PORT, 0) if port is None else (port,):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", wanted))
+            return socket.create_server(("127.0.0.1", wanted), backlog=128)
         except OSError as error:
-            listener.close()
-            problem = error.strerror or type(error).__name__
-            continue
-        listener.listen(128)
-        return listener
+            problem = os.strerror(error.errno) if error.errno else type(error).__name__
     raise OutputError(f"port {port} of 127.0.0.1 cannot be used ({problem}); choose another with --port")
 
 

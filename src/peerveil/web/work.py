@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -142,7 +143,7 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
 
     request = request_of(ReleaseRequest, task)
     with Spending(request.ledger) as spending:
-        released = release(request, spending, step=step, write=_writer(task, step), parents=False)
+        released = release(request, spending, step=step, write=partial(_write, task, step), parents=False)
     assert isinstance(released.release, Release)  # noqa: S101 - the page has no groups of papers
     remarks = [*(spelled(message, label) for message in released.warnings), *released.remarks]
     return _facts(released.release) | {"remarks": remarks}
@@ -159,35 +160,32 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
         request = replace(request, quantity=None, words=None, noise_scale=None)
     with renaming(paper="public_paper", ratings="public_ratings"):
-        refined = refine(request, step=step, write=_writer(task, step), parents=False)
+        refined = refine(request, step=step, write=partial(_write, task, step), parents=False)
     return _facts(refined) | {"remarks": []}
 
 
-def _writer(task: Task, step: Step) -> Callable[[Release, Path], None]:
-    """Return a function that writes a release into a folder: its files, a zip file of them, and charts for the page."""
+def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
+    """Write a release into a folder: its files, a zip file of them, and charts for the page."""
     from peerveil.releases.release import Release
     from peerveil.reporting import charts
 
-    def write(release: Release, folder: Path) -> None:
-        step("Drawing charts and writing files")
-        bundle = folder / "bundle"
-        bundle.mkdir()
-        release.write_into(bundle)
-        pack(bundle, folder / "bundle.zip")
-        pictures = {
-            "means": charts.histogram(release),
-            "shares": charts.cumulative(release),
-            "refinement": charts.refinement(release),
-            "bounds": charts.proven(release),
-        }
-        if task.others:
-            releases = {title: Release.load(place) for title, place in task.others.items()}
-            pictures["comparison"] = charts.comparison({**releases, task.options["called"]: release})
-            (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
-        specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
-        (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
-
-    return write
+    step("Drawing charts and writing files")
+    bundle = folder / "bundle"
+    bundle.mkdir()
+    release.write_into(bundle)
+    pack(bundle, folder / "bundle.zip")
+    pictures = {
+        "means": charts.histogram(release),
+        "shares": charts.cumulative(release),
+        "refinement": charts.refinement(release),
+        "bounds": charts.proven(release),
+    }
+    if task.others:
+        releases = {title: Release.load(place) for title, place in task.others.items()}
+        pictures["comparison"] = charts.comparison({**releases, task.options["called"]: release})
+        (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
+    specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
+    (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
 
 
 def _facts(release: Release) -> dict[str, Any]:

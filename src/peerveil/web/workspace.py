@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from peerveil.errors import InputError
-from peerveil.support.staging import lives
+from peerveil.support.staging import is_own_folder, lives
 
 _PREFIX = "peerveil-page-"
 
@@ -55,22 +55,17 @@ class Workspace:
             with partial.open("wb") as handle:
                 async for part in parts:
                     used += len(part)
-                    _check_space(used)
+                    if used > TOTAL_LIMIT:
+                        raise InputError("the files of this page take up too much space; restart peerveil")
                     handle.write(part)
             check()
             return partial.replace(file)
-        except BaseException:
+        finally:
             partial.unlink(missing_ok=True)
-            raise
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _check_space(used: int) -> None:
-    if used > TOTAL_LIMIT:
-        raise InputError("the files of this page take up too much space; restart peerveil")
 
 
 def safe_name(name: str) -> str:
@@ -90,6 +85,5 @@ def remove_left_over() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         process = folder.name.removeprefix(_PREFIX).split("-")[0]
         with suppress(OSError, ValueError):
-            mine = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
-            if mine and not lives(int(process)):
+            if is_own_folder(folder) and not lives(int(process)):
                 shutil.rmtree(folder, ignore_errors=True)

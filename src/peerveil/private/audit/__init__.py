@@ -18,9 +18,10 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import Asked
 from peerveil.privacy.accounting import check_delta
-from peerveil.privacy.guarantee import Guarantee, check_unit
+from peerveil.privacy.guarantee import DELTA, Guarantee, check_unit
 from peerveil.private.audit.cases import CASES, Case, Settled, chosen_cases, settle
-from peerveil.private.audit.evidence import Evidence, Part, delta_of
+from peerveil.private.audit.evidence import Evidence, Part
+from peerveil.private.audit.loss import contradicts
 from peerveil.private.audit.pairs import check_load, worst_neighbours, worst_neighbours_counted
 from peerveil.record.public_record import Floats
 from peerveil.support import parallel
@@ -199,42 +200,35 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _judged(evidence: Sequence[tuple[str, Evidence]], confidence: float) -> Audit:
-    risk = (1 - confidence) / len(evidence)
-    return Audit(findings=tuple(_finding(case, drawn, risk) for case, drawn in evidence), confidence=confidence)
+    findings = []
+    for case, drawn in evidence:
+        bounds, loss = drawn.bounds((1 - confidence) / len(evidence)), drawn.loss
+        findings.append(
+            Finding(
+                case=case,
+                guarantee=drawn.guarantee,
+                draws=drawn.draws,
+                delta=drawn.delta,
+                claimed=drawn.claimed,
+                epsilon=bounds.epsilon,
+                delta_found=bounds.excess,
+                rho_found=bounds.rho,
+                loss=loss.epsilon if drawn.guarantee.rho is None else loss.rho,
+                supported=not contradicts(loss, drawn.guarantee),
+                noise=bounds.noise,
+                _evidence=drawn,
+            )
+        )
+    return Audit(findings=tuple(findings), confidence=confidence)
 
 
-def _finding(case: str, evidence: Evidence, risk: float) -> Finding:
-    bounds, loss = evidence.bounds(risk), evidence.loss
-    return Finding(
-        case=case,
-        guarantee=evidence.guarantee,
-        draws=evidence.draws,
-        delta=evidence.delta,
-        claimed=evidence.claimed,
-        epsilon=bounds.epsilon,
-        delta_found=bounds.excess,
-        rho_found=bounds.rho,
-        loss=loss.epsilon if evidence.guarantee.rho is None else loss.rho,
-        supported=evidence.supported,
-        noise=bounds.noise,
-        _evidence=evidence,
-    )
-
-
-@dataclass(frozen=True)
-class _Task:
-    settled: Settled
-    side: int
-    draws: int
-
-
-def _release_often(task: _Task, _: np.random.SeedSequence) -> list[Floats]:
+def _release_often(task: tuple[Settled, int, int], _: np.random.SeedSequence) -> list[Floats]:
     """The noisy vectors (or counts) of many releases of a record, for each part of the release.
 
     Seeds are not used: the noise is that of real releases.
     """
-    parts = task.settled.prepared(task.side)[0]
-    return [np.asarray(part.draw_often(task.draws), dtype=np.float64) for part in parts]
+    settled, side, draws = task
+    return [np.asarray(part.draw_often(draws), dtype=np.float64) for part in settled.prepared(side)[0]]
 
 
 class _Audited:
@@ -257,10 +251,10 @@ class _Audited:
         self.draws = draws or min(_MOST, round(share * numbers) // entries)
         self._block = max(1, _BLOCK // entries)
 
-    def tasks(self) -> list[_Task]:
-        """The tasks that draw the releases of both records."""
+    def tasks(self) -> list[tuple[Settled, int, int]]:
+        """The tasks that draw the releases of both records: the case, which record, and how often."""
         sizes = [min(self._block, self.draws - start) for start in range(0, self.draws, self._block)]
-        return [_Task(self.settled, side, size) for side in (0, 1) for size in sizes]
+        return [(self.settled, side, size) for side in (0, 1) for size in sizes]
 
     def evidence(self, blocks: Sequence[list[Floats]], delta: float | None) -> Evidence:
         """The evidence from the results of the tasks."""
@@ -273,5 +267,5 @@ class _Audited:
             guarantee=self.guarantee,
             parts=self.parts,
             drawn=tuple(zip(first, second, strict=True)),
-            delta=delta_of(self.guarantee, delta),
+            delta=0.0 if self.guarantee.kind == "pure" else delta or self.guarantee.delta or DELTA,
         )

@@ -17,7 +17,6 @@ from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import KEPT, Pair
 from peerveil.private.release import Protected, prepare_release
-from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups
 from peerveil.quantities.weights import weigh
 
@@ -114,7 +113,21 @@ class Settled:
 
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
         """The release of one of the two records, ready for its noise, and the claim."""
-        return _prepared(self.pair, self.pair.records[side], self.mechanism, self.unit)
+        pair, record = self.pair, self.pair.records[side]
+        how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
+        how |= {"unit": self.unit, "accept_float_noise": True}
+        if pair.part in ("whole", "only", "open", "absent"):
+            ready = prepare_release(pair.shown(record), declare_kept=pair.declares, **how)
+            return [ready.protected()], ready.noise.guarantee
+        groups = prepare_groups(record, pair.tracks, shared=pair.part != "apart", **how)
+        if pair.part == "track":
+            return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee
+        return [ready.protected() for ready in groups.ready.values()], groups.claim_for(self.unit)
+
+    def distance(self) -> int:
+        """The L1 distance between the counts of the two records."""
+        sides = self.prepared(0)[0], self.prepared(1)[0]
+        return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
 
 
 def settle(case: Case, mechanism: Asked, unit: Unit, load: int) -> Settled:
@@ -132,9 +145,10 @@ def _binned(case: Case, mechanism: Mechanism, unit: Unit, load: int) -> Settled:
     pair = case.make(unit, load, mechanism.bins or 2 * load + 1)
     if mechanism.bins is not None:
         return Settled(case, pair, mechanism, unit)
-    numbers = (pair.bins,) if pair.bins else _BINS
-    _, fewest = min((-_distance(pair, mechanism.changed(bins=number), unit), number) for number in numbers)
-    return Settled(case, pair, mechanism.changed(bins=fewest), unit)
+    settled = [
+        Settled(case, pair, mechanism.changed(bins=number), unit) for number in ((pair.bins,) if pair.bins else _BINS)
+    ]
+    return max(settled, key=Settled.distance)  # the first of several
 
 
 @lru_cache(maxsize=64)
@@ -143,7 +157,7 @@ def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
     for number in (2 * load + 1,) if case.counts_only else (0, 2 * load + 1):
         pair = case.make(unit, load, number)
         weights, other = (
-            weigh(_shown(pair, record).public(pair.public, declare_kept=pair.declares), pair.quantity)
+            weigh(pair.shown(record).public(pair.public, declare_kept=pair.declares), pair.quantity)
             for record in pair.records
         )
         if weights.digest() != other.digest():
@@ -153,31 +167,3 @@ def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
         if not mechanism.on_counts:
             break
     return Settled(case, pair, decided, unit)
-
-
-def _distance(pair: Pair, mechanism: Mechanism, unit: Unit) -> int:
-    """The L1 distance between the counts of the two records."""
-    sides = [_prepared(pair, record, mechanism, unit)[0] for record in pair.records]
-    return sum(int(np.abs(one.truth - other.truth).sum()) for one, other in zip(*sides, strict=True))
-
-
-def _shown(pair: Pair, record: Reviews) -> Reviews:
-    """The part of a record that is released where there are no tracks."""
-    return record.only(pair.kept) if pair.part in ("only", "open") else record
-
-
-def _prepared(pair: Pair, record: Reviews, mechanism: Asked, unit: Unit) -> tuple[list[Protected], Guarantee]:
-    how: dict[str, Any] = {
-        "public": pair.public,
-        "quantity": pair.quantity,
-        "mechanism": mechanism,
-        "unit": unit,
-        "accept_float_noise": True,
-    }
-    if pair.part in ("whole", "only", "open", "absent"):
-        ready = prepare_release(_shown(pair, record), declare_kept=pair.declares, **how)
-        return [ready.protected()], ready.noise.guarantee
-    groups = prepare_groups(record, pair.tracks, shared=pair.part != "apart", **how)
-    if pair.part == "track":
-        return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee
-    return [ready.protected() for ready in groups.ready.values()], groups.claim_for(unit)

@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from peerveil.mechanisms import Settled
-from peerveil.privacy.guarantee import DELTA, Guarantee
-from peerveil.privacy.law import Law, Loss
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.law import Loss
 from peerveil.private.audit.laws import noise_differs
-from peerveil.private.audit.loss import contradicts, loss_of
+from peerveil.private.audit.loss import loss_of
 from peerveil.record.public_record import Floats, Ints
 
 #: Number of simulated releases on which tests are chosen.
@@ -45,11 +45,6 @@ class Part:
     first: Floats
     second: Floats
 
-    @property
-    def law(self) -> Law:
-        """The stated law of the noise."""
-        return self.noise.law
-
     @cached_property
     def _moved(self) -> Ints:
         """The entries that differ between the two records."""
@@ -66,7 +61,7 @@ class Part:
         return self._log_ratio(released[:, self._moved])
 
     def _log_ratio(self, rows: Floats) -> Floats:
-        first, second = (self.law.log_density(rows - truth[self._moved]) for truth in (self.first, self.second))
+        first, second = (self.noise.law.log_density(rows - truth[self._moved]) for truth in (self.first, self.second))
         return np.asarray((second - first).sum(axis=1))
 
 
@@ -118,12 +113,7 @@ class Evidence:
     @cached_property
     def loss(self) -> Loss:
         """The loss between the two records under the stated noise."""
-        return loss_of([(part.law, part.second - part.first) for part in self.parts])
-
-    @property
-    def supported(self) -> bool:
-        """Whether the claim covers that loss."""
-        return not contradicts(self.loss, self.guarantee)
+        return loss_of([(part.noise.law, part.second - part.first) for part in self.parts])
 
     def bounds(self, risk: float) -> Bounds:
         """Lower bounds that all hold except with probability ``risk``.
@@ -133,9 +123,10 @@ class Evidence:
         """
         measures = ("epsilon", "excess") if self.guarantee.rho is None else ("rho", "epsilon")
         best = dict.fromkeys(measures, 0.0)
-        for share, part in _SHARES.items():
-            each = risk * (1 - _LAW_RISK) * part / len(measures)
-            simulated = self._simulated(share)
+        for share, risk_share in _SHARES.items():
+            each = risk * (1 - _LAW_RISK) * risk_share / len(measures)
+            rng = np.random.default_rng(0)
+            simulated = _sorted_sums([part.simulated(share, _SIMULATED, rng) for part in self.parts])
             for name in measures:
                 event = self._best_event(name, simulated, each)
                 bound = self._value(name, *_limits(self._ratios, *event, each, self.draws))
@@ -147,18 +138,12 @@ class Evidence:
         pairs = zip(self.parts, self.drawn, strict=True)
         return _sorted_sums([(part.log_ratio(first), part.log_ratio(second)) for part, (first, second) in pairs])
 
-    def _simulated(self, share: float) -> tuple[Floats, Floats]:
-        rng = np.random.default_rng(0)
-        return _sorted_sums([part.simulated(share, _SIMULATED, rng) for part in self.parts])
-
     def _best_event(self, name: str, simulated: tuple[Floats, Floats], risk: float) -> tuple[float, Floats]:
         """The sign and threshold of the event with the largest bound: the ratio is above, or below, a threshold."""
         best: list[tuple[float, float, float]] = []
-        for sign in (1.0, -1.0):
-            expected = simulated[1] if sign > 0 else simulated[0]
+        for sign, expected in ((1.0, simulated[1]), (-1.0, simulated[0])):
             thresholds = np.unique(np.quantile(expected, np.linspace(0.002, 0.998, 250)))
-            least, most = _limits(simulated, sign, thresholds, risk, self.draws)
-            values = self._value(name, least, most)
+            values = self._value(name, *_limits(simulated, sign, thresholds, risk, self.draws))
             place = int(np.argmax(values))
             best.append((float(values[place]), sign, float(thresholds[place])))
         _, sign, threshold = max(best)
@@ -179,14 +164,9 @@ class Evidence:
     def _noise(self, risk: float) -> str:
         for part, (first, second) in zip(self.parts, self.drawn, strict=True):
             noise = np.concatenate([(first - part.first).ravel(), (second - part.second).ravel()])
-            if differs := noise_differs(part.law, noise, risk / len(self.parts)):
+            if differs := noise_differs(part.noise.law, noise, risk / len(self.parts)):
                 return differs
         return ""
-
-
-def delta_of(guarantee: Guarantee, delta: float | None) -> float:
-    """The delta at which epsilon is bounded: 0 for a pure claim."""
-    return 0.0 if guarantee.kind == "pure" else delta or guarantee.delta or DELTA
 
 
 def _sorted_sums(parts: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -53,6 +54,10 @@ class Pair:
         """The papers of the first track."""
         return [paper for paper in self.records[0].papers if self.tracks[paper] == KEPT]
 
+    def shown(self, record: Reviews) -> Reviews:
+        """The part of a record that is released where there are no tracks."""
+        return record.only(self.kept) if self.part in ("only", "open") else record
+
     @property
     def declares(self) -> bool:
         """Whether the loads among the kept reviews are declared."""
@@ -94,12 +99,10 @@ class _Conference:
 
     def blank(self, track: str) -> list[str]:
         """Remove the scores of the reviews of a track; returns their papers."""
-        papers = [paper for paper in self._papers if self._tracks[paper] == track]
-        self._scores = [
-            math.nan if self._tracks[paper] == track else score
-            for paper, score in zip(self._papers, self._scores, strict=True)
-        ]
-        return papers
+        places = [i for i, paper in enumerate(self._papers) if self._tracks[paper] == track]
+        for i in places:
+            self._scores[i] = math.nan
+        return [self._papers[i] for i in places]
 
     def paper(self, review: int) -> str:
         """The paper of a review."""
@@ -107,12 +110,10 @@ class _Conference:
 
     def records(self) -> tuple[Reviews, Reviews]:
         """The conference and its neighbour."""
+        make = partial(Reviews.from_columns, self._papers, scale=(0, 1), missing_score="absent")
         after = [self._after.get(i, holder) for i, holder in enumerate(self._holders)]
         changed = [self._changed.get(i, score) for i, score in enumerate(self._scores)]
-        return (
-            Reviews.from_columns(self._papers, self._holders, self._scores, scale=(0, 1), missing_score="absent"),
-            Reviews.from_columns(self._papers, after, changed, scale=(0, 1), missing_score="absent"),
-        )
+        return make(self._holders, self._scores), make(after, changed)
 
     def pair(self, part: str = "whole", **how: Any) -> Pair:
         """The pair of the conference and its neighbour; the other arguments are attributes of :class:`Pair`."""
@@ -209,28 +210,19 @@ def _exchanged(holdings: Sequence[Sequence[float]], exchanges: int, *, change: b
 
 
 def one_load(unit: Unit, load: int, number: int, *, public: str = "all") -> Pair:
-    """Public scores and equal loads; ``number`` bins, or a vector if 0."""
+    """Equal loads; hidden scores change with the exchange. ``number`` bins, or a vector if 0."""
     if number:
         return Pair(records=worst_neighbours_counted(unit, load, public, number)[:2], public=public, bins=number)
     return Pair(records=worst_neighbours(unit, load, public), public=public)
 
 
-def hidden_scores(unit: Unit, load: int, number: int) -> Pair:
-    """Equal loads, and hidden scores that change with the exchange."""
-    return one_load(unit, load, number, public="none")
-
-
-def mixed_loads(unit: Unit, load: int, number: int) -> Pair:
-    """Public scores, and loads that differ.
+def mixed_loads(unit: Unit, load: int, number: int, *, apart: bool = False) -> Pair:
+    """Public scores, and loads that differ; with ``apart``, in one of two tracks that share no reviewer.
 
     For the unit reviewer, a reviewer with many zeros exchanges them all with reviewers of the least load; the distance
     is ``R (1 + (b - 2)/a)`` for loads from ``a`` to ``b``. For the unit review, two reviewers of the least load
     exchange a review.
     """
-    return _mixed(unit, load, number).pair()
-
-
-def _mixed(unit: Unit, load: int, number: int) -> _Conference:
     conference = _Conference()
     if unit == "review":
         mine, *_ = conference.give("z", [0.0] + [1.0] * (load - 1))
@@ -241,7 +233,9 @@ def _mixed(unit: Unit, load: int, number: int) -> _Conference:
         largest, others = (2 * load, [1.0, 0.5]) if number else (2 * load + 1, [1.0])
         for j, review in enumerate(conference.give("z", [0.0] * largest)):
             conference.exchange(review, conference.give(f"r{j}", others)[0])
-    return conference
+    for holder in ("t", "u") if apart else ():
+        conference.give(holder, [0.0, 1.0], track=OTHER)
+    return conference.pair("apart" if apart else "whole")
 
 
 def hidden_score_alone(unit: Unit, load: int, number: int) -> Pair:
@@ -345,11 +339,6 @@ def hidden_left_out(unit: Unit, load: int, number: int) -> Pair:
     return conference.pair("only", public="none", quantity="miscalibration", bins=12 if number else 0)
 
 
-def one_track(unit: Unit, load: int, number: int) -> Pair:
-    """The pair of :func:`left_out`, released as one of two tracks."""
-    return left_out(unit, load, number, part="track")
-
-
 def several_tracks(unit: Unit, load: int, number: int, *, tracks: Sequence[str] = (KEPT, OTHER)) -> Pair:
     """Two tracks, released together.
 
@@ -388,14 +377,6 @@ def three_tracks(unit: Unit, load: int, number: int) -> Pair:
         for track in tracks:
             conference.give(f"s {track}", [0.5] * 3 * load, track=track)
     return conference.pair("tracks")
-
-
-def tracks_apart(unit: Unit, load: int, number: int) -> Pair:
-    """Two tracks that are declared to share no reviewer, with an exchange in one of them."""
-    conference = _mixed(unit, load, number)
-    for holder in ("t", "u"):
-        conference.give(holder, [0.0, 1.0], track=OTHER)
-    return conference.pair("apart")
 
 
 def _crosswise(
@@ -437,3 +418,8 @@ def _one_for_one(load: int, *, both: bool) -> _Conference:
     else:
         conference.give("s", [0.5], track=OTHER)  # a track has more than one reviewer
     return conference.exchange(one, other)
+
+
+hidden_scores = partial(one_load, public="none")
+one_track = partial(left_out, part="track")
+tracks_apart = partial(mixed_loads, apart=True)

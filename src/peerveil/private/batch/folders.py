@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,12 +29,7 @@ _STATES = "states"
 
 @dataclass(frozen=True)
 class BatchFolders:
-    """The folders of a batch.
-
-    Attributes:
-        output: the folder of the releases.
-        private: the folder of what is not published.
-    """
+    """The folder of the releases of a batch, and the folder of what is not published."""
 
     output: Path
     private: Path
@@ -50,12 +45,7 @@ class BatchFolders:
 
 
 def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str] | None = None) -> BatchFolders:
-    """The folders of a new batch, or of one to resume; a batch of version 0.1.0 is migrated.
-
-    Args:
-        output: the folder of the releases.
-        private: the private folder; ``<output>.private`` by default.
-    """
+    """The folders of a new batch, or of one to resume; a batch of version 0.1.0 is migrated."""
     folders = BatchFolders(Path(output), default_private(output) if private is None else Path(private))
     try:
         _open(folders)
@@ -79,7 +69,13 @@ def default_private(output: str | os.PathLike[str]) -> Path:
 
 
 def _open(folders: BatchFolders) -> None:
-    _check_apart(folders)
+    output, private = (Path(os.path.realpath(folder)) for folder in (folders.output, folders.private))
+    if private == output or output in private.parents:
+        raise InputError(
+            f"the private folder {folders.private} lies in the output folder, which is published; name one outside of "
+            "it with ",
+            Argument("private", ...),
+        )
     folders.output.mkdir(parents=True, exist_ok=True)
     folders.private.mkdir(parents=True, exist_ok=True, mode=0o700)
     begun = _read(folders.private / _PRIVATE_MARK)
@@ -97,21 +93,10 @@ def _open(folders: BatchFolders) -> None:
         )
     folders.private.chmod(0o700)
     (folders.private / _STATES).mkdir(mode=0o700, exist_ok=True)
-    mark = begun or _write_once(folders.private / _PRIVATE_MARK, secrets.token_hex(8))
+    mark = begun or _write_once(folders.private / _PRIVATE_MARK, secrets.token_hex(8), 0o600)
     if (folders.output / MARK).is_dir():
         _take_over(folders)
-    _write_once(folders.output / MARK, mark)
-
-
-def _check_apart(folders: BatchFolders) -> None:
-    """Raise if the private folder is in the one to publish."""
-    output, private = (Path(os.path.realpath(folder)) for folder in (folders.output, folders.private))
-    if private == output or output in private.parents:
-        raise InputError(
-            f"the private folder {folders.private} lies in the output folder, which is published; name one outside of "
-            "it with ",
-            Argument("private", ...),
-        )
+    _write_once(folders.output / MARK, mark, 0o666)
 
 
 def _take_over(folders: BatchFolders) -> None:
@@ -119,15 +104,11 @@ def _take_over(folders: BatchFolders) -> None:
     old = folders.output / MARK
     for file in sorted(old.iterdir()):
         place = folders.state_of(file.stem)
-        if file.suffix == ".part":  # of a killed process
-            file.unlink(missing_ok=True)
-        elif file.suffix == ".json" and not place.exists():
+        if file.suffix == ".json" and not place.exists():
             _write(place, file.read_text(encoding="utf-8"), 0o600)
-            file.unlink()
-        elif file.suffix == ".json" and place.read_bytes() == file.read_bytes():
-            file.unlink()
-        else:
+        elif file.suffix != ".part" and (file.suffix != ".json" or place.read_bytes() != file.read_bytes()):
             raise InputError(f"{file} and {place} differ, so it is not known what was drawn; remove the older one")
+        file.unlink(missing_ok=True)  # moved, moved before, or of a killed process
     old.rmdir()
 
 
@@ -141,28 +122,15 @@ def _read(file: Path) -> str | None:
         return ""
 
 
-def _write_once(file: Path, text: str) -> str:
+def _write_once(file: Path, text: str, mode: int) -> str:
     """Write a file unless another run did; returns its text."""
-    part = _part(file, text + "\n", 0o600 if file.name == _PRIVATE_MARK else 0o666)
-    try:
-        with suppress(FileExistsError):
-            rename_new(part, file)
-    finally:
-        part.unlink(missing_ok=True)
+    with suppress(FileExistsError):
+        _write(file, text + "\n", mode, rename_new)
     return _read(file) or ""
 
 
-def _write(file: Path, text: str, mode: int) -> None:
-    """Write or replace a file atomically."""
-    part = _part(file, text, mode)
-    try:
-        part.replace(file)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def _part(file: Path, text: str, mode: int) -> Path:
+def _write(file: Path, text: str, mode: int, move: Callable[[Path, Path], object] = Path.replace) -> None:
+    """Write a file atomically; ``move`` puts it in its place, replacing another one by default."""
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -170,4 +138,8 @@ def _part(file: Path, text: str, mode: int) -> Path:
         handle.write(text)
         handle.flush()
         os.fsync(handle.fileno())
-    return part
+    try:
+        move(part, file)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

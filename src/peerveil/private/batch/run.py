@@ -36,6 +36,7 @@ from peerveil.errors import (
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms import Asked
 from peerveil.planning.auto import Undecided, decide
+from peerveil.privacy.budget import Budget
 from peerveil.private.batch.folders import REPORT, BatchFolders, open_folders
 from peerveil.private.charging import Item, Spending
 from peerveil.private.journal import Kept, begin, look, take
@@ -107,11 +108,7 @@ class Venue:
         check_region(self.region)
         if self.estimator is not None:
             check_estimator(self.estimator)
-        self.terms()
-
-    def terms(self) -> Terms:
-        """The terms on which its release is published."""
-        return Terms(licence=self.licence, citation=self.citation)
+        Terms(licence=self.licence, citation=self.citation)
 
     def undecided(self) -> Undecided:
         """The public data from which a plan chooses its mechanism."""
@@ -124,17 +121,8 @@ class Venue:
     def ready(self) -> Ready:
         """Its release, read and checked."""
         reviews, public = self.read()
-        return prepare_release(
-            reviews,
-            public=public,
-            quantity=self.quantity,
-            mechanism=self.mechanism,
-            unit=self.unit,
-            estimator=self.estimator,
-            lone=self.lone,
-            accept_float_noise=self.accept_float_noise,
-            declare_kept=self.declare_kept,
-        )
+        names = ("quantity", "mechanism", "unit", "estimator", "lone", "accept_float_noise", "declare_kept")
+        return prepare_release(reviews, public=public, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,21 +159,14 @@ class Outcome:
             folder=name,
         )
 
-    def published(self) -> dict[str, Any]:
-        """The outcome without private values."""
-        return {
-            "name": self.name,
-            "status": self.status,
-            "reason": SEE_PRIVATE if self.status == "failed" else "",
-            "claim": self.claim,
-            "expected_error": self.expected_error,
-            "folder": self.folder,
-        }
-
 
 def public_report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The report on the outcomes without private values."""
-    return report(outcomes) | {"outcomes": [outcome.published() for outcome in outcomes]}
+    facts = report(outcomes)
+    for outcome in facts["outcomes"]:
+        del outcome["warnings"]
+        outcome["reason"] = SEE_PRIVATE if outcome["status"] == "failed" else ""
+    return facts
 
 
 def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -240,25 +221,28 @@ def run_batch(
         spending: records the charges.
         spell: how reasons and warnings spell arguments; as in Python by default.
     """
-    _check_names(venues)
+    count = Counter(venue.name.casefold() for venue in venues)
+    for venue in venues:
+        if count[venue.name.casefold()] > 1:
+            raise InputError(f"two venues are named {venue.name!r}; each needs a name of its own")
+    where: dict[str, Any] = {"workers": 1 if len(venues) <= _FEW else workers, "executor": executor}
     with spending or Spending(ledger) as noted:
-        return _run(
-            venues,
-            _Batch(open_folders(folder, private), _ledger_for(venues, ledger), report, noted, spell),
-            {"workers": 1 if len(venues) <= _FEW else workers, "executor": executor},
-            progress,
-            told,
-        )
+        folders, book = open_folders(folder, private), None
+        if ledger is not None:
+            from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
+
+            book = Ledger.create(ledger) if any(venue.budget for venue in venues) else Ledger(ledger)
+        batch = _Batch(folders, book, report, noted, spell)
+        return _run(venues, batch, where, told or (lambda _: None), progress or (lambda _done, _total: None))
 
 
 def _run(
     venues: Sequence[Venue],
     batch: _Batch,
     where: dict[str, Any],
-    progress: parallel.Progress | None,
-    told: Callable[[Outcome], None] | None,
+    tell: Callable[[Outcome], None],
+    show: parallel.Progress,
 ) -> list[Outcome]:
-    tell, show = told or (lambda _: None), progress or (lambda _done, _total: None)
     outcomes: dict[str, Outcome] = {}
 
     def add(outcome: Outcome) -> None:
@@ -298,13 +282,6 @@ def _attempt(name: str, step: Callable[[], Any], spell: Callable[[Argument], str
         return Outcome(name=name, status="failed", reason=". ".join([reason, *getattr(error, "__notes__", [])]))
 
 
-def _check_names(venues: Sequence[Venue]) -> None:
-    count = Counter(venue.name.casefold() for venue in venues)
-    for venue in venues:
-        if count[venue.name.casefold()] > 1:
-            raise InputError(f"two venues are named {venue.name!r}; each needs a name of its own")
-
-
 @dataclass(frozen=True)
 class _Batch:
     """The private steps of a batch."""
@@ -339,7 +316,6 @@ class _Batch:
         ready = venue.ready()
         settings[_REVIEWS] = ready.digest()
         kept = self._kept(venue, ready, settings)
-        _check_reviews_known(kept)
         item = self.spending.add(kept, self.ledger, venue.dataset or venue.name)
         try:
             _check_same(item.kept.facts["settings"], settings)
@@ -354,7 +330,7 @@ class _Batch:
             perturbed=perturbed,
             region=venue.region,
             estimator=ready.estimator,
-            terms=venue.terms(),
+            terms=Terms(licence=venue.licence, citation=venue.citation),
         )
 
     def end(self, name: str, result: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:
@@ -378,8 +354,17 @@ class _Batch:
 
         file = self.folders.state_of(venue.name)
         if (kept := take(file)) is not None:
-            if kept.drawn is not None or (self.ledger is not None and self.ledger.charged(kept.number)):
+            if kept.drawn is not None:
                 return kept
+            if self.ledger is not None and self.ledger.charged(kept.number):
+                if _REVIEWS in kept.facts["settings"]:
+                    return kept
+                kept.close()  # a draw for other reviews could cost more than was charged
+                raise BudgetError(
+                    f"it was charged as release {kept.number} by version 0.1.0, which kept neither its noise nor for "
+                    "which reviews it was charged; it is not charged again. To spend budget on it anew, give it "
+                    "another name"
+                )
             kept.remove()  # neither charged nor drawn, so its settings may change
         try:
             return begin(file, {"release": new_release_number(), "settings": settings}, ready.size)
@@ -389,30 +374,29 @@ class _Batch:
             raise WriteError(f"{file.parent} cannot be written: {error.strerror or type(error).__name__}") from None
 
     def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
-        book = self.ledger
+        """Charge a release, after opening the budget that its venue states, unless that is open."""
+        book, dataset = self.ledger, venue.dataset or venue.name
         assert book is not None  # noqa: S101 - checked by the caller
-        dataset = venue.dataset or venue.name
         if venue.budget:
-            _open_budget(book, dataset, venue)
+            budgets = [account.budget for account in book.accounts(dataset) if account.unit == venue.unit]
+            if not budgets:
+                book.open(dataset, venue.unit, **venue.budget)
+            elif budgets != [Budget.of(**venue.budget)]:
+                raise BudgetError(
+                    f"the budget of {dataset!r} ({venue.unit}) is another one than stated; a budget cannot be changed"
+                )
         ready.charge(book, dataset, release=number)
 
     def _fingerprints(self, venue: Venue) -> dict[str, str]:
         """A digest of each setting, so that messages can name those that changed without their values."""
-        settings = dict(venue.settings) | {"ledger": self.ledger and _whole_name(self.ledger)}
+        place = self.ledger.name if self.ledger else None
+        if place is not None and "://" not in place:
+            place = str(Path(place).resolve())  # independent of the working directory
+        settings = dict(venue.settings) | {"ledger": place}
         return {
             key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
             for key, value in settings.items()
         }
-
-
-def _check_reviews_known(kept: Kept) -> None:
-    """Raise if a venue was charged for unknown reviews, as a draw for others could cost more."""
-    if kept.drawn is None and _REVIEWS not in kept.facts["settings"]:
-        kept.close()
-        raise BudgetError(
-            f"it was charged as release {kept.number} by version 0.1.0, which kept neither its noise nor for which "
-            "reviews it was charged; it is not charged again. To spend budget on it anew, give it another name"
-        )
 
 
 def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
@@ -425,32 +409,3 @@ def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
             f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
             "the venue another name, which is charged anew"
         )
-
-
-def _ledger_for(venues: Sequence[Venue], place: str | None) -> Ledger | None:
-    """The ledger, created if venues open budgets in it."""
-    if place is None:
-        return None
-    from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
-
-    return Ledger.create(place) if any(venue.budget for venue in venues) else Ledger(place)
-
-
-def _whole_name(book: Ledger) -> str:
-    """The name of a ledger, independent of the working directory."""
-    return book.name if "://" in book.name else str(Path(book.name).resolve())
-
-
-def _open_budget(book: Ledger, dataset: str, venue: Venue) -> None:
-    """Open the budget that a venue states, unless it is open."""
-    from peerveil.privacy.budget import Budget  # noqa: PLC0415
-
-    stated = Budget.of(**venue.budget)
-    for account in book.accounts(dataset):
-        if account.unit == venue.unit:
-            if account.budget != stated:
-                raise BudgetError(
-                    f"the budget of {dataset!r} ({venue.unit}) is another one than stated; a budget cannot be changed"
-                )
-            return
-    book.open(dataset, venue.unit, **venue.budget)

@@ -175,15 +175,15 @@ def read_history(connection: sa.Connection, dataset: str | None) -> list[Entry]:
     )
     if dataset is not None:
         query = query.where(BUDGETS.c.dataset == dataset)
-    return [entry_of(row) for row in connection.execute(query.order_by(CHARGES.c.id))]
+    return [entry_of(row, row.dataset, row.owner) for row in connection.execute(query.order_by(CHARGES.c.id))]
 
 
-def entry_of(row: Any) -> Entry:
-    """The entry of a charge's row, joined with the data set and the unit (``owner``) of its budget."""
+def entry_of(row: Any, dataset: str, unit: str) -> Entry:
+    """The entry of a charge's row, with the data set and the unit of its budget."""
     check_row(CHARGES, row)
     return Entry(
-        dataset=row.dataset,
-        unit=check_unit(row.owner),
+        dataset=dataset,
+        unit=check_unit(unit),
         release=row.release,
         charged=row.charged,
         spend=spend_of(row),
@@ -200,13 +200,15 @@ def read_statements(connection: sa.Connection, dataset: str | None) -> list[Stat
     query = sa.select(STATEMENTS).order_by(STATEMENTS.c.id)
     if dataset is not None:
         query = query.where(STATEMENTS.c.dataset == dataset)
-    return [_stated(row) for row in connection.execute(query)]
-
-
-def _stated(row: Any) -> Stated:
-    check_row(STATEMENTS, row)
-    statement = _statement(STATEMENTS, row)
-    return Stated(dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=statement)
+    rows = connection.execute(query).all()
+    for row in rows:
+        check_row(STATEMENTS, row)
+    return [
+        Stated(
+            dataset=row.dataset, stated=row.stated, declared=bool(row.declared), statement=_statement(STATEMENTS, row)
+        )
+        for row in rows
+    ]
 
 
 def check_row(table: sa.Table, row: Any) -> None:

@@ -6,10 +6,10 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -32,8 +32,8 @@ from peerveil.private.ledger.accounts import (
 )
 from peerveil.private.ledger.chain import Chain
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
-from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction, translated
-from peerveil.private.ledger.migration import is_old, make_tables, migrate
+from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction
+from peerveil.private.ledger.migration import OLD, make_tables, migrate
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
 from peerveil.support.version import software
 
@@ -75,9 +75,9 @@ class Ledger:
         self.remarks: tuple[str, ...] = ()
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
             raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
-        self._engine = engine(url)
+        self._using = partial(transaction, engine(url))
         versions = self._versions()
-        if is_old(versions):
+        if versions == [OLD]:
             with self._using(write=True) as connection:
                 backup = migrate(connection, self.name)
             if backup:
@@ -97,9 +97,7 @@ class Ledger:
     @classmethod
     def create(cls, place: str) -> Ledger:
         """The ledger at a place, created if there is none."""
-        url = ledger_url(place)
-        database = engine(url)
-        with translated(shown(url)), transaction(database, write=True) as connection:
+        with transaction(engine(ledger_url(place)), write=True) as connection:
             lock_all(connection)
             if not sa.inspect(connection).has_table(ABOUT.name):
                 make_tables(connection)
@@ -209,8 +207,7 @@ class Ledger:
             keys = [key for key, _ in accounts]
             if _exists(connection, CHARGES.c.release == release):
                 raise BudgetError(f"release {release} was charged before, and is charged once only")
-            changed = fingerprint is not None and _changed(connection, keys, fingerprint)
-            others = () if fingerprint is None else _other_names(connection, keys, fingerprint)
+            changed, others = (False, ()) if fingerprint is None else _compared(connection, keys, fingerprint)
             spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
             notes = self._state(connection, chain, dataset, statement, keys)
             for key, spend in spends:
@@ -226,8 +223,7 @@ class Ledger:
                     unit=check_unit(unit),
                     mechanism=json.dumps(mechanism.describe()),
                     software=software(),
-                    key=fingerprint.key if fingerprint else None,
-                    digest=fingerprint.digest if fingerprint else None,
+                    **(asdict(fingerprint) if fingerprint else {"key": None, "digest": None}),
                     statement=UNKNOWN if statement is None else _text(statement),
                 )
         notes = (*self.remarks, *notes)
@@ -289,14 +285,8 @@ class Ledger:
             head: the last hash of an earlier check, which the chain must still contain.
         """
         with self._using() as connection:
-            rows = Rows.read(connection)
+            rows = Rows(connection)
         return check_rows(rows, folders, head=head)
-
-    @contextmanager
-    def _using(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """A connection in one transaction; errors of the database are raised as ``LedgerError``."""
-        with translated(self.name), transaction(self._engine, write=write) as connection:
-            yield connection
 
 
 def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> Spend:
@@ -332,25 +322,18 @@ def _exists(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> b
     return connection.execute(sa.select(CHARGES.c.id).where(*conditions)).first() is not None
 
 
-def _changed(connection: sa.Connection, keys: list[int], new: Fingerprint) -> bool:
-    """Whether the last release charged with the same key had other data."""
-    last = connection.execute(
-        sa.select(CHARGES.c.digest)
-        .where(CHARGES.c.budget.in_(keys), CHARGES.c.key == new.key)
-        .order_by(CHARGES.c.id.desc())
-        .limit(1)
-    ).scalar()
-    return last is not None and last != new.digest
-
-
-def _other_names(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[str, ...]:
-    """Names of other data sets under which the same data was charged, with the same key."""
+def _compared(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[bool, tuple[str, ...]]:
+    """Whether the last charge with the same key was for other data, and other data sets charged for this data."""
     query = (
-        sa.select(BUDGETS.c.dataset)
+        sa.select(CHARGES.c.digest, CHARGES.c.budget, BUDGETS.c.dataset)
         .join_from(CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id)
-        .where(CHARGES.c.digest == new.digest, CHARGES.c.key == new.key, CHARGES.c.budget.not_in(keys))
+        .where(CHARGES.c.key == new.key)
+        .order_by(CHARGES.c.id)
     )
-    return tuple(sorted(set(connection.execute(query).scalars())))
+    charges = connection.execute(query).all()
+    own = [charge.digest for charge in charges if charge.budget in keys]
+    others = {charge.dataset for charge in charges if charge.digest == new.digest and charge.budget not in keys}
+    return bool(own) and own[-1] not in (None, new.digest), tuple(sorted(others))
 
 
 def new_release_number() -> str:

@@ -49,28 +49,19 @@ class Chain:
             for table in ENTRIES
         ]
         last = max((end[1] or 0) for end in ends)
-        if not sum(end[0] for end in ends) == last == self.entries or self._hash_at(last) != self.head:
+        hashes = sa.union_all(*(sa.select(table.c.hash).where(table.c.position == last) for table in ENTRIES))
+        head = connection.execute(hashes).scalar() if last else START
+        if not sum(end[0] for end in ends) == last == self.entries or head != self.head:
             raise LedgerError(
                 "entries of the ledger were changed or removed by hand, so what was spent is not known; see `peerveil "
                 "ledger check`, and restore a backup"
             )
 
-    def add(self, table: sa.Table, **values: Any) -> int:
-        """Write a row with a new id as the next entry; returns the id."""
-        number = (self._connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0) + 1
-        return self.put(table, {"id": number, **values})
-
-    def put(self, table: sa.Table, row: Mapping[str, Any]) -> int:
-        """Write a row with its id as the next entry; returns the id."""
-        row = {**row, "position": self.entries + 1}
-        self.head = entry_hash(self.head, table, row)
+    def add(self, table: sa.Table, **values: Any) -> None:
+        """Write a row as the next entry, with a new id unless it has one."""
         self.entries += 1
+        number = (self._connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0) + 1
+        row = {"id": number, **values, "position": self.entries}
+        self.head = entry_hash(self.head, table, row)
         self._connection.execute(table.insert().values(**row, hash=self.head))
         self._connection.execute(ABOUT.update().values(entries=self.entries, head=self.head))
-        return int(row["id"])
-
-    def _hash_at(self, position: int) -> str | None:
-        if position == 0:
-            return START
-        queries = [sa.select(table.c.hash).where(table.c.position == position) for table in ENTRIES]
-        return self._connection.execute(sa.union_all(*queries)).scalar()

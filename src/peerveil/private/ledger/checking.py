@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -91,22 +92,16 @@ class LedgerCheck:
         return Check(name=topic, result="holds", found=found[topic])
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rows:
-    """All rows of a ledger at one time."""
+    """All rows of a ledger, read in one snapshot."""
 
-    entries: Any
-    head: Any
-    tables: dict[sa.Table, list[Any]]
-
-    @classmethod
-    def read(cls, connection: sa.Connection) -> Rows:
-        """The rows of a ledger, read in one snapshot."""
+    def __init__(self, connection: sa.Connection) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-        about = connection.execute(sa.select(ABOUT)).one()
-        tables = {table: list(connection.execute(sa.select(table).order_by(table.c.id))) for table in ENTRIES}
-        return cls(entries=about.entries, head=about.head, tables=tables)
+        self.entries, self.head = connection.execute(sa.select(ABOUT.c.entries, ABOUT.c.head)).one()
+        self.tables: dict[sa.Table, Sequence[Any]] = {
+            table: connection.execute(sa.select(table).order_by(table.c.id)).all() for table in ENTRIES
+        }
 
     def __iter__(self) -> Iterator[tuple[sa.Table, Any]]:
         return ((table, row) for table, rows in self.tables.items() for row in rows)
@@ -120,7 +115,7 @@ def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: s
     if folders:
         findings += [
             Finding(topic="releases", problem=problem, about=about, words=words)
-            for problem, about, words in reconcile(_entries(rows), numbers, paths)
+            for problem, about, words in reconcile(list(_entries(rows)), numbers, paths)
         ]
     return LedgerCheck(
         entries=sum(map(len, rows.tables.values())),
@@ -131,27 +126,13 @@ def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: s
     )
 
 
-def _entries(rows: Rows) -> list[Entry]:
+def _entries(rows: Rows) -> Iterator[Entry]:
     """The charges with valid rows."""
-    budgets = {row.id: row for row in rows.tables[BUDGETS]}
-    entries = []
+    budgets = {row.id: row for row in rows.tables[BUDGETS] if not faults(BUDGETS, row._mapping)}
     for row in rows.tables[CHARGES]:
-        if row.budget in budgets and not faults(BUDGETS, budgets[row.budget]._mapping):
-            try:
-                entries.append(entry_of(_Joined(row, budgets[row.budget])))
-            except LedgerError:
-                continue
-    return entries
-
-
-class _Joined:
-    """The row of a charge with the data set and the unit of its budget."""
-
-    def __init__(self, charge: Any, budget: Any) -> None:
-        self._mapping = {**charge._mapping, "dataset": budget.dataset, "owner": budget.unit}
-
-    def __getattr__(self, name: str) -> Any:
-        return self._mapping[name]
+        if row.budget in budgets:
+            with suppress(LedgerError):
+                yield entry_of(row, budgets[row.budget].dataset, budgets[row.budget].unit)
 
 
 def _faults(rows: Rows) -> Iterator[Finding]:
@@ -203,14 +184,11 @@ def _limits(rows: Rows) -> Iterator[Finding]:
         if faults(BUDGETS, row._mapping) or any(faults(CHARGES, charge._mapping) for charge in charges):
             continue  # the amount spent is not known
         account = account_of(row, charges)
+        limit = account.budget.limit
         try:
-            spent = account.spent
+            if not account.spent <= limit * (1 + TOLERANCE):
+                yield _about(BUDGETS, row, "limits", f"is overspent: {upward(account.spent)} of {limit:.6g}")
         except BudgetError as error:
             yield _about(BUDGETS, row, "limits", f"was charged for what it does not take: {error}")
-            continue
         except (ArithmeticError, ValueError):  # of rows that were edited by hand
             yield _about(BUDGETS, row, "limits", "has charges that cannot be added up")
-            continue
-        limit = account.budget.limit
-        if not spent <= limit * (1 + TOLERANCE):
-            yield _about(BUDGETS, row, "limits", f"is overspent: {upward(spent)} of {limit:.6g}")

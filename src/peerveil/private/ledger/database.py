@@ -72,12 +72,23 @@ def engine(url: sa.URL) -> sa.Engine:
 
 
 @contextmanager
-def transaction(database: sa.Engine, *, write: bool) -> Iterator[sa.Connection]:
-    """A connection in one transaction, committed at the end."""
-    with database.connect().execution_options(peerveil_write=write) as connection, connection.begin():
-        if write and connection.dialect.name == "postgresql":
-            connection.execute(sa.text("SET LOCAL synchronous_commit TO on"))
-        yield connection
+def transaction(database: sa.Engine, *, write: bool = False) -> Iterator[sa.Connection]:
+    """A connection in one transaction, committed at the end.
+
+    Errors of the database are raised as a ``LedgerError`` without passwords and SQL statements.
+    """
+    problem = None
+    try:
+        with database.connect().execution_options(peerveil_write=write) as connection, connection.begin():
+            if write and connection.dialect.name == "postgresql":
+                connection.execute(sa.text("SET LOCAL synchronous_commit TO on"))
+            yield connection
+    except DBAPIError as error:
+        problem = next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
+    except SQLAlchemyError as error:
+        problem = type(error).__name__
+    if problem is not None:
+        raise LedgerError(f"the ledger at {shown(database.url)} cannot be used ({problem}); nothing was released")
 
 
 def _sqlite_connected(connection: Any, _: object) -> None:
@@ -96,17 +107,3 @@ def lock_all(connection: sa.Connection) -> None:
     """Wait for other processes that create or migrate tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7062310554)"))
-
-
-@contextmanager
-def translated(name: str) -> Iterator[None]:
-    """Raise errors of the database as a ``LedgerError`` without passwords and SQL statements."""
-    problem = None
-    try:
-        yield
-    except DBAPIError as error:
-        problem = next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
-    except SQLAlchemyError as error:
-        problem = type(error).__name__
-    if problem is not None:
-        raise LedgerError(f"the ledger at {name} cannot be used ({problem}); nothing was released")

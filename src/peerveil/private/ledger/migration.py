@@ -19,7 +19,8 @@ from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, METADATA, SC
 from peerveil.support.atomic_files import rename_new
 from peerveil.support.atomic_files import sync_folder as sync
 
-_OLD = 1
+#: The schema version that version 0.1.0 writes.
+OLD = 1
 _TABLES = (ABOUT.name, BUDGETS.name, CHARGES.name)
 _LOCKED = (BUDGETS.name, CHARGES.name, ABOUT.name)  # in the order in which 0.1.0 locks them
 
@@ -30,44 +31,34 @@ def make_tables(connection: sa.Connection) -> None:
     connection.execute(ABOUT.insert().values(schema_version=SCHEMA, entries=0, head=START))
 
 
-def is_old(versions: list[int]) -> bool:
-    """Whether these are the schema versions that version 0.1.0 writes."""
-    return versions == [_OLD]
-
-
 def migrate(connection: sa.Connection, name: str) -> str:
-    """Migrate a ledger of 0.1.0; returns the place of its backup, empty if another process was faster.
-
-    Args:
-        connection: a connection in a transaction that writes.
-        name: the ledger's name in messages.
-    """
+    """Migrate a ledger of 0.1.0, named in messages; returns its backup's place, empty if another process was faster."""
     lock_all(connection)
     postgres = connection.dialect.name == "postgresql"
     if postgres:  # waits for charges that a 0.1.0 is making, and lets none begin
         connection.execute(sa.text(f"LOCK TABLE {', '.join(_LOCKED)} IN ACCESS EXCLUSIVE MODE"))
-    if not is_old(list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())):
+    if connection.execute(sa.select(ABOUT.c.schema_version)).scalar() != OLD:
         return ""
     budgets, charges = (_old_rows(connection, table) for table in (BUDGETS, CHARGES))
-    for table, rows in ((BUDGETS, budgets), (CHARGES, charges)):
-        for row in rows:
-            check_row(table, row)
     backup = _keep_tables(connection) if postgres else _keep_file(connection, name)
     for table_name in reversed(_TABLES):
         connection.execute(sa.text(f"DROP TABLE {table_name}"))
     make_tables(connection)
     chain = Chain(connection)
     for row in budgets:
-        chain.put(BUDGETS, row._asdict())
+        chain.add(BUDGETS, **row._asdict())
     for row in charges:
-        chain.put(CHARGES, {**row._asdict(), "statement": UNKNOWN_BEFORE})
+        chain.add(CHARGES, **row._asdict(), statement=UNKNOWN_BEFORE)
     return backup
 
 
 def _old_rows(connection: sa.Connection, table: sa.Table) -> Sequence[sa.Row[Any]]:
-    """All rows of a table of schema 1."""
+    """All rows of a table of schema 1, checked."""
     everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(sa.table(table.name))
-    return connection.execute(everything.order_by(sa.column("id"))).all()
+    rows = connection.execute(everything.order_by(sa.column("id"))).all()
+    for row in rows:
+        check_row(table, row)
+    return rows
 
 
 def _keep_tables(connection: sa.Connection) -> str:

@@ -35,13 +35,7 @@ def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 
 def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path]) -> Iterator[Found]:
-    """Findings on charges and releases that do not match.
-
-    Args:
-        entries: the charges with valid rows.
-        numbers: the numbers of all charges.
-        paths: the files of the releases.
-    """
+    """Findings where charges (``entries`` with valid rows, ``numbers`` of all) and files of releases do not match."""
     charged: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         charged[entry.release].append(entry)
@@ -83,22 +77,20 @@ def _load(path: Path) -> Release | str:
 
 def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
     """Differences between a release and its charge; the releases of groups of papers share one charge."""
-    group, wrong = release.group, []
+    group, wrong, claim = release.group, [], release.guarantee
     for entry in entries[:1]:
         quantity = release.quantity if group is None else f"{release.quantity} in {group.groups} groups"
         if entry.quantity != quantity:
             wrong.append(f"quantity {quantity!r}, charged {entry.quantity!r}")
-        if entry.released_unit != release.guarantee.unit:
-            wrong.append(f"unit {release.guarantee.unit}, charged {entry.released_unit}")
+        if entry.released_unit != claim.unit:
+            wrong.append(f"unit {claim.unit}, charged {entry.released_unit}")
         same_kind = release.mechanism.get("name") == entry.mechanism.get("name")
         if release.mechanism != entry.mechanism and (group is None or not same_kind):  # groups differ in their noise
             wrong.append(f"mechanism {_noise(release.mechanism)}, charged {_noise(entry.mechanism)}")
-    claim = release.guarantee
-    wrong += [
-        f"claim {claim.summary}, charged {_cost(entry.spend)}"
-        for entry in entries
-        if entry.unit == claim.unit and not _pays(entry.spend, release)
-    ]
+    for paid in (entry.spend for entry in entries if entry.unit == claim.unit):
+        if not _pays(paid, release):
+            cost = f"rho {paid.rho!r}" if paid.epsilon is None else f"epsilon {paid.epsilon!r}"
+            wrong.append(f"claim {claim.summary}, charged {cost}")
     return wrong
 
 
@@ -135,7 +127,3 @@ def _draws(number: str, releases: Sequence[tuple[Path, Release]]) -> Iterator[Fo
 def _noise(mechanism: dict[str, object]) -> str:
     numbers = ", ".join(f"{key} {value}" for key, value in mechanism.items() if isinstance(value, float))
     return f"{mechanism.get('name')}, {numbers}"
-
-
-def _cost(spend: Spend) -> str:
-    return f"rho {spend.rho!r}" if spend.epsilon is None else f"epsilon {spend.epsilon!r}"

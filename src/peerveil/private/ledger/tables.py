@@ -178,15 +178,11 @@ def faults(table: sa.Table, row: Mapping[str, Any]) -> list[str]:
         for name, column in _COLUMNS[table].items()
         if name in row and not column.holds(row[name])
     ]
-    if table is BUDGETS and not wrong and not _is_budget(row):
-        wrong.append("a delta, rho, omega and order that fit no kind of budget")
+    if table is BUDGETS and not wrong:
+        rho, order = row["rho"] is not None, row["order"] is not None
+        if (row["delta"] > 0) != (rho or order) or (rho and order) or not (rho or row["omega"] is None):
+            wrong.append("a delta, rho, omega and order that fit no kind of budget")
     return wrong
-
-
-def _is_budget(row: Mapping[str, Any]) -> bool:
-    """Whether a row limits pure epsilon, epsilon at a delta by an order, or rho."""
-    rho, order = row["rho"] is not None, row["order"] is not None
-    return (row["delta"] > 0) == (rho or order) and not (rho and order) and (rho or row["omega"] is None)
 
 
 def _shown(value: Any) -> str:

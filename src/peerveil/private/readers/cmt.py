@@ -47,7 +47,7 @@ def extract(source: Source, choices: Choices) -> Extract:
             sheet, above, header = row.sheet, 0, {}
         if not header:
             above += 1
-            if _is_header(row, choices):
+            if plain(choices.paper or "paper id") in map(plain, row.cells.values()):
                 header = {" ".join(cell.split()): place for place, cell in row.cells.items()}
                 question = _question(header, row, gathering.name, choices)
                 grades = {name: _criterion(name, header, row, gathering.name) for name in choices.criteria}
@@ -67,19 +67,13 @@ def extract(source: Source, choices: Choices) -> Extract:
     return gathering.extract(shows=(_SHOWS,))
 
 
-def _is_header(row: Row, choices: Choices) -> bool:
-    return any(plain(cell) == plain(choices.paper or "paper id") for cell in row.cells.values())
-
-
 def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> str:
     """Return the column of the score: the question chosen, or the only one about scores."""
     if choices.reviewer is None and plain("reviewer email") not in {plain(cell) for cell in header}:
         raise FileError(_NO_PEOPLE, file=name, line=row.line)
     wanted = choices.score
-    if wanted is not None:
-        values = _called(wanted, header)
-    else:
-        values = _values([column for column in header if _ABOUT_SCORES.search(_parsed(column)[1])])
+    about = [column for column in header if _ABOUT_SCORES.search(_parsed(column)[1])]
+    values = _values(about) if wanted is None else _called(wanted, header)
     if len(values) == 1:
         return values[0]
     numbers = dict.fromkeys(filter(None, (_parsed(column)[0].upper() for column in values or header)))

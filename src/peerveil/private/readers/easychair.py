@@ -9,7 +9,6 @@ from dataclasses import replace
 from peerveil.errors import Argument
 from peerveil.private.readers.gathering import Gathering, address
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.cells import is_missing
 from peerveil.tables.headings import SCORE_NAMES, plain
 from peerveil.tables.opening import Source
 from peerveil.tables.reading import read_table
@@ -96,19 +95,19 @@ def _latest(table: Table, column: dict[str, str]) -> set[int]:
     if "version" not in column or "number" not in column:
         return set(range(table.rows))
     keys = zip(*(table.cells[column[plain(name)]] for name in ("submission #", "member #", "number")), strict=True)
-    versions = table.numbers(column["version"], lambda cell: 0.0 if is_missing(cell) else _whole(cell))
+    versions = table.numbers(column["version"], _version)
     best: dict[tuple[str, ...], int] = {}
     for row, key in enumerate(keys):
-        other = best.get(key)
-        if other is None or versions[row] > versions[other]:
+        other = best.setdefault(key, row)
+        if versions[row] > versions[other]:
             best[key] = row
-        elif versions[row] == versions[other]:
+        elif versions[row] == versions[other] and row != other:
             raise table.error("the same version of the same review occurs twice; keep one", row=row, column="version")
     return set(best.values())
 
 
-def _whole(cell: str) -> float | None:
-    text = cell.strip()
+def _version(cell: str) -> float | None:
+    text = cell.strip() or "0"
     return float(text) if text.isdecimal() and len(text) < 10 else None
 
 

@@ -33,16 +33,27 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
     remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
     scores = table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
-    _check_scale(table, scores, extract.score, scale)
+    check_scale(np.empty(0), scale)
+    if scale is not None and (outside := (scores < scale[0]) | (scores > scale[1])).any():
+        row = int(outside.argmax())
+        problem = f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}"
+        raise table.error(problem, row=row, column=extract.score)
     if not extract.certain:
         check_ids(table, extract.reviewer, papers, reviewers, choices)
+    addresses = [name for name in reviewers.values if "@" in name]
+    problems = [*extract.problems]
+    if twins := len(addresses) - len(set(map(str.casefold, addresses))):
+        problems.append(
+            f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
+            "people, write their addresses alike"
+        )
     report = Report(
         format=format,
         why=why,
         score=choices.score or "",
         left_out=left_out,
         shows=extract.shows,
-        problems=(*extract.problems, *_twins(reviewers)),
+        problems=tuple(problems),
     )
     try:
         return Reviews.from_columns(
@@ -70,18 +81,6 @@ def grades(extract: Extract) -> dict[str, Floats]:
     }
 
 
-def _check_scale(table: Table, scores: Floats, column: str, scale: tuple[float, float] | None) -> None:
-    """Refuse the first score outside the scale."""
-    check_scale(np.empty(0), scale)
-    if scale is None:
-        return
-    outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
-    if outside.size:
-        row = int(outside[0])
-        problem = f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}"
-        raise table.error(problem, row=row, column=column)
-
-
 def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> None:
     pairs = papers.codes * np.int64(len(reviewers.values)) + reviewers.codes
     order = np.argsort(pairs, kind="stable")
@@ -93,14 +92,3 @@ def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> N
         raise table.error(
             f"the same reviewer has a review of the same paper in {where}; keep one of them", row=row, column=column
         )
-
-
-def _twins(reviewers: Names) -> tuple[str, ...]:
-    """Return the problem that addresses differ only by case, if some do."""
-    addresses = [name for name in reviewers.values if "@" in name]
-    twins = len(addresses) - len({address.casefold() for address in addresses})
-    problem = (
-        f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
-        "people, write their addresses alike"
-    )
-    return (problem,) if twins else ()

@@ -47,7 +47,8 @@ def _problem(papers: Names, reviewers: Names) -> str:
         return ""
     if len(ids) == reviewers.codes.size:
         return _never_twice(papers, reviewers)
-    if _hardly_twice(reviewers):
+    twice = int(np.count_nonzero(np.bincount(reviewers.codes) > 1))
+    if twice * RARELY < len(ids) and all(map(_ANONYMOUS.fullmatch, ids)):  # short names repeat by chance
         return "reviewers have anonymous names, hardly any of which occurs on two papers"
     if _numbered(papers, reviewers):
         return "reviewers are numbered on each paper, so that number 1 is somebody else on the next"
@@ -59,22 +60,13 @@ def _never_twice(papers: Names, reviewers: Names) -> str:
     ids, count = reviewers.values, len(reviewers.values)
     if all(map(_ANONYMOUS.fullmatch, ids)):
         return "reviewers have anonymous names, none of which occurs on two papers"
-    pairs = zip(reviewers.codes.tolist(), papers.codes.tolist(), strict=True)
-    if all(_starts_with(ids[reviewer], papers.values[paper]) for reviewer, paper in pairs):
+    codes = zip(reviewers.codes.tolist(), papers.codes.tolist(), strict=True)
+    pairs = ((ids[reviewer], papers.values[paper]) for reviewer, paper in codes)
+    if all(name != paper and name.startswith(paper) and not name[len(paper)].isdigit() for name, paper in pairs):
         return "reviewers are called after the paper, so that nobody occurs on two papers"
     if count >= ENOUGH and not any("@" in name or name.startswith("~") for name in ids):
         return f"none of {count} reviewers occurs on two papers, so their ids may not stand for people"
     return ""
-
-
-def _hardly_twice(reviewers: Names) -> bool:
-    """Return whether anonymous names repeat by chance only, because they are short."""
-    twice = int(np.count_nonzero(np.bincount(reviewers.codes) > 1))
-    return twice * RARELY < len(reviewers.values) and all(map(_ANONYMOUS.fullmatch, reviewers.values))
-
-
-def _starts_with(name: str, paper: str) -> bool:
-    return name != paper and name.startswith(paper) and not name[len(paper)].isdigit()
 
 
 def _numbered(papers: Names, reviewers: Names) -> bool:

@@ -59,13 +59,11 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return mapping
 
 
-def write_mapping(
-    path: str | os.PathLike[str], known: dict[str, Any], *, comments: dict[str, str] | None = None
-) -> None:
+def write_mapping(path: str | os.PathLike[str], known: dict[str, Any], comments: dict[str, str]) -> None:
     """Write a draft to a new file: known values, and the other keys as comments to fill in."""
     lines = ["# How to read an export; see docs/formats.md. Options on the command line come before it.", ""]
     for key, description in KEYS.items():
-        words = (comments or {}).get(key, description)
+        words = comments.get(key, description)
         toml = json.dumps(known.get(key), ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML escapes this as well
         lines.append(f"# {key} =   # {words}" if known.get(key) is None else f"{key} = {toml}  # {words}")
     write_new(path, "\n".join(lines) + "\n")

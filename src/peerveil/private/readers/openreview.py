@@ -89,21 +89,18 @@ class _People:
         source = open_source(readable)
         if source.look.kind == "json":
             for _, key, value in guarded(lambda: list(elements(source, under=ARRAYS)), source.name):
-                self._join_object(key, _object(value))
+                if key == "profiles":
+                    self.profile(_object(value))
+                elif "members" in _object(value):
+                    self.group(value)
+                else:
+                    self.member |= {name: who for name, who in _object(value).items() if isinstance(who, str)}
             return
         table = read_table(source)
         signature = table.find("signature", ("signature", "signatures", "id", "group"), remedy="call it 'signature'")
         names = ("person", "profile", "member", "members", "reviewer", "email")
         person = table.find("person", names, remedy="call it 'profile'")
         self.member |= zip(table.text(signature), table.text(person), strict=True)
-
-    def _join_object(self, key: str, value: dict[str, Any]) -> None:
-        if key == "profiles":
-            self.profile(value)
-        elif "members" in value:
-            self.group(value)
-        else:
-            self.member |= {name: person for name, person in value.items() if isinstance(person, str)}
 
     def behind(self, signature: str) -> str | None:
         """Return the person behind a signature; ``None`` if it is anonymous and unknown."""
@@ -169,7 +166,8 @@ class _Notes:
         self.gathering.add(line, note.get("forum"), signatures[0], fields, grades)
         if isinstance(note.get("readers"), list):
             parts = (*(content[name] for name in fields), *graded.values())
-            visible = all(_open(part) for part in (note, *map(_object, parts)))
+            readers = [part.get("readers") for part in (note, *map(_object, parts))]
+            visible = all(those is None or "everyone" in _list(those) for those in readers)
             self.with_readers += 1
             self.everyone += visible
             paper = str(note.get("forum"))
@@ -201,9 +199,8 @@ class _Notes:
         if not self.with_readers:
             return ["the notes do not say who can read them, so the file does not show which scores are public"]
         what = "score and the criteria" if self.choices.criteria else "score"
-        shows = [
-            f"everyone can read the {what} of {self.everyone} of {self.with_readers} reviews, by OpenReview's readers"
-        ]
+        some = f"{self.everyone} of {self.with_readers} reviews"
+        shows = [f"everyone can read the {what} of {some}, by OpenReview's readers"]
         if 0 < self.everyone < self.with_readers:
             papers = f"{sum(self.open_papers.values())} of {len(self.open_papers)} papers"
             shows.append(
@@ -217,11 +214,6 @@ def _kind(note: dict[str, Any]) -> str:
     invitations = _list(note.get("invitations"))
     invitation = invitations[0] if invitations else note.get("invitation")
     return invitation.rpartition("/")[2] if isinstance(invitation, str) else ""
-
-
-def _open(part: dict[str, Any]) -> bool:
-    readers = part.get("readers")
-    return readers is None or "everyone" in _list(readers)
 
 
 def field_value(content: Any) -> Any:

@@ -28,10 +28,9 @@ _PIECE = 2**16
 
 
 class Row(NamedTuple):
-    """The number of a row's sheet, its number in the sheet, its line in the file, and its cells by column."""
+    """The number of a row's sheet, its line in the file, and its cells by column."""
 
     sheet: int
-    number: int
     line: int
     cells: dict[int, str]
 
@@ -94,7 +93,7 @@ class _Workbook(ContentHandler):
             self.cells[self.column] = "".join(self.text)
             self.text = None
         elif element == "Row" and self.cells:
-            self.done.append(Row(self.sheet, self.row, self.line, self.cells))
+            self.done.append(Row(self.sheet, self.line, self.cells))
             self.cells = {}
 
     def characters(self, content: str) -> None:
