@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,14 +31,6 @@ _RANGE = 1e3
 _NO_ASSIGNMENT = "no valid assignment exists: nobody reviews a paper twice, and loads must be as stated"
 
 
-class Oracle(Protocol):
-    """Maximises linear functions over the vectors of all valid assignments."""
-
-    def furthest(self, direction: Floats) -> tuple[Floats, float]:
-        """A maximiser ``v`` of ``d·v``, and the optimality gap: the maximum is at most ``d·v`` plus that."""
-        ...
-
-
 def oracle_for(weights: PublicWeights) -> Oracle:
     """The oracle of a record: dynamic programming where weights are public and states few, else integer programming."""
     kinds = Kinds.of(weights)
@@ -53,14 +44,7 @@ def oracle_for(weights: PublicWeights) -> Oracle:
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of reviews: equal reviews of one paper are exchangeable.
-
-    Attributes:
-        paper: the paper of each kind.
-        low: the least weight of each kind.
-        high: the greatest weight of each kind.
-        copies: the number of reviews of each kind.
-    """
+    """Kinds of reviews: paper, least and greatest weight, and number of the equal reviews of each kind."""
 
     paper: Ints
     low: Floats
@@ -259,3 +243,8 @@ class IntegerProgramme:
             for end, lower, upper in ((low, 0, np.inf), (high, -np.inf, 0)):
                 rows = block(-np.diag(np.repeat(end, slots)), counted=identity)
                 self.constraints.append(LinearConstraint(rows, lower, upper))
+
+
+#: Maximises linear functions over the vectors of all valid assignments. ``furthest`` returns a maximiser ``v`` of
+#: ``d·v``, and the optimality gap: the maximum is at most ``d·v`` plus that.
+Oracle = Walk | IntegerProgramme
