@@ -25,7 +25,10 @@ def refine(request: RefineRequest, *, step: Step, write: Write | None = None, pa
         release = only = None
         quantity = request.quantity or "ratings"
         if isinstance(source, Release):
-            release, quantity = source, _same_quantity(source, request.quantity)
+            release, quantity = source, source.quantity
+            if request.quantity not in (None, quantity):
+                stated = f" is {request.quantity}, but the release is of {quantity}; leave it out"
+                raise InputError(Argument("quantity"), stated)
             only = papers_of(source, request.tracks, request.public, request.scores.paper)
             if mechanism is not None:
                 raise refusal("a release.json says itself how it was made private; leave out {words}, {noise_scale}")
@@ -47,11 +50,3 @@ def _stated_noise(request: RefineRequest) -> Described | None:
     if request.noise_scale is not None:
         return parse_mechanism(request.mechanism, scale=request.noise_scale, bound=request.noise_bound)
     return None if request.words is None else External(words=request.words)
-
-
-def _same_quantity(release: Release, quantity: str | None) -> str:
-    if quantity not in (None, release.quantity):
-        raise InputError(
-            Argument("quantity"), f" is {quantity}, but the release is of {release.quantity}; leave it out"
-        )
-    return release.quantity

@@ -9,14 +9,15 @@ from peerveil.app.requests import VerifyRequest
 from peerveil.errors import InputError, RecordError
 from peerveil.quantities.base import names
 from peerveil.releases.checks import Check, Verification
-from peerveil.releases.file_check import read_release
+from peerveil.releases.file_check import open_release
 from peerveil.releases.verification import verify as verify_release
 
 
 def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
     """Return the checks of a published release, each with its result."""
     step("Reading")
-    release, schema = read_release(request.release)
+    opened = open_release(request.release)
+    release, schema = opened.release, opened.schema
     if release is None:
         return Verification(checks=(schema,))
     if release.quantity not in names():

@@ -27,16 +27,13 @@ _PUBLIC_SCORES = "Public scores: one row per paper ('6;8;5') or one row per revi
 _A_RELEASE = "A release: its folder, or its release.json."
 
 
-def _mechanisms() -> Iterable[str]:
-    """Return the names of the registered mechanisms; an extension that adds one has loaded the registry."""
-    registry = sys.modules.get("peerveil.mechanisms")
-    return BUILT_IN_MECHANISMS if registry is None else registry.OWN
+def _registry(package: str, name: str, built_in: tuple[str, ...]) -> Callable[[], Iterable[str]]:
+    """Return a function that returns registered names; an extension that adds one has loaded the registry."""
+    return lambda: getattr(sys.modules.get(f"peerveil.{package}"), name, built_in)
 
 
-def _regions() -> Iterable[str]:
-    """Return the names of the regions, as for mechanisms."""
-    registry = sys.modules.get("peerveil.regions")
-    return BUILT_IN_REGIONS if registry is None else registry.REGIONS
+_mechanisms = _registry("mechanisms", "OWN", BUILT_IN_MECHANISMS)
+_regions = _registry("regions", "REGIONS", BUILT_IN_REGIONS)
 
 
 class RegisteredNames(OptionInfo):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console, Group
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from peerveil.cli.options import option
@@ -103,10 +103,8 @@ def histogram(values: Floats, bins: int = 12) -> Table:
     if low == high:
         low, high = low - 0.5, high + 0.5
     counts, edges = np.histogram(values, bins=bins, range=(low, high))
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(justify="right", style="dim", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", style="dim", no_wrap=True)
+    dim = Column(justify="right", style="dim", no_wrap=True)
+    table = Table(dim, Column(no_wrap=True), dim.copy(), box=None, show_header=False, pad_edge=False)
     for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         table.add_row(f"{left:.2f} to {right:.2f}", Text(bar(count / counts.max()), style="cyan"), str(count))
     return table
@@ -132,9 +130,7 @@ def release_panel(release: Release) -> Panel:
 
 def facts_table(facts: Iterable[tuple[str, object]]) -> Table:
     """Return a table of names and values, one row each."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
+    table = Table.grid(Column(style="dim", no_wrap=True), Column(), padding=(0, 2))
     for name, value in facts:
         text = "; ".join(map(str, value)) or "none" if isinstance(value, list) else value
         table.add_row(name, text if isinstance(text, Text) else str(text))
@@ -159,10 +155,8 @@ def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 
 def error_table(errors: dict[str, float]) -> Table:
     """Return a table of root mean squared errors, with bars on a logarithmic scale."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("what is published")
-    table.add_column("typical error of a mean", justify="right")
-    table.add_column("(logarithmic)")
+    error = Column("typical error of a mean", justify="right")
+    table = Table("what is published", error, "(logarithmic)", box=None, pad_edge=False)
     logs = {name: np.log10(max(value, 1e-12)) for name, value in errors.items()}
     low, high = min(logs.values()) - 0.5, max(logs.values())
     for name, value in errors.items():

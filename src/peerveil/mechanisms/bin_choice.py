@@ -38,14 +38,10 @@ def default_number(reviewers: int, scale: float) -> int:
 
 
 def bins_of(weights: PublicWeights, number: int) -> Bins:
-    """Return bins for the means of a public record.
+    """Return at most ``number`` bins for the means of a public record.
 
     One bin per attainable mean if these are few enough. Otherwise bins are finer where random assignments have many
     means, which also determine the places inside bins.
-
-    Args:
-        weights: the public weights.
-        number: the maximal number of bins.
 
     >>> weights = PublicWeights.from_rows([[1, 3], [2, 2], [1, 3]], load=2)
     >>> bins_of(weights, 5).low.tolist()

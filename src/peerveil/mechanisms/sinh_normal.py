@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.base import BOUND, OMEGA, RHO, SCALE, UP, Mechanism, as_real, check_positive, register
@@ -39,9 +39,9 @@ class SinhNormal(Mechanism):
     noise: ClassVar[tuple[str, ...]] = ("scale", "bound")
     rho: float | None = None
     omega: float | None = None
+    delta: float | None = None
     scale: float | None = None
     bound: float | None = None
-    delta: float | None = None
 
     def __post_init__(self) -> None:
         self._given()
@@ -79,11 +79,6 @@ class SinhNormal(Mechanism):
         else:
             self.needed(sensitivity)  # checks the theorem
         return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=omega, delta=self.delta, float_safe=False)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the name and all parameters."""
-        ordered = ("rho", "omega", "delta", "scale", "bound")
-        return {"name": self.name} | {parameter: getattr(self, parameter) for parameter in ordered}
 
 
 def _check_theorem(scale: float, bound: float, sensitivity: Sensitivity) -> None:

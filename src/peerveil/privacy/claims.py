@@ -33,13 +33,8 @@ def standard_claim(
 ) -> dict[str, Any] | None:
     """Return a claim in standard terms; ``None`` for a stated guarantee.
 
-    Args:
-        guarantee: the claim.
-        papers: number of papers of the release.
-        loads: the public loads among its reviews.
-        part: the whole conference, if the release is of a part of it.
-        group: the group of papers of the release.
-        public: what was stated to be public, in words.
+    ``papers`` and ``loads`` are those of the release, ``part`` is the whole conference if it is of a part of one, and
+    ``public`` is what was stated to be public, in words.
 
     >>> from peerveil.record.loads import declare_loads
     >>> claim = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)

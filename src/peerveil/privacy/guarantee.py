@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import partial
 from typing import Literal, get_args
 
 from peerveil.errors import Argument, InputError
@@ -132,14 +133,14 @@ class Guarantee:
         if self.kind == "stated":
             return f"as stated by the source: {self.statement}"
         if self.kind == "pure":
-            return f"epsilon = {_exact(self.epsilon)} per {self.unit} (pure differential privacy)"
-        plain = f"epsilon = {_upward(self.epsilon)} at delta = {_exact(self.delta)}"
+            return f"epsilon = {exact(self.epsilon)} per {self.unit} (pure differential privacy)"
+        plain = f"epsilon = {_upward(self.epsilon)} at delta = {exact(self.delta)}"
         if self.kind == "approximate":
             return f"{plain} per {self.unit} (approximate differential privacy)"
-        order = "" if self.omega is None else f", omega = {_exact(self.omega)}"
+        order = "" if self.omega is None else f", omega = {exact(self.omega)}"
         name = {"gdp": "Gaussian", "zcdp": "zero-concentrated"}.get(self.kind, "truncated concentrated")
         shift = "" if self.mu is None else f", mu = {_upward(self.mu)}"
-        return f"rho = {_exact(self.rho)}{order} per {self.unit} ({name} differential privacy{shift}): {plain}"
+        return f"rho = {exact(self.rho)}{order} per {self.unit} ({name} differential privacy{shift}): {plain}"
 
     @property
     def mu(self) -> float | None:
@@ -168,14 +169,14 @@ class Guarantee:
         if self.kind == "pure":
             gain = (
                 "Whatever someone already knows, this release changes their odds between these two assignments by at "
-                f"most a factor e^{_exact(self.epsilon)} = {_factor(self.epsilon)}."
+                f"most a factor e^{exact(self.epsilon)} = {factor(self.epsilon)}."
             )
         else:
             shown = _upward(self.epsilon)
             gain = (
                 "Between these two, whatever someone already knows, the probability of any conclusion from this "
-                f"release rises from p to at most e^{shown} p + {_exact(self.delta)}, where e^{shown} = "
-                f"{_factor(float(shown))}."
+                f"release rises from p to at most e^{shown} p + {exact(self.delta)}, where e^{shown} = "
+                f"{factor(float(shown))}."
             )
         return (
             f"Take any {self.neighbours.words(self.unit)}. {gain} Knowledge that ties many reviewers' assignments "
@@ -292,11 +293,6 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     0.6
     """
     parts = list(guarantees)
-    return _sum(parts).about(Neighbours.common(part.neighbours for part in parts))
-
-
-def _sum(parts: list[Guarantee]) -> Guarantee:
-    """Return the composition of claims about the same neighbours."""
     if not parts:
         raise InputError("guarantees must hold at least one; what nothing promises is not known")
     units, kinds = {part.unit for part in parts}, {part.kind for part in parts}
@@ -308,16 +304,16 @@ def _sum(parts: list[Guarantee]) -> Guarantee:
             "them from the noise first (Mechanism.guarantee)"
         )
     (unit,) = units
-    safe = all(part.float_safe for part in parts)
+    safe, common = all(part.float_safe for part in parts), Neighbours.common(part.neighbours for part in parts)
+    claim = partial(Guarantee, unit=unit, float_safe=safe, neighbours=common)
     if kinds == {"pure"}:
-        return Guarantee(kind="pure", unit=unit, epsilon=_total(part.epsilon for part in parts), float_safe=safe)
+        return claim(kind="pure", epsilon=_total(part.epsilon for part in parts))
     if "approximate" in kinds:
         plain = [part if part.kind == "pure" else part.as_approximate() for part in parts]
         delta = _total(part.delta for part in plain)
         if delta >= 1:
             raise InputError(f"delta adds up to {delta:g}, which promises nothing")
-        epsilon = _total(part.epsilon for part in plain)
-        return Guarantee(kind="approximate", unit=unit, epsilon=epsilon, delta=delta, float_safe=safe)
+        return claim(kind="approximate", epsilon=_total(part.epsilon for part in plain), delta=delta)
     concentrated = [part.as_concentrated() for part in parts]
     rho = _total(part.rho for part in concentrated)
     # A claim without cost is of every kind.
@@ -326,9 +322,8 @@ def _sum(parts: list[Guarantee]) -> Guarantee:
     deltas = {part.delta for part in parts if part.kind != "pure"}
     at = deltas.pop() if len(deltas) == 1 else None  # the common delta, if there is one
     if orders:
-        return Guarantee(kind="tcdp", unit=unit, rho=rho, omega=min(orders), delta=at, float_safe=safe)
-    kind: Kind = "gdp" if costly <= {"gdp"} else "zcdp"
-    return Guarantee(kind=kind, unit=unit, rho=rho, delta=at, float_safe=safe)
+        return claim(kind="tcdp", rho=rho, omega=min(orders), delta=at)
+    return claim(kind="gdp" if costly <= {"gdp"} else "zcdp", rho=rho, delta=at)
 
 
 def check_unit(unit: str | None) -> Unit:
@@ -374,7 +369,7 @@ def _total(values: Iterable[float | None]) -> float:
         return math.inf
 
 
-def _exact(number: float | None) -> str:
+def exact(number: float | None) -> str:
     """Return all digits, because a claim must not look smaller than it is."""
     return f"{number!r}".removesuffix(".0")
 
@@ -407,7 +402,7 @@ def _upward(number: float | None) -> str:
     return upward(_number(number), 4)
 
 
-def _factor(epsilon: float) -> str:
+def factor(epsilon: float) -> str:
     """Return e^epsilon rounded up to three digits."""
     if epsilon == 0:
         return "1"

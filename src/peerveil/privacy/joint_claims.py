@@ -96,16 +96,14 @@ class Group:
         """The joint claim as a sentence of the release; empty in a release of schema 1."""
         if self.together is None:
             return ""
-        who = (
-            "Reviewers may be in several of them, and the claims add up"
-            if self.shared
-            else "It is declared that no reviewer has reviews in two of them, so the largest claim holds for all"
-        )
-        if not self.shared and _crossing(self.claims):
-            who = (
-                "It is declared that no reviewer has reviews in two of them, but hidden scores of two reviewers who "
-                "exchange all their reviews may change, so the two largest claims add up"
-            )
+        declared = "It is declared that no reviewer has reviews in two of them, "
+        if self.shared:
+            who = "Reviewers may be in several of them, and the claims add up"
+        elif _crossing(self.claims):
+            exchanged = "hidden scores of two reviewers who exchange all their reviews may change"
+            who = f"{declared}but {exchanged}, so the two largest claims add up"
+        else:
+            who = f"{declared}so the largest claim holds for all"
         return f"One of {self.groups} releases of groups of papers. {who}: together, {self.together.summary}."
 
 
@@ -117,11 +115,9 @@ def _close(stated: float | None, due: float) -> bool:
 def group_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     """Return the sensitivity of one group's release if reviewers may have reviews in several groups.
 
-    Neighbouring assignments keep every reviewer's load, but not the load in each group: a review of this group may have
-    been exchanged for one of another. For the unit ``"review"``, or if all loads in the group are equal, that moves no
-    more than an exchange within the group. Otherwise, with loads from ``a`` to ``b`` in the group, the norms are at
-    most ``R (1 + 2b/(a+1))``, the root of that times ``R``, and ``R``; and ``1 + 2b`` means change their bin, or
-    ``1 + min(2b, L)`` if the largest load ``L`` in the whole conference is public.
+    It is that of a part of a conference (:func:`peerveil.privacy.sensitivity.part_sensitivity`). If the largest load of
+    the conference is not public, norms are at most ``R (1 + 2b/(a+1))``, the root of that times ``R``, and ``R``, with
+    loads from ``a`` to ``b`` in the group, and ``1 + 2b`` means change their bin.
 
     >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
     >>> bound = group_sensitivity(weights, "reviewer")
@@ -139,10 +135,7 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
     the reviewer's own mean moves, and each exchange has one partner, who moves in two groups at most: over ``T`` groups
     at most ``min(T, 2L) + 2L`` means move. Each moves two counts by one, and costs most in the group with least noise.
 
-    Args:
-        scales: the scale of the noise on each group's counts.
-        moved: the largest number of means that can move in each group.
-        largest_load: the largest load ``L`` in the whole conference.
+    Each group has noise of a scale on its counts, and a largest number of means that can move in it.
 
     >>> round(joint_epsilon([10.0] * 10, [5] * 10, 4), 9)          # each claims epsilon 1
     3.2
@@ -158,11 +151,7 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
 def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scale: float | None) -> GroupClaim:
     """Return the claim of a group's release, with the numbers that determine the joint claim.
 
-    Args:
-        claim: the claim of the group's release.
-        weights: the public weights of the group.
-        counted: whether noise is on counts.
-        scale: the scale of that noise.
+    ``counted`` says whether noise is on counts, and ``scale`` is the scale of that noise.
 
     >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
     >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
@@ -183,10 +172,8 @@ def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scal
 def joint_claim(claims: Sequence[GroupClaim], *, shared: bool, largest_load: int | None) -> Guarantee:
     """Return the joint claim of the releases of all groups, which is charged to the ledger and stated in each release.
 
-    Args:
-        claims: the claim of each group's release.
-        shared: whether reviewers may have reviews in several groups.
-        largest_load: the largest load in the whole conference; ``None`` if the groups are separate conferences.
+    ``shared`` says whether reviewers may have reviews in several groups. ``largest_load`` is that in the whole
+    conference; ``None`` if the groups are separate conferences.
 
     >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
     >>> round(joint_claim([GroupClaim(claim=pure, scale=10.0, moved=5)] * 10, shared=True, largest_load=4).epsilon, 9)

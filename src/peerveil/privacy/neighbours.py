@@ -48,12 +48,8 @@ class Neighbours:
         Neighbours(hidden=False, part=True, declared=True, apart=False)
         """
         relations = list(several)
-        return cls(
-            hidden=all(relation.hidden for relation in relations),
-            part=any(relation.part for relation in relations),
-            declared=any(relation.declared for relation in relations),
-            apart=any(relation.apart for relation in relations),
-        )
+        some = {name: any(getattr(each, name) for each in relations) for name in ("part", "declared", "apart")}
+        return cls(hidden=all(relation.hidden for relation in relations), **some)
 
     def to_document(self) -> dict[str, bool]:
         """Return the relation as stated in release.json; ``apart`` only if true, because version 0.2.0 did not have it.
@@ -68,12 +64,8 @@ class Neighbours:
         whose = " of the whole conference" if self.part else ""
         kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
         kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""
-        hidden = (
-            ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
-            if self.hidden
-            else ""
-        )
+        scores = ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
         return (
             f"two assignments{whose} that fit the public record{kept}{',' if kept else ''} and differ only in that "
-            f"{_EXCHANGES[unit]}{hidden}"
+            f"{_EXCHANGES[unit]}{scores if self.hidden else ''}"
         )

@@ -32,8 +32,26 @@ class _Checked:
                 raise InputError(Argument(field.name, of="noise"), f" must be a finite number > 0, got {value}")
 
 
+class _Exponential(_Checked):
+    """A distribution whose density falls by a factor e per ``scale``, on both sides."""
+
+    scale: float
+
+    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the expected log density of Laplace noise, the continuous approximation of discrete noise."""
+        root = np.sqrt(variance)
+        side = erf(off / (math.sqrt(2) * root))
+        bell = np.exp(-0.5 * (off / root) ** 2) * (math.sqrt(2 / math.pi) / root)
+        value = -np.sum(off * side + variance * bell, axis=-1) / self.scale - off.shape[-1] * math.log(2 * self.scale)
+        return value, -side / self.scale, bell / self.scale
+
+    def loss(self, moves: Floats) -> Loss:
+        epsilon = math.fsum(np.abs(moves)) / self.scale
+        return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+
+
 @dataclass(frozen=True, kw_only=True)
-class LaplaceLaw(_Checked, Law):
+class LaplaceLaw(_Exponential, Law):
     """The Laplace distribution, with density ``exp(-|x| / scale) / (2 scale)``.
 
     >>> LaplaceLaw(scale=2.0).deviation
@@ -55,20 +73,14 @@ class LaplaceLaw(_Checked, Law):
     def log_tail(self, size: Floats) -> Floats:
         return -np.asarray(size) / self.scale
 
-    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        return _expected_laplace(off, variance, self.scale)
-
     def pairs(self, apart: Floats, moved: float) -> tuple[Tails, Tails]:
         total = apart.sum()
         most, least = (laplace_pair_tails(apart.size, max(x, 0.0) / self.scale) for x in (total + moved, total - moved))
         return most, least
 
-    def loss(self, moves: Floats) -> Loss:
-        return _pure_loss(moves, self.scale)
-
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteLaplaceLaw(_Checked, CountLaw):
+class DiscreteLaplaceLaw(_Exponential, CountLaw):
     """The two-sided geometric distribution: integers with probabilities proportional to ``exp(-|k| / scale)``.
 
     >>> round(DiscreteLaplaceLaw(scale=10.0).deviation, 3)
@@ -94,17 +106,10 @@ class DiscreteLaplaceLaw(_Checked, CountLaw):
         """Return the logarithm of ``2 r^(m + 1) / (1 + r)``, with ``r = exp(-1 / scale)``."""
         return math.log(2 / (1 + math.exp(-1 / self.scale))) - (np.floor(size) + 1) / self.scale
 
-    def expected(self, off: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the expected log density of the continuous approximation."""
-        return _expected_laplace(off, variance, self.scale)
-
     def limit(self, share: float) -> tuple[float, float]:
         tail = 2 / (1 + math.exp(-1 / self.scale))
         most = max(0, round(-self.scale * math.log((1 - share) / tail) - 1))
         return most + 0.5, 1 - tail * math.exp(-(most + 1) / self.scale)
-
-    def loss(self, moves: Floats) -> Loss:
-        return _pure_loss(moves, self.scale)
 
     def log_mean_exp(self, rate: float) -> float:
         below, above, least = (-math.expm1(x - 1 / self.scale) for x in (-rate, rate, 0.0))
@@ -205,17 +210,3 @@ class SinhNormalLaw(_Checked, Law):
 def _square_tails(sizes: Floats) -> Tails:
     """The tail probabilities of a sum of squares of independent standard normal variables."""
     return gamma_tails(sizes.size / 2, np.square(sizes).sum() / 2)
-
-
-def _pure_loss(moves: Floats, scale: float) -> Loss:
-    epsilon = math.fsum(np.abs(moves)) / scale
-    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
-
-
-def _expected_laplace(off: Floats, v: Floats, scale: float) -> tuple[Floats, Floats, Floats]:
-    """The expected log density of Laplace noise."""
-    root = np.sqrt(v)
-    side = erf(off / (math.sqrt(2) * root))
-    bell = np.exp(-0.5 * (off / root) ** 2) * (math.sqrt(2 / math.pi) / root)
-    value = -np.sum(off * side + v * bell, axis=-1) / scale - off.shape[-1] * math.log(2 * scale)
-    return value, -side / scale, bell / scale

@@ -74,10 +74,7 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     number of reviewers with a kept review is not public, there is no vector to compare: the norms are infinite, and
     counts include that of the reviewers without a kept review.
 
-    Args:
-        weights: the public weights of the part, with loads from ``a`` to ``b``.
-        unit: the protected unit.
-        largest_load: the largest load ``L`` in the whole conference; infinite if it is not known.
+    Loads in the part are from ``a`` to ``b``; the largest load ``L`` in the conference is infinite if it is not known.
 
     >>> weights = PublicWeights.from_rows([[0, 1]] * 5, loads={2: 2, 3: 2})
     >>> bound = part_sensitivity(weights, "reviewer", 4)
@@ -173,16 +170,10 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
         # Weights are rounded again, not only means.
         moved = 4 * int(weights.sizes().max()) * loads.reviewers
     l1, l2, linf = _widened((l1, l2, linf), weights, moved)
-    return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, _means_moved(weights, exchanges)))
-
-
-def _means_moved(weights: PublicWeights, exchanges: int) -> int:
-    """Return how many means can change in any bit: the reviewer's own, and one for each exchange.
-
-    If a changed hidden score moves the other weights of its paper, an exchange moves the means of all reviewers of two
-    papers, including the reviewer's own.
-    """
-    return 1 + exchanges * (2 * int(weights.sizes().max()) - 1 if weights.co_reviews_move else 1)
+    # The reviewer's own mean can change in any bit, and one for each exchange; or, if a changed hidden score moves the
+    # other weights of its paper, those of all reviewers of two papers, including the reviewer's own.
+    changed = 1 + exchanges * (2 * int(weights.sizes().max()) - 1 if weights.co_reviews_move else 1)
+    return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, changed))
 
 
 def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[float, float, float]:
@@ -191,18 +182,15 @@ def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[floa
     sizes = np.array(loads.sizes, dtype=np.int64)
     turned = _turned_over(weights, loads.largest)[sizes - 1]  # for each load
     own, others = turned / sizes, turned / loads.smallest
-    l1 = min(float((own + others).max()), width * _cancelled(loads.smallest, loads.largest))
+    # The total move, in units of the range, if moves in opposite directions cancel; equal loads have other bounds.
+    cancelled = 1.25 if loads.largest <= 2 else 1 + (loads.largest - 2) / loads.smallest
+    l1 = min(float((own + others).max()), width * cancelled)
     l2 = math.sqrt(float((own**2 + width * others).max()))
     linf = width
     if loads.uniform:
         kept = 1 - 1 / loads.largest
         l1, l2, linf = min(l1, 2 * width * kept), min(l2, width * math.sqrt(kept)), width * kept
     return l1, min(l2, math.sqrt(l1 * linf)), linf
-
-
-def _cancelled(smallest: int, largest: int) -> float:
-    """Return the total move of all means, in units of the range, if moves in opposite directions cancel."""
-    return 1.25 if largest <= 2 else 1 + (largest - 2) / smallest  # equal loads have other bounds
 
 
 def _turned_over(weights: PublicWeights, most: int) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -110,18 +111,12 @@ def _checked(weights: Iterable[float], record: PublicRecord) -> Floats:
 
     from peerveil.record.public_record import frozen
 
-    problem = ""
-    try:
+    weight, got = None, "no numbers"
+    with suppress(TypeError, ValueError):
         weight = frozen(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        problem = "no numbers"
-    else:
-        if weight.shape != record.score.shape:
-            problem = f"the shape {weight.shape}"
-        elif not np.isfinite(weight).all():
-            problem = "numbers that are not finite"
-    if problem:
+        got = f"the shape {weight.shape}" if weight.shape != record.score.shape else "numbers that are not finite"
+    if weight is None or weight.shape != record.score.shape or not np.isfinite(weight).all():
         raise InputError(
-            Argument("quantity"), f" must give one finite number for each of {record.score.size} reviews, got {problem}"
+            Argument("quantity"), f" must give one finite number for each of {record.score.size} reviews, got {got}"
         )
     return weight

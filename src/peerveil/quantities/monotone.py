@@ -91,11 +91,8 @@ def fit_monotone(criteria: Floats, score: Floats) -> MonotoneMap:
 def _level(vectors: Floats, index: Ints, rank: Ints, levels: Floats) -> Ints:
     """Return the level of each vector's value, by bisection: one minimum cut halves the intervals of all vectors.
 
-    Args:
-        vectors: the distinct criteria vectors, in ascending lexicographic order.
-        index: for each review, its vector.
-        rank: for each review, the level of its score.
-        levels: the possible values, ascending.
+    ``vectors`` are distinct and in ascending lexicographic order; ``index`` and ``rank`` are the vector and the level
+    of each review.
     """
     lower, upper = covers(vectors)
     low = np.zeros(len(vectors), dtype=np.int64)

@@ -51,7 +51,7 @@ class Region:
     def __post_init__(self) -> None:
         n = self.lower.size
         for side, value in (("lower", -np.inf), ("upper", np.inf)):
-            nothing = constant(value, n + 1)
+            nothing = np.broadcast_to(value, n + 1)  # in the memory of one number
             for name in (f"cumulative_{side}", f"top_{side}"):
                 sums = getattr(self, name)
                 if not sums.size:
@@ -175,7 +175,8 @@ class Region:
         """
         n = self.reviewers
         total = f"{self.total[0]:.6g}" + ("" if self.total[0] == self.total[1] else f" to {self.total[1]:.6g}")
-        ends = Region(name="", lower=constant(self.lower[0], n), upper=constant(self.upper[-1], n), total=self.total)
+        lowest, highest = (np.broadcast_to(end, n) for end in (self.lower[0], self.upper[-1]))
+        ends = Region(name="", lower=lowest, upper=highest, total=self.total)
         parts = {
             "least and greatest entry": replace(ends, total=(-np.inf, np.inf)),
             "with order and total": ends,
@@ -196,8 +197,3 @@ class Region:
         notes = (("note", note, "") for note in self.notes)
         header = ("", "at least", "at most")
         return table(f"Region {self.name} of {n} entries", [*bounds, total, *notes], header=header)
-
-
-def constant(value: float, times: int) -> Floats:
-    """An array of equal numbers in the memory of one."""
-    return np.ndarray((times,), dtype=np.float64, buffer=np.array([value]), strides=(0,))

@@ -10,7 +10,7 @@ import numpy as np
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import shares, total_range
-from peerveil.regions.convex import Region, constant
+from peerveil.regions.convex import Region
 from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_tell
 
 
@@ -38,7 +38,7 @@ def _uniform(weights: PublicWeights) -> Region:
     high = low if weights.exact else Rows(weights.high, weights.sizes(), n, load, centre)
     least = least_totals(low) / load
     least[-1] = around[0]
-    lower, upper = constant(low_end, n), constant(high_end, n)
+    lower, upper = np.broadcast_to(low_end, n), np.broadcast_to(high_end, n)
     telling = top_least = top_most = np.empty(0)
     if pins_may_tell(high):
         # Somebody holds the largest reviews, and somebody the smallest.
@@ -90,8 +90,8 @@ def _any_loads(weights: PublicWeights) -> Region:
     least[-1], top_most[-1] = total
     return Region(
         name="envelope",
-        lower=constant(low_end, weights.reviewers),
-        upper=constant(high_end, weights.reviewers),
+        lower=np.broadcast_to(low_end, weights.reviewers),
+        upper=np.broadcast_to(high_end, weights.reviewers),
         cumulative_lower=least,
         top_upper=top_most,
         total=total,

@@ -163,7 +163,9 @@ class Corral:
         """Move towards the projection on the affine hull, and drop vertices until it lies inside."""
         vertices, shares = self.vertices, self.shares
         while True:
-            wanted = _affine_shares(self.target, vertices)
+            edges, rest = (vertices[1:] - vertices[0]).T, self.target - vertices[0]
+            others = np.linalg.lstsq(edges, rest, rcond=None)[0] if edges.size else np.zeros(0)
+            wanted = np.concatenate(([1 - math.fsum(others)], others))
             outside = wanted < 0
             if not outside.any():
                 return Corral(self.target, vertices, wanted)
@@ -174,10 +176,3 @@ class Corral:
             shares[np.flatnonzero(outside)[walk <= step]] = 0.0
             keep = shares > 0
             vertices, shares = vertices[keep], shares[keep]
-
-
-def _affine_shares(target: Floats, vertices: Floats) -> Floats:
-    """Affine coordinates of the projection of the target on the affine hull of vertices."""
-    edges = (vertices[1:] - vertices[0]).T
-    others = np.linalg.lstsq(edges, target - vertices[0], rcond=None)[0] if edges.size else np.zeros(0)
-    return np.concatenate(([1 - math.fsum(others)], others))

@@ -7,11 +7,11 @@ sets are few; else by a mixed-integer programme.
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,20 +28,14 @@ _MOST_UPDATES, _MOST_STATES, _MOST_SETS = 1_000_000_000, 12_000_000, 50_000
 #: The range that weights are scaled to, as HiGHS treats 1e-6 as zero, which SciPy cannot change.
 _RANGE = 1e3
 
-
-class Oracle(Protocol):
-    """Maximises linear functions over the vectors of all valid assignments."""
-
-    def furthest(self, direction: Floats) -> tuple[Floats, float]:
-        """A maximiser ``v`` of ``d·v``, and the optimality gap: the maximum is at most ``d·v`` plus that."""
-        ...
+_NO_ASSIGNMENT = "no valid assignment exists: nobody reviews a paper twice, and loads must be as stated"
 
 
 def oracle_for(weights: PublicWeights) -> Oracle:
     """The oracle of a record: dynamic programming where weights are public and states few, else integer programming."""
     kinds = Kinds.of(weights)
     sets = sum(math.comb(kinds.paper.size, size) for size in weights.loads.sizes)
-    if weights.exact and sets <= _MOST_SETS and Walk.states(kinds, weights.loads) <= _MOST_STATES:
+    if weights.exact and sets <= _MOST_SETS and math.prod((_most(kinds, weights.loads) + 1).tolist()) <= _MOST_STATES:
         walk = Walk(kinds, weights.loads)
         if walk.updates <= _MOST_UPDATES:
             return walk
@@ -50,14 +44,7 @@ def oracle_for(weights: PublicWeights) -> Oracle:
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of reviews: equal reviews of one paper are exchangeable.
-
-    Attributes:
-        paper: the paper of each kind.
-        low: the least weight of each kind.
-        high: the greatest weight of each kind.
-        copies: the number of reviews of each kind.
-    """
+    """Kinds of reviews: paper, least and greatest weight, and number of the equal reviews of each kind."""
 
     paper: Ints
     low: Floats
@@ -92,7 +79,7 @@ class Walk:
 
     def __init__(self, kinds: Kinds, loads: Loads) -> None:
         self.reviewers, self.centre = loads.reviewers, kinds.centre
-        K, most = kinds.paper.size, self._most(kinds, loads)
+        K, most = kinds.paper.size, _most(kinds, loads)
         sizes, per_load, self.shape = np.array(loads.sizes), most[K:], tuple((most + 1).tolist())
         # The reviews given must be what these reviewers hold; other states are left out.
         given = _sums([np.arange(c + 1) for c in kinds.copies])
@@ -112,16 +99,6 @@ class Walk:
             (axes, sum(strides[axis] for axis in axes), mean) for axes, mean in _bundles(kinds, loads, K)
         ]
         self.updates = len(self.steps) * states.size  # an upper bound on the work of one answer
-
-    @staticmethod
-    def _most(kinds: Kinds, loads: Loads) -> Ints:
-        per_load = (loads.reviewers,) if loads.counts is None else loads.counts
-        return np.concatenate((kinds.copies, per_load))
-
-    @classmethod
-    def states(cls, kinds: Kinds, loads: Loads) -> int:
-        """The number of states before impossible ones are left out."""
-        return math.prod((cls._most(kinds, loads) + 1).tolist())
 
     def furthest(self, direction: Floats) -> tuple[Floats, float]:
         """A maximiser, and 0.
@@ -154,8 +131,13 @@ class Walk:
             if value[end] > best:
                 last, best = i, value[end]
         if last < 0:
-            raise _no_assignment()
+            raise RecordError(_NO_ASSIGNMENT)
         return last
+
+
+def _most(kinds: Kinds, loads: Loads) -> Ints:
+    """The greatest number of reviews of each kind, and of reviewers by load."""
+    return np.concatenate((kinds.copies, (loads.reviewers,) if loads.counts is None else loads.counts))
 
 
 def _sums(parts: list[Ints]) -> Ints:
@@ -175,10 +157,6 @@ def _bundles(kinds: Kinds, loads: Loads, first: int) -> list[tuple[tuple[int, ..
                 times = int(min(kinds.copies[list(held)]))
                 bundles += [(sum(exact[e] for e in held) / Fraction(size), (*held, axis))] * times
     return [(axes, float(mean)) for mean, axes in sorted(bundles)]
-
-
-def _no_assignment() -> RecordError:
-    return RecordError("no valid assignment exists: nobody reviews a paper twice, and loads must be as stated")
 
 
 _Matrix = npt.NDArray[np.floating] | None
@@ -210,7 +188,7 @@ class IntegerProgramme:
             options={"mip_rel_gap": 0.0},
         )
         if solution.status == 2:
-            raise _no_assignment()
+            raise RecordError(_NO_ASSIGNMENT)
         if solution.status != 0 or solution.mip_dual_bound is None:
             raise PeerveilError(f"the integer programme of the hull failed: {solution.message}")
         theta = self._vector(solution.x)
@@ -221,8 +199,8 @@ class IntegerProgramme:
     def _vector(self, solution: Floats) -> Floats:
         """The sorted means of the assignment in a solution, recomputed without the solver's rounding."""
         held = np.rint(solution[: self.places].reshape(self.low.size, self.reviewers, -1).sum(axis=2)).astype(bool)
-        ends = [np.array([_mean(end[held[:, j]]) for j in range(self.reviewers)]) for end in (self.low, self.high)]
-        return np.sort(np.clip(self.means @ solution * self.unit + self.centre, *ends))
+        low, high = ([statistics.mean(end[own].tolist()) for own in held.T] for end in (self.low, self.high))
+        return np.sort(np.clip(self.means @ solution * self.unit + self.centre, low, high))
 
     def _write(self, paper: Ints, *, exact: bool) -> None:
         """Set the programme, in centred and scaled weights."""
@@ -267,6 +245,6 @@ class IntegerProgramme:
                 self.constraints.append(LinearConstraint(rows, lower, upper))
 
 
-def _mean(weights: Floats) -> float:
-    """The mean, rounded once."""
-    return float(sum(map(Fraction, weights.tolist()), Fraction(0)) / weights.size)
+#: Maximises linear functions over the vectors of all valid assignments. ``furthest`` returns a maximiser ``v`` of
+#: ``d·v``, and the optimality gap: the maximum is at most ``d·v`` plus that.
+Oracle = Walk | IntegerProgramme

@@ -13,6 +13,11 @@ from peerveil.regions.convex import Region
 _Block = tuple[sparse.csc_array, Floats]
 _Places = npt.NDArray[np.intp]
 
+_SETTINGS = clarabel.DefaultSettings()
+_SETTINGS.verbose = False
+_SETTINGS.tol_gap_abs = _SETTINGS.tol_gap_rel = _SETTINGS.tol_feas = 1e-12
+_SETTINGS.max_threads = 1  # the same answer on every machine
+
 
 class Programme:
     """Projection of ``r`` on the part of a region within a radius of it, entry by entry.
@@ -41,7 +46,7 @@ class Programme:
         right = np.concatenate((self.right, self.high[:k], -self.low[:k]))
         quadratic = sparse.diags_array(np.repeat([1.0, 0.0], [k, variables - k]), format="csc")
         cones = [clarabel.ZeroConeT(self.equalities), clarabel.NonnegativeConeT(right.size - self.equalities)]
-        solver = clarabel.DefaultSolver(quadratic, np.zeros(variables), matrix, right, cones, _settings())
+        solver = clarabel.DefaultSolver(quadratic, np.zeros(variables), matrix, right, cones, _SETTINGS)
         solution = solver.solve()
         step = self.start.copy()
         step[self.free] = np.array(solution.x)[:k]
@@ -164,11 +169,3 @@ def _units(columns: _Places, width: int) -> sparse.csc_array:
 def _differences(plus: _Places, minus: _Places, width: int) -> sparse.csc_array:
     """Rows with a 1 and a -1."""
     return sparse.csc_array(_units(plus, width) - _units(minus, width))
-
-
-def _settings() -> clarabel.DefaultSettings:
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    settings.max_threads = 1  # the same answer on every machine
-    return settings

@@ -7,7 +7,6 @@ running sums of the sorted weights suffice. See docs/mathematics.md, "The envelo
 
 from __future__ import annotations
 
-import heapq
 from functools import cached_property
 
 import numpy as np
@@ -134,72 +133,15 @@ def _within_limits(rows: Rows, upto: int) -> Floats:
 
     The review of rank `p` in a paper with `k` may be given from `i = p + 1` and must be from `i = n - k + p + 1` on.
     """
-    pool = _Pool(rows.weight - rows.centre)
-    may = _by_time(rows.rank + 1, upto)
-    must = _by_time(rows.reviewers - np.repeat(rows.size, rows.size) + rows.rank + 1, upto)
-    totals = [0.0]
-    for i in range(1, upto + 1):
-        for e in may[i]:
-            pool.offer(e)
-        for e in must[i]:
-            pool.force(e)
-        totals.append(pool.total_of(i * rows.load))
+    order = np.argsort(rows.weight)
+    weight = rows.weight[order] - rows.centre
+    may = rows.rank[order] + 1
+    must = may + rows.reviewers - np.repeat(rows.size, rows.size)[order]
+    totals = []
+    for i in range(upto + 1):
+        forced, others = weight[must <= i], weight[(may <= i) & (must > i)]
+        totals.append(forced.sum() + others[: i * rows.load - forced.size].sum())
     return np.array(totals)
-
-
-def _by_time(times: Ints, upto: int) -> list[list[int]]:
-    lists: list[list[int]] = [[] for _ in range(upto + 1)]
-    for e in np.flatnonzero(times <= upto).tolist():
-        lists[int(times[e])].append(e)
-    return lists
-
-
-class _Pool:
-    """The smallest available reviews, while these and their number change: heaps with lazy deletion by state."""
-
-    def __init__(self, weight: Floats) -> None:
-        self.weight = weight.tolist()
-        self.state = ["closed"] * len(self.weight)
-        self.waiting: list[tuple[float, int]] = []
-        self.chosen: list[tuple[float, int]] = []
-        self.count = self.forced = 0
-        self.total = 0.0
-
-    def offer(self, e: int) -> None:
-        self.state[e] = "waiting"
-        heapq.heappush(self.waiting, (self.weight[e], e))
-
-    def force(self, e: int) -> None:
-        if self.state[e] != "chosen":
-            self.total += self.weight[e]
-        else:
-            self.count -= 1
-        self.state[e] = "forced"
-        self.forced += 1
-
-    def total_of(self, number: int) -> float:
-        """The least total of that many reviews, with the forced ones."""
-        while True:
-            small, large = self._top(self.waiting, "waiting"), self._top(self.chosen, "chosen")
-            missing = number - self.forced - self.count
-            if missing > 0:
-                assert small is not None  # noqa: S101 - records are checked to have valid assignments
-                self.state[small] = "chosen"
-                heapq.heappush(self.chosen, (-self.weight[small], small))
-                self.total += self.weight[small]
-                self.count += 1
-            elif missing < 0 or (small is not None and large is not None and self.weight[small] < self.weight[large]):
-                assert large is not None  # noqa: S101 - something was chosen
-                self.total -= self.weight[large]
-                self.count -= 1
-                self.offer(large)
-            else:
-                return self.total
-
-    def _top(self, heap: list[tuple[float, int]], state: str) -> int | None:
-        while heap and self.state[heap[0][1]] != state:
-            heapq.heappop(heap)
-        return heap[0][1] if heap else None
 
 
 def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:

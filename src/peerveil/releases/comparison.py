@@ -177,16 +177,14 @@ def compare(first: Release, second: Release) -> Comparison:
             f"the first release is of {first.quantity}, the second of {second.quantity}; compare releases of "
             "the same quantity"
         )
+    a, b = first.outlook, second.outlook
+    # The least probability that both bands hold, whatever the dependence of the two releases.
+    level = None if a is None or b is None else round(a.level + b.level - 1, 9)
     # Mean and standard deviation change by at most the root mean square of the entries' changes.
-    errors = [None if release.outlook is None else release.outlook.expected_rmse for release in (first, second)]
+    rmses = [None if outlook is None else outlook.expected_rmse for outlook in (a, b)]
+    errors = dict(zip(("first_error", "second_error"), rmses, strict=True))
     summaries = tuple(
-        Summary(
-            name=name,
-            first=float(statistic(first.values)),
-            second=float(statistic(second.values)),
-            first_error=errors[0],
-            second_error=errors[1],
-        )
+        Summary(name=name, first=float(statistic(first.values)), second=float(statistic(second.values)), **errors)
         for name, statistic in (("mean", np.mean), ("standard deviation", np.std))
     )
     return Comparison(
@@ -195,8 +193,8 @@ def compare(first: Release, second: Release) -> Comparison:
         summaries=summaries,
         quantiles=tuple(_quantile(share, first, second) for share in SHARES),
         distance=(_distance(first.values, second.values), summaries[0].error),
-        level=_level(first, second),
-        words=tuple(_words(first, second)),
+        level=level,
+        words=tuple(_words(first, second, level)),
     )
 
 
@@ -213,13 +211,6 @@ def _quantile(share: float, first: Release, second: Release) -> Quantile:
     )
 
 
-def _level(first: Release, second: Release) -> float | None:
-    """The least probability that both bands hold, whatever the dependence of the two releases."""
-    if first.outlook is None or second.outlook is None:
-        return None
-    return round(first.outlook.level + second.outlook.level - 1, 9)
-
-
 def _distance(first: Floats, second: Floats) -> float:
     """The area between the quantile functions of two samples."""
     ends = np.unique(np.concatenate([np.arange(1, v.size + 1) / v.size for v in (first, second)]))
@@ -228,9 +219,8 @@ def _distance(first: Floats, second: Floats) -> float:
     return float(np.sum(np.diff(ends, prepend=0.0) * np.abs(at[0] - at[1])))
 
 
-def _words(first: Release, second: Release) -> list[str]:
+def _words(first: Release, second: Release, level: float | None) -> list[str]:
     words = []
-    level = _level(first, second)
     if level is None:
         words.append(
             "The noise distribution is not known for both releases, so only the bounds that public data proves show "

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -58,25 +62,20 @@ def parse_json(text: str, *, name: str = "release.json") -> Any:
     Traceback (most recent call last):
     peerveil.errors.FileError: release.json: the key 'epsilon' occurs twice; it must occur once
     """
-    repeated = ""
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
-    except _RepeatedKeyError as error:
+    except KeyError as error:  # raised by _object
         repeated = repr(error.args[0][:_SHOWN])
     except (ValueError, RecursionError):
         return None  # the error would contain the text
     raise FileError(f"the key {repeated} occurs twice; it must occur once", file=name)
 
 
-class _RepeatedKeyError(Exception):
-    """A key occurs twice in an object."""
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise _RepeatedKeyError(key)
+            raise KeyError(key)
         result[key] = value
     return result
 
@@ -94,6 +93,23 @@ def vector_from(numbers: list[float], name: str) -> Floats:
     if not all(abs(value) <= _GREATEST for value in values):
         raise InputError(f"{name} holds a number that is too large")
     return np.array(values, dtype=np.float64)
+
+
+def float_or_none(text: str) -> float | None:
+    """Return the number in a text; ``None`` if it holds none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as the text of a CSV file."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def check_plain(value: object, name: str, *, depth: int = 0) -> None:
@@ -126,10 +142,8 @@ def slack(values: Floats) -> float:
 
 def time_from(text: str) -> datetime:
     """Return the time in a document."""
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(text)
-    except ValueError:
-        pass
     raise InputError("created is not a valid timestamp")
 
 

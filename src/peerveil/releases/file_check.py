@@ -10,7 +10,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ import numpy as np
 from peerveil.errors import FileError, unexpected
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
-from peerveil.releases.documents import parse_json
-from peerveil.releases.page_text import PageText, page_text
-from peerveil.releases.release import COLUMNS, DATA_FILES, FILES, OWN_FILES, Release
+from peerveil.releases.documents import float_or_none, parse_json
+from peerveil.releases.page_text import PageText
+from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
 from peerveil.reporting.report import FIGURES, figures, report_html
-from peerveil.tables.opening import NOT_UTF8
+from peerveil.tables.opening import NOT_UTF8, guarded
 
 #: A file is not read if it is longer than so many times the expected length, plus a constant.
 _TIMES, _MORE = 8, 1_000_000
@@ -32,14 +32,9 @@ _TIMES, _MORE = 8, 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Opened:
-    """A release.json with its parsed content.
+    """A release.json: path, bytes, parsed JSON, the release, and the result of checking the schema.
 
-    Attributes:
-        place: its path.
-        contents: its bytes.
-        document: its parsed JSON; ``None`` if it repeats a key.
-        release: the release; ``None`` if the file violates its schema.
-        schema: the result of checking the schema.
+    There is no parsed JSON if it repeats a key, and no release if the file violates its schema.
     """
 
     place: Path
@@ -77,12 +72,6 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
 
 
-def read_release(path: str | os.PathLike[str]) -> tuple[Release | None, Check]:
-    """Return a release if it follows its schema, and the result of checking that; errors as :func:`open_release`."""
-    opened = open_release(path)
-    return opened.release, opened.schema
-
-
 def file_checks(folder: Path, release: Release, *, same: bool) -> Iterator[Check]:
     """Yield checks of release.csv, report.html and charts; ``same`` if versions equal to ours wrote them."""
     pictures = cache(lambda: figures(release))
@@ -90,9 +79,10 @@ def file_checks(folder: Path, release: Release, *, same: bool) -> Iterator[Check
     def page() -> dict[str, str]:
         return {"report.html": report_html(release, pictures=pictures(), table=release.to_csv())}
 
-    yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, _same_table(release, same=same))
-    yield _check(folder, ("report.html",), page, _same_text if same else _same_statements(release))
-    yield _check(folder, FIGURES, pictures, _same_text if same else _same_words(release))
+    same_table = partial(_same_table, release, same)
+    yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, same_table)
+    yield _check(folder, ("report.html",), page, _same_text if same else partial(_same_statements, release))
+    yield _check(folder, FIGURES, pictures, _same_text if same else partial(_same_words, release))
 
 
 def other_files(folder: Path) -> Check:
@@ -134,12 +124,7 @@ def _text(place: Path, name: str, expected: int) -> str:
 
 def _decoded(contents: bytes, name: str, *, bom: bool = True) -> str:
     """The text of a file, with line ends of any system."""
-    problem = ""
-    try:
-        return contents.decode("utf-8-sig" if bom else "utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        problem = NOT_UTF8
-    raise FileError(problem, file=name)
+    return guarded(lambda: contents.decode("utf-8-sig" if bom else "utf-8"), name).replace("\r\n", "\n")
 
 
 def _same_text(name: str, stored: str, ours: str) -> str:
@@ -148,80 +133,56 @@ def _same_text(name: str, stored: str, ours: str) -> str:
     return "the same text as rendered from release.json"
 
 
-def _same_table(release: Release, *, same: bool) -> Compare:
-    def compare(name: str, stored: str, ours: str) -> str:
-        _same_numbers(stored, release)
-        return _same_text(name, stored, ours) if same else "the same numbers as release.json, written by other versions"
-
-    return compare
-
-
-def _same_numbers(text: str, release: Release) -> None:
-    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+def _same_table(release: Release, same: bool, name: str, stored: str, ours: str) -> str:
+    """Refuse a table with other numbers or, if the same versions wrote it, another text."""
+    header, *rows = list(csv.reader(io.StringIO(stored))) or [[]]
     if header != list(COLUMNS) or len(rows) != release.reviewers or any(len(row) != len(header) for row in rows):
         raise RefusedError(f"it must have the columns {', '.join(COLUMNS)} and {release.reviewers} rows")
     bands = (None, None) if release.outlook is None else (release.outlook.lower, release.outlook.upper)
     ranks = np.arange(1.0, release.reviewers + 1)
     vectors = (ranks, release.values, release.noisy, release.lower, release.upper, *bands)
-    for name, cells, vector in zip(COLUMNS, zip(*rows, strict=True), vectors, strict=True):
+    for column, cells, vector in zip(COLUMNS, zip(*rows, strict=True), vectors, strict=True):
         expected = [""] * release.reviewers if vector is None else vector.tolist()
         for row, (cell, number) in enumerate(zip(cells, expected, strict=True), 1):
-            if cell != number and _float(cell) != number:
-                raise RefusedError(f"column {name!r}, rank {row} differs from release.json")
+            if cell != number and float_or_none(cell) != number:
+                raise RefusedError(f"column {column!r}, rank {row} differs from release.json")
+    return _same_text(name, stored, ours) if same else "the same numbers as release.json, written by other versions"
 
 
-def _float(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _same_statements(release: Release) -> Compare:
+def _same_statements(release: Release, name: str, stored: str, ours: str) -> str:
     """Refuse a report of other versions that lacks a part of the claim or has other numbers."""
     words = [
         *(release.guarantee.summary, release.promise, release.not_protected, release.public),
         *(release.record_digest, release.region, *release.notes),
+        *(() if release.outlook is None else (release.outlook.summary, release.outlook.assumption)),
     ]
-    if release.outlook is not None:
-        words += [release.outlook.summary, release.outlook.assumption]
-
-    def compare(name: str, stored: str, ours: str) -> str:
-        theirs, expected = page_text(stored), page_text(ours)
-        _refuse_active(name, theirs)
-        lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
-        if lacking:
-            raise RefusedError(f"{name} lacks {lacking} of the statements in release.json")
-        if theirs.measured() != expected.measured():
-            raise RefusedError(f"the tables of {name} differ from release.json")
-        if other := theirs.numbers - expected.numbers:
-            raise RefusedError(f"{name} contains {len(other)} numbers that release.json does not imply")
-        if any(table.replace("\r\n", "\n") != release.to_csv() for table in theirs.tables):
-            raise RefusedError(f"the table in {name} is not release.csv")
-        return "written by other versions: claim, words, tables and numbers agree with release.json; style not compared"
-
-    return compare
+    theirs, expected = _pages(name, stored, ours)
+    lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
+    if lacking:
+        raise RefusedError(f"{name} lacks {lacking} of the statements in release.json")
+    if theirs.measured() != expected.measured():
+        raise RefusedError(f"the tables of {name} differ from release.json")
+    if other := theirs.numbers - expected.numbers:
+        raise RefusedError(f"{name} contains {len(other)} numbers that release.json does not imply")
+    if any(table.replace("\r\n", "\n") != release.to_csv() for table in theirs.tables):
+        raise RefusedError(f"the table in {name} is not release.csv")
+    return "written by other versions: claim, words, tables and numbers agree with release.json; style not compared"
 
 
-def _same_words(release: Release) -> Compare:
+def _same_words(release: Release, name: str, stored: str, ours: str) -> str:
     """Refuse a chart of other versions with words that neither this version nor 0.1 and 0.2 write."""
+    theirs, expected = _pages(name, stored, ours)
+    if theirs.label != expected.label:
+        raise RefusedError(f"{name} has another description than release.json implies")
     earlier = words_v1.chart_words(None if release.outlook is None else release.outlook.level)
-
-    def compare(name: str, stored: str, ours: str) -> str:
-        theirs, expected = page_text(stored), page_text(ours)
-        _refuse_active(name, theirs)
-        if theirs.label != expected.label:
-            raise RefusedError(f"{name} has another description than release.json implies")
-        if theirs.words - expected.words - earlier:
-            raise RefusedError(f"{name} contains words that release.json does not imply")
-        return "written by other versions: words agree with release.json; lines and scales not compared"
-
-    return compare
+    if theirs.words - expected.words - earlier:
+        raise RefusedError(f"{name} contains words that release.json does not imply")
+    return "written by other versions: words agree with release.json; lines and scales not compared"
 
 
-def _refuse_active(name: str, page: PageText) -> None:
-    if page.active:
-        raise RefusedError(f"{name} contains what Peerveil never writes: {', '.join(sorted(page.active))}")
-
-
-assert set(DATA_FILES) | {"report.html", *FIGURES} == set(FILES)  # noqa: S101 - all files are checked
+def _pages(name: str, stored: str, ours: str) -> tuple[PageText, PageText]:
+    """The content of a stored page, refused if it is active, and of the one rendered again."""
+    theirs = PageText(stored)
+    if theirs.active:
+        raise RefusedError(f"{name} contains what Peerveil never writes: {', '.join(sorted(theirs.active))}")
+    return theirs, PageText(ours)

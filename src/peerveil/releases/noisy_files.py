@@ -9,7 +9,7 @@ import numpy as np
 
 from peerveil.errors import FileError
 from peerveil.record.public_record import Floats
-from peerveil.releases.documents import parse_json
+from peerveil.releases.documents import float_or_none, parse_json
 from peerveil.releases.release import Release
 from peerveil.tables.cells import LARGEST, to_number
 from peerveil.tables.headings import NOISY_NAMES
@@ -31,7 +31,7 @@ def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
     if text.lstrip().startswith(("{", "[")):
         return _from_json(text, name)
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if _float(lines[0][1]) is not None:
+    if float_or_none(lines[0][1]) is not None:
         return np.array([_number(line, number, name) for number, line in lines])
     table = read_table(path)
     names = NOISY_NAMES[:1] if table.matches(NOISY_NAMES[:1]) else NOISY_NAMES
@@ -53,15 +53,8 @@ def _from_json(text: str, name: str) -> Floats | Release:
     return np.array(values, dtype=np.float64)
 
 
-def _float(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _number(text: str, line: int, name: str) -> float:
-    value = _float(text)
+    value = float_or_none(text)
     if value is None:
         raise FileError("is not a number; give one number per line", file=name, line=line)
     if abs(value) > LARGEST:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from pathlib import Path
 from typing import Any
 
 from peerveil.planning.plans import Choice, Plan
+from peerveil.releases.documents import csv_text
 from peerveil.reporting.charts import error_against_epsilon, write_svg
 from peerveil.support.version import software
 
@@ -37,10 +37,7 @@ def _choice_document(choice: Choice) -> dict[str, Any]:
 def write_plan(plan: Plan, folder: Path) -> None:
     """Write a plan's files into an existing folder."""
     (folder / "plan.json").write_text(json.dumps(plan_document(plan), indent=1) + "\n", encoding="utf-8")
-    with (folder / "plan.csv").open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(Choice._fields)
-        writer.writerows(plan.choices)
+    (folder / "plan.csv").write_text(csv_text(Choice._fields, plan.choices), encoding="utf-8", newline="")
     write_svg(error_against_epsilon(picture_rows(plan)), folder / "plan.svg")
 
 

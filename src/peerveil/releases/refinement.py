@@ -106,18 +106,14 @@ def _refine_again(
 def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:
     """Return a release with its noisy data refined again, given its own public weights and their region."""
     _check_law(estimator, release.mechanism)
-    refined = assemble(
-        release.perturbed,
-        weights,
-        mechanism=release.mechanism,
-        guarantee=release.guarantee,
-        public=release.public,
-        bounds=bounds,
-        estimator=estimator,
-        notes=release.notes,
-    )
+    refined = assemble(release.perturbed, weights, bounds=bounds, estimator=estimator, **_stated(release))
     kept = ("terms", "group", "charge", "part", "extension", "schema")
     return replace(refined, **{name: getattr(release, name) for name in kept})
+
+
+def _stated(source: Release | Perturbed) -> dict[str, Any]:
+    """What a source states about its noisy data."""
+    return {name: getattr(source, name) for name in ("mechanism", "guarantee", "public", "notes")}
 
 
 def assemble(
@@ -203,16 +199,7 @@ class Perturbed:
         weights = with_counted(self.weights, self.noisy)
         if weights is not self.weights:  # the number of reviewers is now estimated
             bounds = make_region(weights, bounds.name)
-        return assemble(
-            self.noisy,
-            weights,
-            mechanism=self.mechanism,
-            guarantee=self.guarantee,
-            public=self.public,
-            bounds=bounds,
-            estimator=estimator,
-            notes=self.notes,
-        )
+        return assemble(self.noisy, weights, bounds=bounds, estimator=estimator, **_stated(self))
 
     def to_document(self) -> dict[str, Any]:
         """Return the data as JSON, with the digest of the weights."""
@@ -234,13 +221,11 @@ class Perturbed:
         mechanism = mechanism_from(document["mechanism"])
         assert mechanism is not None  # noqa: S101 - as written here
         claim = {key: value for key, value in document["guarantee"].items() if key != "neighbours"}
-        noisy: Floats | NoisyCounts
-        if document["histogram"] is not None:
-            noisy = NoisyCounts.from_document(document["histogram"])
-        else:
-            noisy = check_vector("noisy", document["noisy"], weights.reviewers)
+        counts = document["histogram"]
         return cls(
-            noisy=noisy,
+            noisy=NoisyCounts.from_document(counts)
+            if counts is not None
+            else check_vector("noisy", document["noisy"], weights.reviewers),
             weights=weights,
             mechanism=mechanism,
             guarantee=Guarantee(**claim).about(Neighbours.of(weights.part, hidden=weights.hidden_span > 0)),
@@ -277,8 +262,7 @@ def law_of(described: dict[str, Any]) -> Law | None:
     >>> law_of({"name": "laplace", "epsilon": None, "scale": 2.0})
     LaplaceLaw(scale=2.0)
     """
-    mechanism = mechanism_from(described)
-    noise = None if mechanism is None else mechanism.stated
+    noise = known.stated if (known := mechanism_from(described)) is not None else None
     return None if noise is None else noise.law
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
 import os
 import re
@@ -25,23 +23,17 @@ from peerveil.record.public_record import Floats
 from peerveil.releases import documents, words_v1
 from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
-from peerveil.releases.signatures import SIGNATURE
+from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.terms import Terms
-from peerveil.reporting.published import Published
+from peerveil.reporting.published import FIGURES, Published
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with
-from peerveil.tables.opening import file_to_read, read_text
+from peerveil.tables.opening import read_text
 
 #: The files of a release: data, and the report with its charts.
 DATA_FILES = ("release.json", "release.csv")
-REPORT_FILES = (
-    "report.html",
-    "figures/means.svg",
-    "figures/shares.svg",
-    "figures/refinement.svg",
-    "figures/bounds.svg",
-)
+REPORT_FILES = ("report.html", *FIGURES)
 FILES = (*DATA_FILES, *REPORT_FILES)
 
 #: The files that a release's folder may contain: its own and an optional signature of release.json.
@@ -60,6 +52,9 @@ COLUMNS = {
 
 _CHARGE = re.compile(r"[0-9a-f]{16}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
+
+#: The vectors of a release.
+_VECTORS = ("values", "noisy", "lower", "upper")
 
 #: The fields of a guarantee that follow from the others.
 _WORDS = ("promise", "not_protected", "human")
@@ -133,8 +128,8 @@ class Release(Published):
             raise InputError("rendered must contain package names and their versions")
         for name in ("mechanism", "extension"):
             documents.check_plain(getattr(self, name), name)
-        for vector in (self.values, self.noisy, self.lower, self.upper):
-            vector.flags.writeable = False
+        for name in _VECTORS:
+            getattr(self, name).flags.writeable = False
 
     @property
     def perturbed(self) -> Floats | NoisyCounts:
@@ -166,14 +161,8 @@ class Release(Published):
         """The privacy claim in standard terms, as release.json states it; ``None`` if it does not."""
         if self.schema == 1:
             return None
-        return standard_claim(
-            self.guarantee,
-            papers=self.papers,
-            loads=self.loads,
-            part=self.part,
-            group=self.group,
-            public=self.public,
-        )
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ("papers", "loads", "part", "group", "public")}
+        return standard_claim(self.guarantee, **facts)
 
     def to_json(self) -> str:
         """Return the text of release.json."""
@@ -207,10 +196,7 @@ class Release(Published):
             "outlook": documents.outlook_document(self.outlook),
             "notes": list(self.notes),
             "histogram": None if self.histogram is None else self.histogram.to_document(),
-            "values": self.values.tolist(),
-            "noisy": self.noisy.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
+            **{name: getattr(self, name).tolist() for name in _VECTORS},
         }
         if self.schema > 1:
             document["guarantee"] |= {"human": self.human, "neighbours": self.guarantee.neighbours.to_document()}
@@ -248,9 +234,8 @@ class Release(Published):
     def _repr_html_(self) -> str:
         from peerveil.reporting.charts import cumulative, to_svg  # noqa: PLC0415 - slow to load
 
-        picture = base64.b64encode(
-            to_svg(cumulative(self)).encode()
-        ).decode()  # embedded as a file to isolate its style
+        # Embedded as a file, to isolate its style.
+        picture = base64.b64encode(to_svg(cumulative(self)).encode()).decode()
         rows = [
             ("reviewers", self.reviewers),
             ("papers", self.papers),
@@ -268,14 +253,10 @@ class Release(Published):
 
     def to_csv(self) -> str:
         """Return the text of release.csv."""
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        vectors = [v.tolist() for v in (self.values, self.noisy, self.lower, self.upper)]
+        vectors = [getattr(self, name).tolist() for name in _VECTORS]
         bands = (self.outlook.lower, self.outlook.upper) if self.outlook else ()
         vectors += [v.tolist() for v in bands] or [[""] * self.reviewers] * 2
-        writer.writerows(zip(range(1, self.reviewers + 1), *vectors, strict=True))
-        return text.getvalue()
+        return documents.csv_text(COLUMNS, zip(range(1, self.reviewers + 1), *vectors, strict=True))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
@@ -284,8 +265,7 @@ class Release(Published):
         Raises:
             FileError: if the file is missing, is not JSON, repeats a key, or violates its schema.
         """
-        place = file_to_read(path)
-        name, text = read_text(place / "release.json" if place.is_dir() else place)
+        name, text = read_text(release_file(path))
         document = documents.parse_json(text, name=name)
         if document is None:
             raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
@@ -311,7 +291,7 @@ class Release(Published):
         record, claim = document["record"], document["guarantee"]
         for name in ("mechanism", "part", "claim", "extension"):  # not restricted by the schema
             documents.check_plain(document.get(name), name)
-        vectors = {key: documents.vector_from(document[key], key) for key in ("values", "noisy", "lower", "upper")}
+        vectors: dict[str, Any] = {key: documents.vector_from(document[key], key) for key in _VECTORS}
         if any(vector.size != record["reviewers"] for vector in vectors.values()):
             raise InputError(f"values, noisy, lower and upper must have {record['reviewers']} entries")
         if (np.diff(vectors["values"]) < -documents.slack(vectors["values"])).any():
@@ -330,11 +310,9 @@ class Release(Published):
             extension=document.get("extension", {}),
             rendered=document.get("rendered", {}),
             histogram=histogram,
-            quantity=document["quantity"],
+            **{name: document[name] for name in ("quantity", "region", "estimator", "software")},
             guarantee=documents.claim_from({key: claim[key] for key in claim if key not in _WORDS}),
             mechanism=documents.mechanism_from_document(document["mechanism"]),
-            region=document["region"],
-            estimator=document["estimator"],
             outlook=documents.outlook_from(document["outlook"], record["reviewers"]),
             papers=record["papers"],
             loads=documents.loads_from(record),
@@ -343,7 +321,6 @@ class Release(Published):
             gap=float(documents.vector_from([document["certificate"]["gap"]], "certificate/gap")[0]),
             notes=tuple(document["notes"]),
             created=documents.time_from(document["created"]),
-            software=document["software"],
             group=documents.group_from(document["group"]),
             terms=Terms(licence=document["licence"], citation=document["citation"]),
             intact=document["digest"] == documents.document_digest(document),
@@ -354,15 +331,13 @@ class Release(Published):
     def _check_words(self, document: dict[str, Any]) -> None:
         """Refuse words that do not follow from the numbers."""
         claim, outlook = document["guarantee"], document["outlook"]
-        known = (ASSUMPTION, ASSUMPTION + ASSUMPTION_HIDDEN)
-        if self.schema == 1:
-            known = (words_v1.ASSUMPTION, words_v1.ASSUMPTION_HIDDEN)
+        ours, v1 = (ASSUMPTION, ASSUMPTION + ASSUMPTION_HIDDEN), (words_v1.ASSUMPTION, words_v1.ASSUMPTION_HIDDEN)
         matches = {
             "guarantee/promise": claim["promise"] == self.promise,
             "guarantee/not_protected": claim["not_protected"] == self.not_protected,
             "guarantee/human": claim.get("human", "") == self.human,
             "claim": document.get("claim") == self.claim,
-            "outlook/assumption": outlook is None or outlook["assumption"] in known,
+            "outlook/assumption": outlook is None or outlook["assumption"] in (v1 if self.schema == 1 else ours),
         }
         for name, same in matches.items():
             if not same:

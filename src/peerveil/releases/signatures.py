@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from peerveil.errors import FileError, InputError, SignatureError
 from peerveil.support.atomic_files import replace_file
-from peerveil.tables.opening import cannot_read, file_to_read, read_text
+from peerveil.tables.opening import file_to_read, guarded, read_text
 
 if TYPE_CHECKING:
     from sshsig import PublicKey
@@ -79,16 +79,14 @@ def signer(contents: bytes, signature: bytes) -> PublicKey:
         SignatureError: if the signature is not valid for these contents and :data:`NAMESPACE`.
     """
     sshsig = _need_sshsig()
-    problem = ""
     try:
         key: PublicKey = sshsig.check_signature(contents, signature, NAMESPACE)
+        return key  # noqa: TRY300 - the error is raised outside of the handlers
     except NotImplementedError:
         problem = f"it is signed by a key of type {key_type(signature)}, whose signatures cannot be checked; sign with "
         problem += "an Ed25519 or RSA key"
     except Exception:  # noqa: BLE001 - any failure means that the signature is invalid
         problem = f"the signature is not a valid signature of this release.json for {NAMESPACE!r}"
-    else:
-        return key
     raise SignatureError(problem)
 
 
@@ -110,10 +108,7 @@ def key_type(signature: bytes) -> str:
 
 def count_signatures(folder: str | os.PathLike[str]) -> int:
     """Return the number of signed releases in a folder and its subfolders."""
-    place = Path(folder)
-    if not place.is_dir():
-        return 0
-    return sum(file.is_file() for file in (*place.glob(SIGNATURE), *place.glob(f"*/{SIGNATURE}")))
+    return sum(file.is_file() for pattern in (SIGNATURE, f"*/{SIGNATURE}") for file in Path(folder).glob(pattern))
 
 
 def trusted_keys(path: str | os.PathLike[str]) -> list[PublicKey]:
@@ -176,12 +171,7 @@ def release_file(path: str | os.PathLike[str]) -> Path:
 
 def read_bytes(place: Path) -> bytes:
     """Return the content of a file."""
-    problem = ""
-    try:
-        return file_to_read(place).read_bytes()
-    except OSError as error:
-        problem = cannot_read(error)
-    raise FileError(problem, file=str(place))
+    return guarded(lambda: file_to_read(place).read_bytes(), str(place))
 
 
 def _need_sshsig() -> Any:

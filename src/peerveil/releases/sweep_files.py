@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from peerveil.errors import Argument, OutputError, write_failure
+from peerveil.releases.documents import csv_text
 from peerveil.reporting.charts import errors_against_setting, write_svg
 from peerveil.simulation.experiments import Point, Sweep
 from peerveil.support.atomic_files import replace_file
@@ -42,10 +41,7 @@ def sweep_folder(folder: Path, settings: Mapping[str, object], *, overwrite: boo
 def write_sweep(sweep: Sweep, folder: Path) -> list[Path]:
     """Write table and chart of a sweep and return their paths; equal sweeps give equal bytes."""
     table, chart = folder / f"{sweep.experiment}.csv", folder / f"{sweep.experiment}.svg"
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Point._fields)
-    writer.writerows(sweep.table())
-    replace_file(table, lambda part: part.write_text(text.getvalue(), encoding="utf-8"))
+    text = csv_text(Point._fields, sweep.table())
+    replace_file(table, lambda part: part.write_text(text, encoding="utf-8"))
     replace_file(chart, lambda part: write_svg(errors_against_setting(sweep), part))
     return [table, chart]

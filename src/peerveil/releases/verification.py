@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from peerveil.errors import InputError, PeerveilError, unexpected
-from peerveil.inference.expected_error import ASSUMPTION_HIDDEN, ExpectedError
+from peerveil.inference.expected_error import ASSUMPTION_HIDDEN
 from peerveil.inference.family import model_of
 from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
 from peerveil.mechanisms import Mechanism, mechanism_from
@@ -33,6 +33,7 @@ from peerveil.regions.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
+from peerveil.releases.documents import float_or_none
 from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
@@ -369,7 +370,9 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     slack = bounds.slack(_tolerance(release))
     if ours is None or theirs is None:
         raise RefusedError(f"it must be present exactly if the distribution of the noise is known{_versions(release)}")
-    if _assumption(ours, release) != theirs.assumption:
+    hidden = ours.assumption.endswith(ASSUMPTION_HIDDEN)
+    v1 = words_v1.ASSUMPTION_HIDDEN if hidden else words_v1.ASSUMPTION
+    if theirs.assumption != (v1 if release.schema == 1 else ours.assumption):
         raise RefusedError("its assumption is not that of expected error and bands")
     if (
         ours.level != theirs.level
@@ -378,12 +381,6 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     ):
         raise RefusedError(f"expected error and bands differ from their recomputation{_versions(release)}")
     return f"expected error {theirs.expected_rmse:.3g} and bands equal their recomputation"
-
-
-def _assumption(ours: ExpectedError, release: Release) -> str:
-    """The assumption in the words of the release's schema version."""
-    hidden = ours.assumption.endswith(ASSUMPTION_HIDDEN)
-    return words_v1.assumption(hidden=hidden) if release.schema == 1 else ours.assumption
 
 
 def _notes(release: Release, again: Release) -> str:
@@ -403,10 +400,8 @@ def _covers(note: str, group: Group, claim: Guarantee) -> bool:
     own = {"epsilon": claim.epsilon, "rho": claim.rho}.get(stated[1]) if stated else None
     if stated is None or own is None or f" per {claim.unit} (" not in stated[3]:
         return False
-    try:
-        return float(stated[2]) >= own * (1 - CLAIM_TOLERANCE)
-    except ValueError:
-        return False
+    number = float_or_none(stated[2])
+    return number is not None and number >= own * (1 - CLAIM_TOLERANCE)
 
 
 #: Possible declarations of what is public, and whether scores are then hidden; ``None`` if either is possible.

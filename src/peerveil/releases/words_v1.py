@@ -7,10 +7,9 @@ against these words and shows them; today's words are in :mod:`peerveil.privacy.
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_CEILING, Context, Decimal
 
-from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.guarantee import Guarantee, exact, factor
 
 NOT_PROTECTED = (
     "Not protected: who has which load, the number of reviews of each paper, and the numbers of papers, reviews and "
@@ -38,15 +37,6 @@ _NOT_FLOAT_SAFE = (
     " The noise was drawn in floating-point arithmetic, and this holds for ideal arithmetic: the last digits of the "
     "published numbers may reveal more."
 )
-
-
-def assumption(*, hidden: bool) -> str:
-    """What the expected error rests on, where scores are hidden or not.
-
-    >>> assumption(hidden=True).startswith(assumption(hidden=False))
-    True
-    """
-    return ASSUMPTION_HIDDEN if hidden else ASSUMPTION
 
 
 def chart_words(level: float | None) -> set[str]:
@@ -89,32 +79,16 @@ def promise(claim: Guarantee) -> str:
     if claim.kind == "pure":
         gain = (
             "Whatever someone already knows, this release changes their odds between these two assignments by at "
-            f"most a factor e^{_exact(claim.epsilon)} = {_factor(claim.epsilon)}."
+            f"most a factor e^{exact(claim.epsilon)} = {factor(claim.epsilon)}."
         )
     else:
-        shown = _rounded_up(Decimal(repr(claim.epsilon)), 4)
+        shown = f"{Decimal(repr(claim.epsilon)).normalize(Context(prec=4, rounding=ROUND_CEILING)):g}"
         gain = (
             "Between these two, whatever someone already knows, the probability of any conclusion from this "
-            f"release rises from p to at most e^{shown} p + {_exact(claim.delta)}, where e^{shown} = "
-            f"{_factor(float(shown))}."
+            f"release rises from p to at most e^{shown} p + {exact(claim.delta)}, where e^{shown} = "
+            f"{factor(float(shown))}."
         )
     return (
         f"Take any two assignments that fit the public record and {_NEIGHBOURS[claim.unit]}. {gain} Knowledge that "
         "ties many reviewers' assignments together can gain more." + ("" if claim.float_safe else _NOT_FLOAT_SAFE)
     )
-
-
-def _exact(number: float | None) -> str:
-    return f"{number!r}".removesuffix(".0")
-
-
-def _rounded_up(number: Decimal, digits: int) -> str:
-    return f"{number.normalize(Context(prec=digits, rounding=ROUND_CEILING)):g}"
-
-
-def _factor(epsilon: float) -> str:
-    if epsilon == 0:
-        return "1"
-    if epsilon > 700:
-        return "practically without limit"
-    return _rounded_up(Decimal(math.nextafter(math.exp(epsilon), math.inf)), 3)

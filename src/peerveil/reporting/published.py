@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,10 +12,16 @@ from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 
+#: The files of the charts.
+FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Published(ABC):
-    """Everything that charts and reports can show; :class:`peerveil.Release` documents each field."""
+class Published:
+    """Everything that charts and reports can show; :class:`peerveil.Release` documents each field.
+
+    The report also shows the claim in words (``human``, ``promise``, ``not_protected``, ``claim``), from the release.
+    """
 
     quantity: str
     values: Floats
@@ -36,23 +41,3 @@ class Published(ABC):
     created: datetime
     software: str
     part: Part | None = None
-
-    @property
-    @abstractmethod
-    def human(self) -> str:
-        """The privacy claim in one sentence for a reviewer; empty if the release does not state it."""
-
-    @property
-    @abstractmethod
-    def promise(self) -> str:
-        """The privacy claim in words, as release.json and the report state it."""
-
-    @property
-    @abstractmethod
-    def not_protected(self) -> str:
-        """What the claim does not cover, in words, as release.json and the report state it."""
-
-    @property
-    @abstractmethod
-    def claim(self) -> dict[str, Any] | None:
-        """The privacy claim in standard terms, as release.json states it; ``None`` if it does not."""

@@ -6,40 +6,30 @@ import base64
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from peerveil.mechanisms import kind_of
-from peerveil.privacy.guarantee import Guarantee, upward
+from peerveil.privacy.guarantee import Guarantee, exact, upward
 from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
 from peerveil.reporting.charts.bounds import proven
 from peerveil.reporting.charts.distribution import cumulative, histogram, refinement
 from peerveil.reporting.charts.look import dark_css, to_svg
+from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
 from peerveil.reporting.published import Published
-
-#: The files of the charts.
-FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
 
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
 
+_NEVER_FURTHER = "never further from the truth than the noisy vector, whatever the truth"
 _ESTIMATORS = {
-    "safe": (
-        "the posterior mean, kept where the result is never further from the truth than the noisy vector, whatever the "
-        "truth"
-    ),
-    "projection": (
-        "the nearest vector that public data allows; never further from the truth than the noisy vector, whatever the "
-        "truth"
-    ),
-    "bayes": (
-        "the posterior mean; most accurate on average, but in single cases it may be further from the truth than the "
-        "noisy vector"
-    ),
+    "safe": f"the posterior mean, kept where the result is {_NEVER_FURTHER}",
+    "projection": f"the nearest vector that public data allows; {_NEVER_FURTHER}",
+    "bayes": "the posterior mean; most accurate on average, but in single cases it may be further from the truth than "
+    "the noisy vector",
 }
 
 #: Ranks in the table, as percentages of the reviewers.
@@ -96,8 +86,7 @@ def write_report(release: Published, folder: Path, *, table: str) -> None:
 
 @cache
 def _template() -> jinja2.Template:
-    folder = files("peerveil.reporting").joinpath("templates")
-    loader = jinja2.FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))
+    loader = jinja2.PackageLoader("peerveil.reporting")
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -129,10 +118,6 @@ def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(key, value if isinstance(value, str) else f"{value:.6g}") for key, value in stated.items()]
 
 
-def _exact(number: float) -> str:
-    return f"{number!r}".removesuffix(".0")
-
-
 def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
     """The numbers of the claim's formulas; none if the claim is in the words of others."""
     if guarantee.kind == "stated":
@@ -141,9 +126,9 @@ def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
     if guarantee.kind == "gdp":
         formulas.append({"kind": "gdp", "mu": upward(guarantee.mu or 0.0, 4)})
     elif guarantee.kind in ("zcdp", "tcdp"):
-        omega = "" if guarantee.omega is None else _exact(guarantee.omega)
-        formulas.append({"kind": "concentrated", "rho": _exact(guarantee.rho or 0.0), "omega": omega})
+        omega = "" if guarantee.omega is None else exact(guarantee.omega)
+        formulas.append({"kind": "concentrated", "rho": exact(guarantee.rho or 0.0), "omega": omega})
     pure = guarantee.kind == "pure"
-    epsilon = _exact(guarantee.epsilon or 0.0) if pure else upward(guarantee.epsilon or 0.0, 4)
-    formulas.append({"kind": "plain", "epsilon": epsilon, "delta": "" if pure else _exact(guarantee.delta or 0.0)})
+    epsilon = exact(guarantee.epsilon or 0.0) if pure else upward(guarantee.epsilon or 0.0, 4)
+    formulas.append({"kind": "plain", "epsilon": epsilon, "delta": "" if pure else exact(guarantee.delta or 0.0)})
     return formulas

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,11 +44,7 @@ class Conference:
 
     def write_csv(self, path: Path) -> None:
         """Write the reviews as a CSV file."""
-        columns = self.columns()
-        with path.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.writer(handle, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+        self.frame().write_csv(path)
 
     def means(self) -> Floats:
         """Return the sorted mean scores of the reviewers, which are synthetic and therefore not secret."""

@@ -46,15 +46,7 @@ Beta = Callable[[float, Floats, Floats], tuple[Floats | float, Floats | float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A series of settings in which one number varies.
-
-    Attributes:
-        name: its name in commands.
-        title: its title in figures.
-        axis: the number that varies: ``"reviewers"`` or ``"a"``.
-        points: the values of the axis.
-        beta: the distribution of the weights.
-    """
+    """A series of settings in which one number, the ``axis``, is each of ``points``: ``"reviewers"`` or ``"a"``."""
 
     name: str
     title: str
@@ -204,9 +196,9 @@ def simulate(
     settings = tuple(float(point) for point in (chosen.points if points is None else points))
     _check(draws, methods)
     tasks = [
-        _PaperTask(experiment, point, block, size, tuple(methods), scale)
+        _PaperTask(experiment, point, block, min(_BLOCK, draws - first), tuple(methods), scale)
         for point in settings
-        for block, size in enumerate(_blocks(draws))
+        for block, first in enumerate(range(0, draws, _BLOCK))
     ]
     results = parallel.run(_run_paper_task, tasks, seed=seed, **options)
     errors = {
@@ -264,10 +256,6 @@ def _check(draws: int, methods: Sequence[str]) -> None:
         raise InputError(Argument("methods"), " must name at least one")
 
 
-def _blocks(draws: int) -> list[int]:
-    return [_BLOCK] * (draws // _BLOCK) + ([draws % _BLOCK] if draws % _BLOCK else [])
-
-
 class _PaperTask(NamedTuple):
     experiment: str
     point: float
@@ -286,8 +274,7 @@ def _run_paper_task(task: _PaperTask, seeds: np.random.SeedSequence) -> list[lis
     return errors
 
 
-@dataclass(frozen=True, eq=False)
-class _RecordTask:
+class _RecordTask(NamedTuple):
     weights: PublicWeights
     leniency: float
     draw: int

@@ -10,7 +10,7 @@ from peerveil.app.requests import AuditRequest
 from peerveil.cli import options as opt
 
 if TYPE_CHECKING:
-    from peerveil.private.audit import Audit, Finding
+    from peerveil.private.audit import Audit
 
 
 @opt.with_options
@@ -30,7 +30,11 @@ def audit(request: AuditRequest, *, as_json: opt.AsJson = False) -> None:
     else:
         measure = "epsilon" if result.worst.pure else "rho"
         columns = ("case", f"{measure} claimed", "worst pair", "found", "noise", "verdict")
-        out.print(rows_table(columns, map(_row, result.findings)))
+        rows = []
+        for case in result.findings:
+            numbers = (f"{case.limit:.4g}", f"{case.loss:.4g}", f"{case.found:.3g}")
+            rows.append((case.case, *numbers, case.noise or "as stated", "stands" if case.passed else "FALSE"))
+        out.print(rows_table(columns, rows))
         out.print()
         out.print(facts_table(_facts(result).items()))
     if not result.passed:
@@ -49,11 +53,6 @@ def _document(result: Audit) -> dict[str, Any]:
     ]
     facts = {name: getattr(result, name) for name in (*_SHARED, "confidence")}
     return {"claim": result.guarantee.summary, **facts, "cases": cases}
-
-
-def _row(finding: Finding) -> tuple[str, ...]:
-    numbers = (f"{finding.limit:.4g}", f"{finding.loss:.4g}", f"{finding.found:.3g}")
-    return (finding.case, *numbers, finding.noise or "as stated", "stands" if finding.passed else "FALSE")
 
 
 def _facts(result: Audit) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Annotated
 
 import typer
@@ -30,15 +31,10 @@ def compare(
     title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
     out.print(title, style="bold")
     out.print()
-    rows = [
-        (
-            s.name,
-            _with_error(s.first, s.first_error),
-            _with_error(s.second, s.second_error),
-            _with_error(s.difference, s.error),
-        )
-        for s in comparison.summaries
-    ]
+    rows = []
+    for s in comparison.summaries:
+        numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))
+        rows.append((s.name, *starmap(_with_error, numbers)))
     rows.append(("distance", "", "", _with_error(*comparison.distance)))
     out.print(rows_table(("of the means", "first", "second", "difference"), rows))
     out.print()

@@ -11,7 +11,7 @@ from peerveil.cli import options as opt
 @opt.with_options
 def demo(request: DemoRequest) -> None:
     """Generate a synthetic conference and release all four of its quantities."""
-    from peerveil.app.demo import demo
+    from peerveil.app.demo import CRITERIA, demo
     from peerveil.cli.working import after_writing, working
 
     if request.export is not None:
@@ -23,7 +23,6 @@ def demo(request: DemoRequest) -> None:
         from rich.rule import Rule
         from rich.text import Text
 
-        from peerveil.app.demo import CRITERIA
         from peerveil.cli.show import error_table, out, release_panel
 
         out.print(Rule(Text("Peerveil demo", style="bold")))

@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from peerveil.quantities.base import Words, words_of
+from peerveil.quantities.base import words_of
 from peerveil.reporting.charts import look
 from peerveil.reporting.charts.bounds import CREDIBLE, PROVEN
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, rank_axis, ticks, tip
-from peerveil.reporting.charts.shapes import DOTS, Counts, bins_for, counted, grouped, thinned
+from peerveil.reporting.charts.shapes import DOTS, bins_for, counted, grouped, thinned
 from peerveil.reporting.published import Published
 
 
@@ -32,11 +32,7 @@ def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -
     edges = bins_for(release)
     if words.sides is not None and edges[0] < 0 < edges[-1] and not np.isclose(edges, 0.0).any():
         edges = np.unique(np.append(edges, 0.0))  # split a single bin at zero
-    return _bars(release, words, counted(release, edges), width, height)
-
-
-def _bars(release: Published, words: Words, bins: Counts, width: int, height: int) -> Picture:
-    sides = words.sides
+    bins, sides = counted(release, edges), words.sides
     rows = []
     for place, number in enumerate(bins.counts.tolist()):
         low, high = float(bins.edges[place]), float(bins.edges[place + 1])
@@ -116,7 +112,6 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
     title = alt.TitleParams("Before and after refinement")
     if n > DOTS:
         title.subtitle = ["noisy: first to ninth decile of neighbouring ranks"]
-    before = (_dots if n <= DOTS else _decile_area)(release, width, height)
     rows = [{"rank": int(i) + 1, "value": float(release.values[i]), "what": "after: released"} for i in thinned(n)]
     line = look.chart(rows).mark_line(strokeWidth=2.2)
     after = line.encode(
@@ -126,45 +121,27 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         tooltip=[tip("rank", format=",d"), tip("value", "mean", ".4~g")],
     )
     words = f"The noisy vector of {look.count(n, 'reviewer')} and the released one, by rank: {release.quantity}."
-    return look.finished(look.layered(before, after), title=title, description=words, width=width, height=height)
+    return look.finished(
+        look.layered(_before(release, width, height), after), title=title, description=words, width=width, height=height
+    )
 
 
 _BEFORE = "before: noisy"
 
 
-def _dots(release: Published, width: int, height: int) -> Any:
-    """The noisy vector as one dot per entry."""
-    rows = [{"rank": i + 1, "value": v, "what": _BEFORE} for i, v in enumerate(release.noisy.tolist())]
-    return (
-        look.chart(rows)
-        .mark_point(filled=True, size=22, opacity=0.85)
-        .encode(
-            x=rank_axis(release.noisy.size, width),
-            y=_mean_axis(release, height),
-            color=look.dot_named({_BEFORE: look.ORANGE}),
-            tooltip=[tip("rank"), tip("value", "noisy", ".4~g")],
-        )
-    )
-
-
-def _decile_area(release: Published, width: int, height: int) -> Any:
-    """The noisy vector as the area between the first and ninth decile of groups of ranks."""
+def _before(release: Published, width: int, height: int) -> Any:
+    """The noisy vector: one dot per entry, or the area between the first and ninth decile of groups of ranks."""
+    axes = {"x": rank_axis(release.noisy.size, width), "y": _mean_axis(release, height)}
+    if release.noisy.size <= DOTS:
+        rows = [{"rank": i + 1, "value": v, "what": _BEFORE} for i, v in enumerate(release.noisy.tolist())]
+        dots = look.chart(rows).mark_point(filled=True, size=22, opacity=0.85)
+        tooltip = [tip("rank"), tip("value", "noisy", ".4~g")]
+        return dots.encode(**axes, color=look.dot_named({_BEFORE: look.ORANGE}), tooltip=tooltip)
     rows = [{"rank": r, "value": low, "high": high, "what": _BEFORE} for r, low, _, high in grouped(release.noisy)]
-    return (
-        look.chart(rows)
-        .mark_area(opacity=0.4, interpolate="step")
-        .encode(
-            x=rank_axis(release.noisy.size, width),
-            y=_mean_axis(release, height),
-            y2="high:Q",
-            color=look.shade_named({_BEFORE: look.ORANGE}),
-            tooltip=[
-                tip("rank", format=",.0f"),
-                tip("value", "first decile", ".4~g"),
-                tip("high", "ninth decile", ".4~g"),
-            ],
-        )
-    )
+    area = look.chart(rows).mark_area(opacity=0.4, interpolate="step")
+    named = {"value": "first decile", "high": "ninth decile"}
+    tooltip = [tip("rank", format=",.0f"), *(tip(field, title, ".4~g") for field, title in named.items())]
+    return area.encode(**axes, y2="high:Q", color=look.shade_named({_BEFORE: look.ORANGE}), tooltip=tooltip)
 
 
 #: Colours and dashes of compared releases, in order.

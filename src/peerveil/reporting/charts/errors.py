@@ -39,14 +39,9 @@ _LOGARITHMIC: dict[str, Any] = {"type": "log", "nice": False}
 
 
 class ExpectedError(NamedTuple):
-    """The expected error of a choice: one row of a plan.
+    """The expected error of a choice, one row of a plan: that of a reviewer's mean, and its standard error.
 
-    Attributes:
-        mechanism: name of the mechanism.
-        estimator: name of the estimator.
-        epsilon: the budget.
-        rmse: root mean squared error of a reviewer's mean.
-        error: standard error of ``rmse``; NaN if there was a single draw.
+    The standard error is NaN if there was a single draw.
     """
 
     mechanism: str
@@ -66,11 +61,7 @@ def error_against_epsilon(
 ) -> Picture:
     """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
-    Args:
-        rows: fields of :class:`ExpectedError`.
-        chosen: a budget to mark.
-        width: of the plot, without axes.
-        height: of the plot, without axes.
+    ``rows`` have the fields of :class:`ExpectedError`; the budget ``chosen`` is marked.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> picture.to_dict()["title"]

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import altair as alt
@@ -84,18 +83,8 @@ _CONFIG: dict[str, Any] = {
 }
 
 
-Args = ParamSpec("Args")
-
-
-def unvalidated(draw: Callable[Args, Picture]) -> Callable[Args, Picture]:
-    """Return a drawing function without Altair's slow validation of every part; the tests validate each chart."""
-
-    @wraps(draw)
-    def drawn(*args: Args.args, **options: Args.kwargs) -> Picture:
-        with debug_mode(False):
-            return draw(*args, **options)
-
-    return drawn
+#: Decorates drawing functions, without Altair's slow validation of every part; the tests validate each chart.
+unvalidated = debug_mode(False)
 
 
 def finished(layers: Any, *, title: Any, description: str, width: int, height: int) -> Picture:

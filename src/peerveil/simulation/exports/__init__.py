@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from peerveil.errors import Argument, InputError
 from peerveil.simulation.conferences import Conference
@@ -24,11 +25,7 @@ def export(
     Papers are numbered from 1. Like real exports, the file also has metareviews, drafts and reviews without a score, if
     the platform exports them.
 
-    Args:
-        conference: the reviews.
-        kind: one of :data:`KINDS`.
-        cast: the people; invented by default.
-        style: the text format.
+    ``kind`` is one of :data:`KINDS`. People are invented by default.
 
     >>> import numpy as np
     >>> from peerveil.simulation.conferences import synthetic_conference
@@ -52,8 +49,8 @@ def _table(conference: Conference, cast: Cast, style: Style) -> bytes:
 #: For each kind of export, the usual name of its file and the function that writes it.
 KINDS: dict[str, tuple[str, Callable[[Conference, Cast, Style], bytes]]] = {
     "table": ("reviews.csv", _table),
-    "openreview": ("openreview-notes.json", openreview.notes_2),
-    "openreview-v1": ("openreview-v1-notes.json", openreview.notes_1),
+    "openreview": ("openreview-notes.json", partial(openreview.notes, version=2)),
+    "openreview-v1": ("openreview-v1-notes.json", partial(openreview.notes, version=1)),
     "hotcrp": ("hotcrp-reviews.csv", hotcrp.reviews_csv),
     "hotcrp-scores": ("hotcrp-scores.csv", hotcrp.scores_csv),
     "hotcrp-batch": ("hotcrp-batch.csv", hotcrp.batch_csv),

@@ -47,12 +47,9 @@ def bare_csv(conference: Conference, cast: Cast, style: Style) -> bytes:
 
 def review_zip(conference: Conference, cast: Cast, style: Style) -> bytes:
     """Return the zip archive that contains review.csv."""
-    files = {
-        "submission.csv": b"#,title\n1,A paper\n",
-        "review.csv": review_csv(conference, cast, replace(style, packed=False)),
-    }
+    reviews = review_csv(conference, cast, replace(style, packed=False))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
+        for name, data in (("submission.csv", b"#,title\n1,A paper\n"), ("review.csv", reviews)):
             archive.writestr(zipfile.ZipInfo(name, (2026, 3, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()

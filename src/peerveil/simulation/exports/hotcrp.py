@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import groupby
 from typing import Any
 
 from peerveil.simulation.conferences import Conference
@@ -13,13 +13,11 @@ _TIMES = ("2026-03-01T12:00:00Z", "2026-03-01T14:00:00+02:00", "2026-02-28T19:30
 
 def _reviews(conference: Conference) -> list[tuple[Review, str]]:
     """Return each review with the name that HotCRP gives it: its paper's number and a letter."""
-    reviews = []
-    seen: Counter[int] = Counter()
-    for review in reviews_of(conference):
-        count = seen[review.paper]
-        reviews.append((review, f"{review.paper + 1}{chr(65 + count % 26) * (1 + count // 26)}"))
-        seen[review.paper] += 1
-    return reviews
+    return [
+        (review, f"{paper + 1}{chr(65 + count % 26) * (1 + count // 26)}")
+        for paper, reviews in groupby(reviews_of(conference), key=lambda review: review.paper)
+        for count, review in enumerate(reviews)
+    ]
 
 
 def reviews_csv(conference: Conference, cast: Cast, style: Style) -> bytes:

@@ -10,17 +10,8 @@ from peerveil.simulation.exports.style import TEXT, WORDS, Cast, Style, reviews_
 _VENUE = "Example.org/2026/Conference"
 
 
-def notes_1(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """Return notes and groups in the format of version 1 of the API."""
-    return _notes(conference, cast, style, version=1)
-
-
-def notes_2(conference: Conference, cast: Cast, style: Style) -> bytes:
-    """Return notes and groups in the format of version 2 of the API."""
-    return _notes(conference, cast, style, version=2)
-
-
-def _notes(conference: Conference, cast: Cast, style: Style, *, version: int) -> bytes:
+def notes(conference: Conference, cast: Cast, style: Style, *, version: int) -> bytes:
+    """Return notes and groups in the format of a version of the API."""
     part, replies = ("Submission", "replies") if version == 2 else ("Paper", "directReplies")
     settings = _content({"review_name": "Official_Review", "review_rating": "rating"})
     groups: list[dict[str, Any]] = [{"id": _VENUE, "members": [], "content": settings}]
