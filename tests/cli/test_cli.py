@@ -19,13 +19,13 @@ from rich.console import Console
 
 import peerveil as pv
 from peerveil.cli import main
-from peerveil.cli.options import BUILT_IN_MECHANISMS, BUILT_IN_REGIONS
 from peerveil.cli.show import rows_table
 from peerveil.mechanisms import OWN
 from peerveil.private import noise
 from peerveil.private.true_vector import true_vector
 from peerveil.regions import REGIONS
 from peerveil.releases.release import DATA_FILES, FILES
+from peerveil.support.discovery import declared
 
 Run = Callable[..., "Result"]
 
@@ -360,9 +360,9 @@ def test_demo_releases_every_quantity_and_can_be_repeated(run: Run, tmp_path: Pa
 
 
 def test_help_lists_the_mechanisms_that_are_registered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tuple(OWN) == BUILT_IN_MECHANISMS
-    assert tuple(REGIONS) == BUILT_IN_REGIONS
-    assert "laplace | histogram | gaussian | sinh-normal | auto (the best" in run("release", "--help").out
+    assert sorted(OWN) == list(declared("mechanisms").values())
+    assert sorted(REGIONS) == list(declared("regions").values())
+    assert "gaussian | histogram | laplace | sinh-normal | auto (the best" in run("release", "--help").out
     monkeypatch.setitem(sys.modules, "peerveil.mechanisms", SimpleNamespace(OWN={"mixture": None}))
     assert "mixture | auto (the best" in run("release", "--help").out
 

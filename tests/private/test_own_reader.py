@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import peerveil as pv
-from peerveil.app.formats import LABELS, format_labels
+from peerveil.app.formats import TABLES, format_labels
 from peerveil.errors import FileError
 from peerveil.private.inspection import inspect
 from peerveil.private.readers import READERS
@@ -143,6 +143,6 @@ def test_the_page_offers_and_reads_it(tmp_path: Path) -> None:
 
 
 def test_every_format_has_a_label() -> None:
-    assert format_labels() == LABELS | {"paperflow": Paperflow.label}
-    assert list(LABELS) == [name for name in READERS if name != "paperflow"]
-    assert set(FORMATS) < set(LABELS)
+    assert set(format_labels()) == set(READERS)
+    assert set(TABLES) == set(FORMATS)
+    assert (format_labels()["cmt"], format_labels()["paperflow"]) == ("Microsoft CMT", Paperflow.label)

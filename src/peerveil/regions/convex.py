@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from peerveil.errors import Argument, InputError, PeerveilError
+from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
 
@@ -201,3 +204,15 @@ class Region:
 def constant(value: float, times: int) -> Floats:
     """An array of equal numbers in the memory of one."""
     return np.ndarray((times,), dtype=np.float64, buffer=np.array([value]), strides=(0,))
+
+
+#: The regions by name: functions of public weights.
+REGIONS: dict[str, Callable[[PublicWeights], Region]] = {}
+
+Construct = TypeVar("Construct", bound=Callable[[PublicWeights], Region])
+
+
+def register(construct: Construct) -> Construct:
+    """Register a region by the name of the function that constructs it, and return this function; a decorator."""
+    REGIONS[construct.__name__] = construct
+    return construct
