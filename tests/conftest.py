@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Before NumPy is imported, and for every process that tests start: each core has a test to run already.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -15,6 +15,7 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
+settings.register_profile("unshrunk", parent=settings.get_profile("peerveil"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "peerveil"))
 
 #: Scripts that ran with the version whose files they wrote: not for the present code.
