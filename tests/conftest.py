@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, Phase, settings
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+# Tests start many processes, and each would compile the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
 settings.register_profile("unshrunk", parent=settings.get_profile("peerveil"), phases=[Phase.explicit, Phase.generate])
