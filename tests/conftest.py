@@ -61,3 +61,9 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEERVEIL_KEY_FILE", str(tmp_path / "secret" / "key"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "secret" / "state"))
     monkeypatch.delenv("PEERVEIL_STATE_DIR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each core runs tests already: only tests that ask for several workers start processes for them."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
