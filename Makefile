@@ -27,10 +27,10 @@ demo: $(USE) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
 test: $(STAMP) ## the tests, doctests included, in a few minutes
-	$(BIN)/python -m pytest -n auto -q -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow"
 
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
-	$(BIN)/python -m pytest -n auto -q -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m slow
 
 check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/ruff format --check .

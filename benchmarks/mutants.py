@@ -3,7 +3,10 @@
 Each mutation changes one operator, comparison or constant. The same seed gives the same mutations as long as the files
 do not change. A mutation that survives shows a behaviour that no test checks.
 
-    python benchmarks/mutants.py [--each 10] [--seed 17] [--only regions,ledger] [--workers 2]
+    python benchmarks/mutants.py [--each 10] [--seed 17] [--only regions,ledger] [--workers 2] [--shared FOLDER]
+
+With ``--shared`` only changes are made that a second checkout of the project has as well, so that the tests of both can
+be compared: in both checkouts the same seed then gives the same changes.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -81,6 +85,17 @@ class Mutant:
     text: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """A node that can be changed: its file, its number among those of the file, and the expression around it."""
+
+    file: Path
+    index: int
+    what: str
+    line: int
+    content: str
+
+
 def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     """Yield every node that can be changed, with the kind of change."""
     for node in ast.walk(tree):
@@ -127,32 +142,53 @@ def skip_annotations(tree: ast.Module) -> set[int]:
     return skipped
 
 
-def mutants(part: str, source: Path, number: int, seed: int) -> list[Mutant]:
-    """Return randomly chosen mutants of a part."""
-    names = PARTS[part][0]
-    files = sorted(
+def places(part: str, source: Path) -> list[Place]:
+    """Return everything in a part that can be changed."""
+    files = [
         f
-        for name in names
-        for f in ([source / name] if (source / name).is_file() else sorted((source / name).glob("*.py")))
-    )
-    places = []
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        skipped = skip_annotations(tree)
-        for index, (node, what) in enumerate(changes(tree)):
-            if id(node) not in skipped:
-                places.append((file, index, what, getattr(node, "lineno", 0)))
-    chosen = random.Random(f"{seed}{part}").sample(places, min(number, len(places)))
-    made = []
-    for file, index, what, line in chosen:
+        for name in PARTS[part][0]
+        for f in ([source / name] if name.endswith(".py") else (source / name).glob("*.py"))
+    ]
+    found = []
+    for file in sorted(files):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        node, _ = list(changes(tree))[index]
+        skipped = skip_annotations(tree)
+        around = {
+            id(node): outer
+            for statement in ast.walk(tree)
+            if isinstance(statement, ast.stmt)
+            for outer in ast.iter_child_nodes(statement)
+            if not isinstance(outer, ast.stmt)
+            for node in ast.walk(outer)
+        }
+        found += [
+            Place(
+                file, index, what, getattr(node, "lineno", 0), f"{ast.unparse(node)} in {ast.unparse(around[id(node)])}"
+            )
+            for index, (node, what) in enumerate(changes(tree))
+            if id(node) not in skipped
+        ]
+    return found
+
+
+def shared_places(part: str, source: Path, other: Path) -> list[Place]:
+    """Return the places whose expression occurs once in the part, here and in the other checkout, in a common order."""
+    counts = [Counter(place.content for place in places(part, one)) for one in (source, other)]
+    once = [place for place in places(part, source) if all(count[place.content] == 1 for count in counts)]
+    return sorted(once, key=lambda place: place.content)
+
+
+def mutants(part: str, source: Path, number: int, seed: int, shared: Path | None = None) -> list[Mutant]:
+    """Return randomly chosen mutants of a part."""
+    possible = shared_places(part, source, shared) if shared else places(part, source)
+    made = []
+    for place in random.Random(f"{seed}{part}").sample(possible, min(number, len(possible))):
+        tree = ast.parse(place.file.read_text(encoding="utf-8"))
+        node, _ = list(changes(tree))[place.index]
         before = ast.unparse(node)
-        apply(node, what)
-        made.append(
-            Mutant(part, str(file.relative_to(source)), line, f"{before} -> {ast.unparse(node)}", ast.unparse(tree))
-        )
+        apply(node, place.what)
+        what = f"{before} -> {ast.unparse(node)}"
+        made.append(Mutant(part, str(place.file.relative_to(source)), place.line, what, ast.unparse(tree)))
     return made
 
 
@@ -166,25 +202,18 @@ def survives(mutant: Mutant) -> bool:
         for name in ("pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, project / name)
         (project / "src" / "peerveil" / mutant.path).write_text(mutant.text, encoding="utf-8")
-        done = subprocess.run(  # noqa: S603 - our own tests
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-x",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-m",
-                "not slow",
-                *PARTS[mutant.part][1],
-            ],
-            cwd=project,
-            env=os.environ | {"PYTHONPATH": str(project / "src")},
-            capture_output=True,
-            timeout=1800,
-            check=False,
-        )
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own tests
+                [sys.executable, "-m", "pytest", *options, *PARTS[mutant.part][1]],
+                cwd=project,
+                env=os.environ | {"PYTHONPATH": str(project / "src"), "HYPOTHESIS_PROFILE": "unshrunk"},
+                capture_output=True,
+                timeout=1800,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False  # the tests do not end
         return done.returncode == 0
 
 
@@ -195,9 +224,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--shared", type=Path, help="a second checkout that has the same changes to make")
     given = parser.parse_args()
+    package = Path("src") / "peerveil"
+    shared = given.shared and given.shared / package
     everything = [
-        m for part in given.only.split(",") for m in mutants(part, ROOT / "src" / "peerveil", given.each, given.seed)
+        m for part in given.only.split(",") for m in mutants(part, ROOT / package, given.each, given.seed, shared)
     ]
     alive = dict.fromkeys(given.only.split(","), 0)
     with ThreadPoolExecutor(given.workers) as pool:

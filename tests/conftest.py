@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Before NumPy is imported, and for every process that tests start: each core has a test to run already.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -19,8 +19,12 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:
         signal.signal(getattr(signal, name), handler)
 
+# Tests start many processes, and each would compile the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
+settings.register_profile("unshrunk", parent=settings.get_profile("peerveil"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "peerveil"))
 
 #: Scripts that ran with the version whose files they wrote: not for the present code.
@@ -63,3 +67,9 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEERVEIL_KEY_FILE", str(tmp_path / "secret" / "key"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "secret" / "state"))
     monkeypatch.delenv("PEERVEIL_STATE_DIR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each core runs tests already: only tests that ask for several workers start processes for them."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)

@@ -16,6 +16,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, NamedTuple
@@ -154,6 +155,9 @@ def _counts(name: str, event: str, called: Any) -> bool:
 
 def _child(job: dict[str, Any], said: int, told: int) -> None:
     """What a forked process does."""
+    import peerveil.app.release
+    import peerveil.cli.show
+    import peerveil.private.ledger  # noqa: F401
     from peerveil.cli import main
 
     os.chdir(job["folder"])
@@ -181,9 +185,9 @@ def _child(job: dict[str, Any], said: int, told: int) -> None:
 
 
 def _serve() -> None:
-    # Before anything starts threads, which a fork would not survive.
-    import altair  # noqa: F401
-    import sqlalchemy  # noqa: F401
+    # All that is slow to import and starts no threads, which a fork would not survive: not Polars, nor what imports it.
+    for name in ("altair", "clarabel", "jsonschema", "rich.console", "scipy.integrate", "scipy.optimize", "sqlalchemy"):
+        import_module(name)
 
     for line in sys.stdin:
         job = json.loads(line)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 import peerveil as pv
+from marks import slow
 from peerveil.inference import estimators as estimation
 from peerveil.inference.assignments import deal
 from peerveil.inference.estimators import degrees_of_freedom, estimate, nearest_safe
@@ -80,7 +81,7 @@ def test_safe_keeps_its_promise_with_hidden_scores(
 
 
 @pytest.mark.parametrize("size", SCALES)
-@pytest.mark.parametrize("loads", [{3: 30}, {2: 20, 3: 10, 5: 4}])
+@pytest.mark.parametrize("loads", [slow({3: 30}), {2: 20, 3: 10, 5: 4}])
 def test_safe_keeps_its_promise_at_the_extremes_of_the_envelope(size: float, loads: dict[int, int]) -> None:
     rng = np.random.default_rng(8)
     rows = rng.integers(1, 11, size=(30, 3)).astype(float)

@@ -4,6 +4,7 @@ import math
 import pickle
 import weakref
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import peerveil as pv
 from made_up import few_draws
+from marks import mostly_slow
 from peerveil.inference.family import CORRELATIONS, FAMILIES
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import EntryLikelihood
@@ -147,8 +149,10 @@ def test_bands_cover_where_the_assumption_holds() -> None:
         assert 0.85 <= np.mean(shares) <= 0.95
 
 
-@pytest.mark.parametrize("mechanism", [pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0)], ids=lambda m: m.name)
-@pytest.mark.parametrize("centre", [2.5, 5.5, 8.5])
+NOISE = (pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0))
+
+
+@pytest.mark.parametrize(("mechanism", "centre"), mostly_slow([*product(NOISE, (2.5, 5.5, 8.5))], 0, 5))
 def test_hidden_scores_may_be_anywhere_on_the_scale(mechanism: pv.Laplace | pv.Histogram, centre: float) -> None:
     """Nothing says that scores nobody sees lie in the middle: errors and bands must allow for it."""
     rng = np.random.default_rng(int(10 * centre))

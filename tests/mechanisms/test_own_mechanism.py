@@ -1,4 +1,4 @@
-"""A mechanism that is defined and registered here is found in every part of the program, which knows nothing of it."""
+"""A mechanism that is registered here is found in every part of the program, which knows nothing of it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,23 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from random import SystemRandom
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 import peerveil as pv
+from own_mechanism import Mixture, MixtureLaw, install, mixture_source
 from peerveil.inference.noise_test import vector_noise
-from peerveil.mechanisms import OWN, Mechanism, mechanism_from, register
-from peerveil.mechanisms.base import given, pure_claim
-from peerveil.privacy.guarantee import Guarantee, Unit
-from peerveil.privacy.law import Law
-from peerveil.privacy.noise_laws import LaplaceLaw
-from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.mechanisms import OWN, mechanism_from, register
+from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private import noise
 from peerveil.private.audit import audit
 from peerveil.private.audit.laws import noise_differs
-from peerveil.record.public_record import Floats
 from peerveil.releases.plan_files import write_plan
 from peerveil.support.extensions import load_extensions
 from peerveil.web.jobs import Jobs
@@ -43,81 +37,11 @@ REVIEWS = "paper,reviewer,score\n" + "".join(
 )
 
 
-@dataclass(frozen=True)
-class MixtureLaw(Law):
-    """Laplace noise of one scale or of twice that scale, with probability one half each."""
-
-    scale: float
-
-    @property
-    def deviation(self) -> float:
-        return math.sqrt(5) * self.scale
-
-    def log_density(self, noise: Floats) -> Floats:
-        size = np.abs(noise) / self.scale
-        return np.logaddexp(-size, -size / 2 - math.log(2)) - math.log(4 * self.scale)
-
-    def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        return np.asarray(rng.laplace(scale=self.scale, size=size) * rng.integers(1, 3, size))
-
-    def log_tail(self, size: Floats) -> Floats:
-        return np.logaddexp(-size / self.scale, -size / (2 * self.scale)) - math.log(2)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mixture(Mechanism):
-    """The log density has a slope of at most 1 / scale, so epsilon is at most the L1 sensitivity over the scale."""
-
-    name: ClassVar[str] = "mixture"
-    title: ClassVar[str] = "mixture"
-    label: ClassVar[str] = "mixture of two Laplace laws"
-    sentence: ClassVar[str] = "Noise of a mixture of two Laplace laws was added to each entry"
-    law_of: ClassVar[Callable[..., Law]] = MixtureLaw
-    planned: ClassVar[tuple[str, ...]] = ("epsilon",)
-    epsilon: float | None = None
-    scale: float | None = None
-
-    def __post_init__(self) -> None:
-        self._given()
-
-    def _given(self) -> tuple[str, float]:
-        return given(self, ("epsilon", "scale"), "mixture noise needs epsilon= or scale=, one of the two")
-
-    def needed(self, sensitivity: Sensitivity) -> Mixture:
-        return Mixture(scale=sensitivity.l1 / self._given()[1])
-
-    def guarantee(self, sensitivity: Sensitivity, unit: Unit) -> Guarantee:
-        return pure_claim(*self._given(), sensitivity.l1, unit)
-
-
-def mixture_source(law: MixtureLaw, length: int) -> noise.Source:
-    """Exact noise: both vectors come from OpenDP, and a fair coin chooses between their entries."""
-    narrow, wide = (noise._laplace(LaplaceLaw(scale=law.scale * factor), length) for factor in (1, 2))
-    coin = SystemRandom()
-
-    def add(vector: list[float]) -> list[float]:
-        return [pair[coin.getrandbits(1)] for pair in zip(narrow.add(vector), wide.add(vector), strict=True)]
-
-    return noise.Source(add, narrow.loss)
-
-
-def install() -> None:
-    """Register the mechanism and its draw, as a user's module does when it is imported."""
-    register(Mixture)
-    noise.draws(Mixture)(mixture_source)
-
-
 @pytest.fixture(autouse=True)
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The mechanism is registered here, and by an extension in every process that the test starts."""
     (tmp_path / "extension").mkdir()
-    (tmp_path / "extension" / "own_noise.py").write_text(
-        "import importlib.util, sys\n"
-        f"spec = importlib.util.spec_from_file_location('own_mechanism', {str(Path(__file__))!r})\n"
-        "module = sys.modules['own_mechanism'] = importlib.util.module_from_spec(spec)\n"
-        "spec.loader.exec_module(module)\n"
-        "module.install()\n"
-    )
+    (tmp_path / "extension" / "own_noise.py").write_text("from own_mechanism import install\n\ninstall()\n")
     monkeypatch.syspath_prepend(tmp_path / "extension")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "extension"), *filter(None, sys.path)]))
     monkeypatch.setenv("PEERVEIL_EXTENSIONS", "own_noise")
@@ -217,9 +141,9 @@ def peerveil(folder: Path, *words: str) -> str:
 
 def test_the_command_line(reviews: pv.Reviews, tmp_path: Path) -> None:
     words = ("--public", "all", "--mechanism", "mixture", "--epsilon", "1")
-    peerveil(tmp_path, "release", "reviews.csv", *words, "-o", "out")
+    peerveil(tmp_path, "release", "reviews.csv", *words, "--no-report", "-o", "out")
     assert pv.Release.load(tmp_path / "out").mechanism["name"] == "mixture"
-    assert "noise" in peerveil(tmp_path, "verify", "out", "--public", "reviews.csv")
+    assert pv.verify(tmp_path / "out", pv.weigh(reviews.public("all"))).verified
 
 
 def test_the_page(reviews: pv.Reviews, tmp_path: Path) -> None:

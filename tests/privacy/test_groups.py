@@ -410,7 +410,7 @@ class TestReleases:
                 if public == "record"
                 else part.public(public, declare_kept=True)
             )
-            found = pv.verify(release.save(tmp_path / name), pv.weigh(record))
+            found = pv.verify(release.save(tmp_path / name, report=public == "all"), pv.weigh(record))
             assert found, found.checks
             assert pv.verify(pv.refine(release, pv.weigh(record), region="baseline"), pv.weigh(record))
             again = pv.Release.load(tmp_path / name)

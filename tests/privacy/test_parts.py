@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import slow
 from peerveil.cli.options import option
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.joint_claims import joint_epsilon
@@ -287,7 +288,7 @@ def test_the_bound_on_counts_is_attained(b: int, largest: int, declare: bool) ->
         assert sum(map(abs, cells.values())) == bound.counts
 
 
-@pytest.mark.parametrize("b", [2, 3, 4])
+@pytest.mark.parametrize("b", [2, slow(3), slow(4)])
 @pytest.mark.parametrize("way", ["only", "leave-out", "absent", "tracks", "auto"])
 def test_the_construction_loses_no_more_than_epsilon(b: int, way: str) -> None:
     """Through each way to leave something out, at the noise that is really drawn."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.privacy.guarantee import UNITS, Unit
-from peerveil.privacy.sensitivity import NONE, Sensitivity, sensitivity
+from peerveil.privacy.sensitivity import NONE, Sensitivity, _turned_over, sensitivity
 from peerveil.private.true_vector import true_vector
 from reference.neighbours import flat, neighbours, neighbours_up_to_names
 from reference.theta import Assignment, assignments, means
@@ -71,6 +72,44 @@ def test_exhaustively_on_whole_records(rows: list[list[float]], loads: list[int]
     weights = pv.PublicWeights.from_rows(rows, loads={load: loads.count(load) for load in set(loads)})
     for unit in UNITS:
         assert within(largest(rows, loads, unit), sensitivity(weights, unit))
+
+
+def held(rows: list[list[float]], assignment: Assignment, loads: list[int]) -> list[Fraction]:
+    """The exact mean of each reviewer, in their own order: moves do not cancel as in the sorted vector."""
+    totals = [Fraction(0)] * len(loads)
+    for x, j in zip((Fraction(x) for row in rows for x in row), flat(assignment), strict=True):
+        totals[j] += x
+    return [total / load for total, load in zip(totals, loads, strict=True)]
+
+
+#: Few weights are far from the others, so that the sums of the largest differences decide, not the range.
+FEW_FAR = [
+    ([[0.0, 0.0, 5.0], [5.0, 10.0], [5.0, 10.0]], [2, 2, 2, 1]),
+    ([[0.0], [1.0], [3.0], [3.0], [3.0], [7.0], [12.0]], [2, 2, 3]),
+]
+
+
+@pytest.mark.parametrize(("rows", "loads"), FEW_FAR)
+def test_means_move_by_no_more_than_the_largest_differences(
+    rows: list[list[float]], loads: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = pv.PublicWeights.from_rows(rows, loads={load: loads.count(load) for load in set(loads)})
+    turned = _turned_over(weights, max(loads))
+    monkeypatch.setattr("peerveil.privacy.sensitivity._cancelled", lambda *_: math.inf)
+    bound = sensitivity(weights, "reviewer")
+    most = Fraction(0)
+    for one, other in neighbours(list(assignments(rows, loads)), "reviewer"):
+        moves = [abs(a - b) for a, b in zip(held(rows, one, loads), held(rows, other, loads), strict=True)]
+        totals = [move * load for move, load in zip(moves, loads, strict=True)]
+        exchanged = Counter(j for pair in zip(flat(one), flat(other), strict=True) if len({*pair}) == 2 for j in pair)
+        own = [j for j, times in exchanged.items() if 2 * times == sum(exchanged.values())]
+        assert own
+        number = sum(exchanged.values()) // 4
+        for j in own:
+            assert totals[j] <= Fraction(turned[number - 1])
+            assert sum(totals) - totals[j] <= Fraction(turned[number - 1])
+        most = max(most, sum(moves, Fraction(0)))
+    assert most <= Fraction(bound.l1)
 
 
 def mixed_loads_pair(a: int, b: int) -> tuple[list[list[float]], list[list[float]]]:

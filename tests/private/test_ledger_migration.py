@@ -215,15 +215,27 @@ def test_rows_that_were_changed_by_hand_are_not_believed(
     assert rows(place, "peerveil_ledger") == [(1,)]
 
 
-OPENER = """
-    import sys
+#: Four processes, forked after the imports, open a ledger as soon as all of them are there.
+OPENERS = """
+    import os, sys
     from peerveil.private.ledger import Ledger
-    sys.stdin.readline()
-    ledger = Ledger(sys.argv[1])
-    print(len(ledger.history()), len(ledger.remarks), ledger.check().ok)
+    (ready, told), (wait, go) = os.pipe(), os.pipe()
+    for _ in range(4):
+        if not os.fork():
+            os.close(go)
+            os.write(told, b".")
+            os.read(wait, 1)  # returns at the end of the file
+            ledger = Ledger(sys.argv[1])
+            os.write(1, f"{len(ledger.history())} {len(ledger.remarks)} {ledger.check().ok}\\n".encode())
+            os._exit(0)
+    for _ in range(4):
+        os.read(ready, 1)
+    os.close(go)
+    sys.exit(any(os.wait()[1] for _ in range(4)))
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are forked")
 @pytest.mark.parametrize("server", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_processes_that_open_it_at_once_migrate_it_once(
     server: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -232,13 +244,9 @@ def test_processes_that_open_it_at_once_migrate_it_once(
         place = str(shutil.copy(V1 / "ledger" / "ledger.db", tmp_path / "ledger.db"))
     else:
         place = old_postgres(request.getfixturevalue("postgres_server")[0])
-    command = [sys.executable, "-c", textwrap.dedent(OPENER), place]
-    openers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    for opener in openers:
-        assert opener.stdin is not None
-        opener.stdin.write("go\n")
-        opener.stdin.flush()
-    told = [opener.communicate(timeout=300)[0].split() for opener in openers]
+    command = [sys.executable, "-c", textwrap.dedent(OPENERS), place]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    told = [line.split() for line in done.stdout.splitlines()]
     assert [one[0] for one in told] == [str(len(FACTS["charges"]))] * 4
     assert sorted(one[1] for one in told) == ["0", "0", "0", "1"]
     assert {one[2] for one in told} == {"True"}

@@ -24,6 +24,7 @@ from browser import chromium, program, visitor
 from peerveil.cli import app
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("site")  # one process builds it, for all tests
 #: Attributes whose targets a browser loads by itself.
 LOADED = {"src", "srcset", "poster", "data", "action", "background"}
 
@@ -111,6 +112,7 @@ def test_nothing_is_loaded_from_elsewhere(site: dict[str, Page], folder: Path) -
             assert target.strip("'\"").startswith("data:"), f"{style.name} loads {target}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(program() is None, reason="Chromium is not installed")
 def test_a_browser_asks_no_other_host(folder: Path) -> None:
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))

@@ -10,19 +10,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from own_quantities import OWN, Boldness
 from peerveil.cli import main
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities import HiddenReach, Judged, Lone, Quantity, Words, register, unregister
+from peerveil.quantities import HiddenReach, Quantity, register, unregister
 from peerveil.quantities.base import names, words_of
-from peerveil.record.public_record import Floats
 from peerveil.web.cases import Case as PageCase
 from peerveil.web.jobs import Jobs
 from peerveil.web.page import Page
@@ -30,57 +29,6 @@ from peerveil.web.work import Task
 from reference.neighbours import flat, neighbours
 from reference.theta import Assignment, assignments
 from strategies import PAPERS, Case, hidden_cases, hidden_variants, visible
-
-
-class Boldness:
-    """How far a score is from 2: a hidden score moves its own weight only."""
-
-    name = "boldness"
-    words = Words(
-        label="Boldness of scores",
-        title="How bold the reviewers are",
-        meaning="the mean distance of each reviewer's scores from 2",
-        mean="a reviewer's mean distance from 2",
-        short_mean="mean distance",
-        unit=" steps",
-    )
-    reach = HiddenReach()
-
-    def weights(self, held: Judged, *, record: pv.PublicRecord, lone: Lone) -> Floats:
-        return np.abs(held.score - 2)
-
-    def hidden_bounds(self, record: pv.PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        low, high = record.score_bounds()
-        least = np.maximum(np.maximum(low - 2, 2 - high), 0.0)
-        return least, np.maximum(abs(low - 2), abs(high - 2))
-
-
-class Contrast:
-    """The score minus the mean of its paper's scores, its own included: a hidden score moves all weights there."""
-
-    name = "contrast"
-    words = Words(
-        label="Contrast",
-        title="How far from their papers' means",
-        meaning="the mean difference from the papers' means",
-        mean="a reviewer's mean contrast",
-        short_mean="mean contrast",
-        sides=("below the paper", "above the paper"),
-    )
-    reach = HiddenReach(co_reviews=True, centred=True)
-
-    def weights(self, held: Judged, *, record: pv.PublicRecord, lone: Lone) -> Floats:
-        means = np.bincount(held.paper, weights=held.score) / np.bincount(held.paper)
-        return held.score - means[held.paper]
-
-    def hidden_bounds(self, record: pv.PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
-        low, high = record.score_bounds()
-        size = np.bincount(record.paper)[record.paper]
-        lows, highs = (np.bincount(record.paper, weights=end)[record.paper] - end for end in (low, high))
-        return (low * (size - 1) - highs) / size, (high * (size - 1) - lows) / size
-
-
-OWN: tuple[Quantity, ...] = (Boldness(), Contrast())
 
 
 @pytest.fixture(autouse=True)
@@ -147,10 +95,13 @@ def test_it_is_planned_in_its_unit() -> None:
     assert all(" steps (" in sentence for sentence in made_plan.sentences)
 
 
+@pytest.mark.parametrize("command", ["plan", "release", "refine"])
+def test_the_command_line_lists_them(run: Run, command: str) -> None:
+    assert f"subjectivity | {OWN[0].name} | {OWN[1].name}" in run(command, "--help")[1]
+
+
 @pytest.mark.parametrize("quantity", OWN, ids=lambda quantity: quantity.name)
-def test_the_command_line_lists_and_uses_it(run: Run, quantity: Quantity) -> None:
-    for command in ("plan", "release", "refine"):
-        assert f"subjectivity | {OWN[0].name} | {OWN[1].name}" in run(command, "--help")[1]
+def test_the_command_line_uses_it(run: Run, quantity: Quantity) -> None:
     options = ["--public", "all", "--epsilon", "1", "--quantity", quantity.name, "-o", "out"]
     code, _, problem = run("release", "reviews.csv", *options)
     assert code == 0, problem
@@ -180,9 +131,8 @@ def test_a_release_of_a_quantity_that_is_not_known_here_still_renders(run: Run, 
     assert f"the release is of '{quantity.name}'" in problem
 
 
-def test_the_page_offers_and_releases_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_offers_and_releases_it(tmp_path: Path) -> None:
     quantity = OWN[1]
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # a worker process imports this file
     (tmp_path / "reviews.csv").write_text(REVIEWS)
     page = Page(jobs=Jobs())
     try:

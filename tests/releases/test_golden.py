@@ -20,6 +20,7 @@ from markupsafe import escape
 import peerveil as pv
 from cli.test_cli import Run, run
 from frozen import V1, Frozen, batch_v1, releases_v1
+from marks import mostly_slow
 from peerveil.planning.plans import Choice
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
@@ -69,7 +70,11 @@ def test_every_pair_of_choices_occurs() -> None:
     assert sum((frozen.folder / "report.html").is_file() for frozen in RELEASES) >= 6
 
 
-@pytest.mark.parametrize("frozen", RELEASES, ids=lambda frozen: frozen.name)
+#: A few of every kind, and those that are refused.
+FEW = [place for place, frozen in enumerate(RELEASES) if place % 4 == 0 or frozen.name in REFUSED]
+
+
+@pytest.mark.parametrize("frozen", mostly_slow(RELEASES, *FEW), ids=lambda frozen: frozen.name)
 def test_a_release_loads_and_verifies_or_is_refused_with_the_reason(frozen: Frozen) -> None:
     release = frozen.release()
     case = frozen.case

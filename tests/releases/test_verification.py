@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import mostly_slow
 from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.sensitivity import sensitivity
+from peerveil.quantities import QUANTITIES
 from peerveil.record.loads import declare_loads
 from peerveil.regions import REGIONS
 from peerveil.releases.documents import document_digest
@@ -69,8 +72,10 @@ class TestAccepts:
         assert found, found.checks
         assert {check.result for check in found.checks} == {"holds"}
 
-    @pytest.mark.parametrize("public", ["all", "none"])
-    @pytest.mark.parametrize("quantity", ["ratings", "miscalibration", "normalized", "subjectivity"])
+    @pytest.mark.parametrize(
+        ("quantity", "public"),
+        mostly_slow([*product(QUANTITIES, ("all", "none"))], 0, 3, 5, 6),
+    )
     def test_every_quantity_with_public_and_hidden_scores(
         self, reviews: pv.Reviews, quantity: str, public: str, tmp_path: Path
     ) -> None:

@@ -26,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import slow
 from peerveil.app.ledger import absolute_place, charges_since, releases_so_far
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
@@ -548,13 +549,16 @@ def test_the_page_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         serve()
 
 
-def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--ledger", str(tmp_path / "none.db")]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
-    )
-    assert done.returncode == 1
-    assert "there is no ledger" in done.stderr
+def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(jobs, "Worker", lambda: pytest.fail("a process was started"))
+    monkeypatch.setattr(sys, "argv", ["peerveil", "serve", "--no-browser", "--ledger", str(tmp_path / "none.db")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert "there is no ledger" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -575,7 +579,7 @@ def start_page(folder: Path) -> tuple[subprocess.Popen[str], SplitResult]:
     return page, urlsplit(page.stdout.readline().split()[-1])
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("ending", [slow(signal.SIGINT), signal.SIGTERM, slow(signal.SIGHUP)])
 def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
     page, address = start_page(tmp_path)
     with page:

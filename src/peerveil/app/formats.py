@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import sys
 
-#: The labels of the formats that Peerveil itself reads.
-LABELS = {
-    "openreview": "OpenReview",
-    "hotcrp": "HotCRP",
-    "easychair": "EasyChair",
-    "cmt": "Microsoft CMT",
-    "csv": "CSV",
-    "tsv": "TSV",
-    "parquet": "Parquet",
-    "jsonl": "JSON Lines",
-    "json": "JSON",
-}
+from peerveil.support.discovery import declared
+
+#: The labels of generic tables.
+TABLES = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "jsonl": "JSON Lines", "json": "JSON"}
 
 
 def format_labels() -> dict[str, str]:
-    """Return the label of each format that can be read, including those of registered readers.
+    """Return the label of each format that can be read: of platforms, tables, and readers that users registered.
 
-    The readers are looked up only if their package is loaded, which registering another one requires.
+    The latter are looked up only if the readers' package is loaded, which registering another one requires.
     """
+    labels = declared("private.readers") | TABLES
     loaded = sys.modules.get("peerveil.private.readers")
     readers = {} if loaded is None else loaded.READERS
-    return LABELS | {name: getattr(reader, "label", name) for name, reader in readers.items() if name not in LABELS}
+    return labels | {name: getattr(reader, "label", name) for name, reader in readers.items() if name not in labels}

@@ -18,22 +18,23 @@ from peerveil.app.messages import written
 from peerveil.app.options import filled
 from peerveil.errors import Argument
 from peerveil.quantities.base import names
-
-#: The mechanisms and regions of the package. Help lists them without importing them, because that loads NumPy.
-BUILT_IN_MECHANISMS = ("laplace", "histogram", "gaussian", "sinh-normal")
-BUILT_IN_REGIONS = ("baseline", "chain", "envelope", "tight", "hull")
+from peerveil.support.discovery import declared
 
 _PUBLIC_SCORES = "Public scores: one row per paper ('6;8;5') or one row per review."
 _A_RELEASE = "A release: its folder, or its release.json."
 
 
-def _registry(package: str, name: str, built_in: tuple[str, ...]) -> Callable[[], Iterable[str]]:
-    """Return a function that returns registered names; an extension that adds one has loaded the registry."""
-    return lambda: getattr(sys.modules.get(f"peerveil.{package}"), name, built_in)
+def _registered(package: str, registry: str) -> Callable[[], list[str]]:
+    """Return a function that lists what is registered; an extension that adds to a registry has loaded its package."""
+
+    def listed() -> list[str]:
+        loaded = sys.modules.get(f"peerveil.{package}")
+        return sorted(declared(package).values() if loaded is None else getattr(loaded, registry))
+
+    return listed
 
 
-_mechanisms = _registry("mechanisms", "OWN", BUILT_IN_MECHANISMS)
-_regions = _registry("regions", "REGIONS", BUILT_IN_REGIONS)
+_mechanisms, _regions = _registered("mechanisms", "OWN"), _registered("regions", "REGIONS")
 
 
 class RegisteredNames(OptionInfo):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.special import erf, log_ndtr
 
 from peerveil.errors import Argument, InputError
@@ -177,6 +176,8 @@ class SinhNormalLaw(_Checked, Law):
     @cached_property
     def deviation(self) -> float:
         """The standard deviation, by quadrature over ``Z``, where the integrand is smooth."""
+        from scipy.integrate import quad  # noqa: PLC0415 - slow to load
+
         ratio = self.sigma / self.bound
         points = [1, 1 / (1 + ratio)]
         moment, _ = quad(lambda z: math.asinh(z * ratio) ** 2 * math.exp(-z * z / 2), 0, 39, points=points)

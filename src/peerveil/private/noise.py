@@ -14,7 +14,10 @@ from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import opendp.prelude as dp
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import enable_features
 
 from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Settled, SinhNormal
@@ -24,7 +27,7 @@ from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, NormalLa
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.record.public_record import Floats, Ints
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,19 +144,19 @@ def draws(kind: type[Mechanism]) -> Callable[[Draw], Draw]:
 
 @draws(Laplace)
 def _laplace(law: LaplaceLaw, length: int) -> Source:
-    source = _measurement(dp.m.make_laplace, dp.l1_distance, float, law.scale, length)
+    source = _measurement(make_laplace, l1_distance, float, law.scale, length)
     return Source(source, lambda sensitivity: source.map(d_in=sensitivity.l1))
 
 
 @draws(Histogram)
 def _histogram(law: DiscreteLaplaceLaw, length: int) -> Source:
-    source = _measurement(dp.m.make_laplace, dp.l1_distance, int, law.scale, length)
+    source = _measurement(make_laplace, l1_distance, int, law.scale, length)
     return Source(source, lambda sensitivity: source.map(d_in=sensitivity.counts))
 
 
 @draws(Gaussian)
 def _gaussian(law: NormalLaw, length: int) -> Source:
-    source = _measurement(dp.m.make_gaussian, dp.l2_distance, float, law.sigma, length)
+    source = _measurement(make_gaussian, l2_distance, float, law.sigma, length)
     return Source(source, lambda sensitivity: source.map(d_in=sensitivity.l2))
 
 
@@ -176,5 +179,5 @@ def _measurement(make: Any, metric: Any, numbers: type, scale: float, length: in
             " or ",
             Argument("scale", of="noise"),
         )
-    atoms = dp.atom_domain(T="i64") if numbers is int else dp.atom_domain(T=float, nan=False)
-    return make(dp.vector_domain(atoms, size=length), metric(T="i64" if numbers is int else float), scale=scale)
+    atoms = atom_domain(T="i64") if numbers is int else atom_domain(T=float, nan=False)
+    return make(vector_domain(atoms, size=length), metric(T="i64" if numbers is int else float), scale=scale)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 
 from peerveil.errors import Argument, InputError
 from peerveil.quantities.weights import PublicWeights
-from peerveil.regions.baseline import baseline
-from peerveil.regions.chain import chain
-from peerveil.regions.convex import Region
-from peerveil.regions.envelope import envelope
-from peerveil.regions.hull import hull
-from peerveil.regions.tight import tight
+from peerveil.regions.convex import REGIONS, Region, register
+from peerveil.support.discovery import declared
 
-__all__ = ["REGIONS", "Region", "check_region", "region"]
+__all__ = ["REGIONS", "Region", "check_region", "region", "register"]
 
-REGIONS: dict[str, Callable[[PublicWeights], Region]] = {
-    construct.__name__: construct for construct in (baseline, chain, envelope, tight, hull)
-}
+for _module in declared("regions"):
+    import_module(f"{__name__}.{_module}")
 
 
 def region(weights: PublicWeights, kind: str = "tight") -> Region:

@@ -9,9 +9,10 @@ import numpy as np
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
-from peerveil.regions.convex import Region
+from peerveil.regions.convex import Region, register
 
 
+@register
 def baseline(weights: PublicWeights) -> Region:
     """Ascending vectors within the range of the weights, with a possible total."""
     lower, upper = (np.full(weights.reviewers, end) for end in weights.span)

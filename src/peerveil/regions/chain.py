@@ -19,7 +19,7 @@ from peerveil.errors import RecordError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import baseline
-from peerveil.regions.convex import Region
+from peerveil.regions.convex import Region, register
 from peerveil.regions.tuples import TupleOrder, WeightTuple
 
 #: For larger loads only weaker bounds are computed, as chains would never get beyond the first tuples.
@@ -29,6 +29,7 @@ LONGEST_LOAD = 64
 EFFORT, EFFORT_PER_REVIEWER = 500_000, 60
 
 
+@register
 def chain(weights: PublicWeights) -> Region:
     """The region of the paper's algorithm: chain bounds, order and total.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from peerveil.errors import Argument, InputError, PeerveilError
+from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
 
@@ -197,3 +200,15 @@ class Region:
         notes = (("note", note, "") for note in self.notes)
         header = ("", "at least", "at most")
         return table(f"Region {self.name} of {n} entries", [*bounds, total, *notes], header=header)
+
+
+#: The regions by name: functions of public weights.
+REGIONS: dict[str, Callable[[PublicWeights], Region]] = {}
+
+Construct = TypeVar("Construct", bound=Callable[[PublicWeights], Region])
+
+
+def register(construct: Construct) -> Construct:
+    """Register a region by the name of the function that constructs it, and return this function; a decorator."""
+    REGIONS[construct.__name__] = construct
+    return construct

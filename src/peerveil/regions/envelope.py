@@ -10,10 +10,11 @@ import numpy as np
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import shares, total_range
-from peerveil.regions.convex import Region
+from peerveil.regions.convex import Region, register
 from peerveil.regions.sums import Rows, least_totals, pinned_totals, pins_may_tell
 
 
+@register
 def envelope(weights: PublicWeights) -> Region:
     """Ascending vectors with running sums between the least and the greatest that valid assignments allow.
 

@@ -18,7 +18,7 @@ from peerveil.errors import InputError, ProjectionError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.baseline import total_range
-from peerveil.regions.convex import Region
+from peerveil.regions.convex import Region, register
 from peerveil.regions.oracles import Oracle, oracle_for
 
 #: The maximal number of reviews, and of places (reviews times reviewers times possible loads), of a record with a hull.
@@ -86,6 +86,7 @@ class Hull(Region):
         raise ProjectionError(f"the projection on the hull took more than {_STEPS} steps; nothing is returned")
 
 
+@register
 def hull(weights: PublicWeights) -> Hull:
     """The convex hull of the vectors of all valid assignments of the weights, for small records.
 

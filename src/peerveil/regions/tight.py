@@ -9,7 +9,7 @@ import numpy as np
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.chain import LONGEST_LOAD, lower_bounds
-from peerveil.regions.convex import Region
+from peerveil.regions.convex import Region, register
 from peerveil.regions.envelope import envelope
 from peerveil.regions.packing import MOST_TUPLES, pigeonhole_bounds, programme_bounds, tuple_count
 
@@ -21,6 +21,7 @@ MOST_ENTRIES = 2_000
 EFFORT, EFFORT_PER_REVIEWER = 20_000, 20
 
 
+@register
 def tight(weights: PublicWeights) -> Region:
     """The envelope, with bounds on entries from chains and from packing for small records.
 

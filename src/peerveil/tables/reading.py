@@ -6,9 +6,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -19,6 +18,9 @@ from peerveil.tables.headings import Wanted
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import BOMB, Readable, Source, guarded, most_unpacked, open_source
 from peerveil.tables.table import Table
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
 
@@ -77,6 +79,8 @@ def _read_json(source: Source, wanted: Wanted) -> Table:
 
 
 def _read_parquet(source: Source, wanted: Wanted) -> Table:
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and most files are text
+
     most = most_unpacked(len(source.content))
     header: list[str] = []
     frame, rows = None, 0
@@ -95,6 +99,8 @@ def _read_parquet(source: Source, wanted: Wanted) -> Table:
 
 
 def _read_frame(source: Source, wanted: Wanted) -> Table:
+    import narwhals as nw  # noqa: PLC0415 - as above
+
     frame, name, problem = None, source.name, _SAME_NAME
     try:
         frame = nw.from_native(source.frame, eager_only=True)

@@ -174,7 +174,7 @@ def audit(
         progress: called as tasks finish.
 
     >>> from peerveil.mechanisms import Laplace
-    >>> audit(Laplace(epsilon=1.0), draws=500, workers=1).passed
+    >>> audit(Laplace(epsilon=1.0), draws=500, case="one-load", workers=1).passed
     True
     """
     protected = check_unit(unit)

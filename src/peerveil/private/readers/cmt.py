@@ -14,6 +14,8 @@ from peerveil.tables.headings import plain
 from peerveil.tables.opening import Source
 from peerveil.tables.sniffing import Look
 
+label = "Microsoft CMT"
+
 _QUESTION = re.compile(r"\s*(Q\d{1,3})\s*\((.*?)(\s+-\s+Value)?\s*\)\s*", re.DOTALL | re.IGNORECASE)
 _ABOUT_SCORES = re.compile(r"\b(overall|rating|recommendation|score)\b", re.IGNORECASE)
 _SHOWS = "the file does not show which scores are public; usually CMT's are shown to committee and authors"

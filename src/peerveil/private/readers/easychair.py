@@ -15,6 +15,8 @@ from peerveil.tables.reading import read_table
 from peerveil.tables.sniffing import Look
 from peerveil.tables.table import BLANKS, Table
 
+label = "EasyChair"
+
 SCORES = ("overall evaluation", *SCORE_NAMES)
 
 #: The columns in their order; some exports lack the total score.

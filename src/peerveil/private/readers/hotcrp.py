@@ -20,6 +20,8 @@ from peerveil.tables.scores import is_no_entry
 from peerveil.tables.sniffing import Look
 from peerveil.tables.table import Table, apply
 
+label = "HotCRP"
+
 SCORES = ("overall merit", "ovemer", "merit", *SCORE_NAMES)
 
 _SUBMITTED = ("", "complete", "completed", "submitted", "approved", "adopted", "final")

@@ -16,6 +16,8 @@ from peerveil.tables.opening import Readable, Source, guarded, open_source
 from peerveil.tables.reading import read_table
 from peerveil.tables.sniffing import Look
 
+label = "OpenReview"
+
 SCORES = (*SCORE_NAMES, "overall recommendation", "overall assessment", "evaluation")
 ARRAYS = ("groups", "profiles", "notes")
 
