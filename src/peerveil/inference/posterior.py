@@ -24,6 +24,9 @@ from peerveil.record.public_record import Floats
 #: The maximal number of columns of the Brownian bridge of a discrepancy.
 BRIDGE_MODES = 16
 
+#: From this discrepancy on, leniency may fully go with load.
+_BY_LOAD = 0.05
+
 #: The maximal number of blocks that long vectors are cut into.
 _BLOCKS = 4_000
 
@@ -85,12 +88,12 @@ def discrepancy_laws(
     leniency, ``modes`` the maximal number of columns from the draws, and ``floor`` is added to every variance.
     """
     drawn, rest = ensemble.modes(modes)
-    own = np.column_stack((drawn, along, ensemble.tilt.T))
-    both = np.column_stack((own, columns))
+    both = np.column_stack((drawn, along, ensemble.tilt.T, columns))
     starts = np.arange(0, len(both), -(-len(both) // _BLOCKS))
     blocks = np.add.reduceat(both, starts, axis=0) / np.diff(np.append(starts, len(both)))[:, None]
     size = np.array(sizes)[:, None]
-    scales = np.column_stack((np.ones((size.size, own.shape[1])), np.repeat(size, columns.shape[1], axis=1)))
+    counts = (drawn.shape[1] + 1, len(ensemble.tilt), columns.shape[1])
+    scales = np.repeat(np.column_stack((size**0, np.minimum(size / _BY_LOAD, 1.0), size)), counts, axis=1)
     return LowRankGaussians(ensemble.mean[None], blocks[None], scales, rest + size**2 * left + floor)
 
 
