@@ -565,6 +565,18 @@ def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
         read(path, person="cat")
 
 
+def test_the_latest_version_of_a_review_counts_in_any_order(tmp_path: Path) -> None:
+    header = "#,submission #,member #,member name,number,version,text,scores"
+    rows = [f"{i},1,1,Ann Lee,1,{version},t,Overall evaluation: {version}" for i, version in enumerate((2, 3, 1))]
+    reviews = read(text_file(tmp_path, "\n".join([header, *rows])))
+    assert reviews.score.tolist() == [3]
+    assert reviews.report.left_out == ("2 older versions of reviews",)
+    with pytest.raises(
+        pv.FileError, match="line 5, column 'version': the same version of the same review occurs twice"
+    ):
+        read(text_file(tmp_path, "\n".join([header, *rows, rows[1]])))
+
+
 def test_mappings_say_how_to_read(tmp_path: Path) -> None:
     path = text_file(tmp_path, "nr,who,mark\n1,ann,A\n1,bob,B\n2,ann,C\n")
     names = 'paper = "nr"\nreviewer = "who"\nscore = "mark"\n'
