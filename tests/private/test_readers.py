@@ -117,7 +117,7 @@ def written(folder: str | Path, conference: Conference, kind: str, **how: Any) -
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
     conference = data.draw(conferences())
