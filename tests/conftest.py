@@ -22,9 +22,13 @@ for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.
 # Tests start many processes, and each would compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-settings.register_profile("peerveil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("deep", parent=settings.get_profile("peerveil"), max_examples=2000, derandomize=False)
-settings.register_profile("unshrunk", parent=settings.get_profile("peerveil"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile(
+    "peerveil", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+_USUAL = settings.get_profile("peerveil")
+settings.register_profile("thorough", parent=_USUAL, max_examples=100)
+settings.register_profile("deep", parent=_USUAL, max_examples=2000, derandomize=False)
+settings.register_profile("unshrunk", parent=_USUAL, phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "peerveil"))
 
 #: Scripts that ran with the version whose files they wrote: not for the present code.

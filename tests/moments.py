@@ -21,6 +21,8 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, NamedTuple
 
+from forks import SLOW
+
 #: What can happen: signals, writes that fail as on a full disk, and writes that the system itself refuses.
 HAPPENINGS = ("SIGKILL", "SIGINT", "SIGTERM", "full disk", "file size limit")
 
@@ -185,8 +187,7 @@ def _child(job: dict[str, Any], said: int, told: int) -> None:
 
 
 def _serve() -> None:
-    # All that is slow to import and starts no threads, which a fork would not survive: not Polars, nor what imports it.
-    for name in ("altair", "clarabel", "jsonschema", "rich.console", "scipy.integrate", "scipy.optimize", "sqlalchemy"):
+    for name in SLOW:
         import_module(name)
 
     for line in sys.stdin:

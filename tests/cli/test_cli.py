@@ -19,6 +19,7 @@ import pytest
 from rich.console import Console
 
 import peerveil as pv
+from marks import slow
 from peerveil.cli import main
 from peerveil.cli.show import rows_table
 from peerveil.mechanisms import OWN
@@ -258,7 +259,7 @@ def test_narrow_terminals_are_served(encoding: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [RELEASE, [*RELEASE, "--json"], pytest.param(["demo", "-o", "out"], marks=pytest.mark.slow)],
+    [RELEASE, slow([*RELEASE, "--json"]), slow(["demo", "-o", "out"])],
     ids=" ".join,
 )
 def test_what_was_written_is_said_to_be_where_it_cannot_be_shown(arguments: list[str], tmp_path: Path) -> None:

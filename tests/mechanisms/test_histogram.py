@@ -354,9 +354,10 @@ def conference(reviewers: int = 30, load: int = 3, *, seed: int = 1) -> pv.Revie
     return pv.Reviews.from_columns(papers, holders, scores, scale=(1, 10))
 
 
-@pytest.mark.parametrize("unit", ["reviewer", "review"])
-@pytest.mark.parametrize("public", ["all", "none"])
-@pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
+@pytest.mark.parametrize(
+    ("unit", "public", "quantity"),
+    mostly_slow([*product(("reviewer", "review"), ("all", "none"), ("ratings", "miscalibration"))], 0, 3, 5, 6),
+)
 def test_a_release_goes_all_the_way(unit: str, public: str, quantity: str, tmp_path: Path) -> None:
     reviews = conference()
     made = pv.release(reviews, public=public, quantity=quantity, mechanism=pv.Histogram(epsilon=0.7), unit=unit)

@@ -133,11 +133,17 @@ def documents(out: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in out.rglob("release.json")]
 
 
+#: The moments of each command, if nothing happens.
+MOMENTS: dict[tuple[str, ...], int] = {}
+
+
 def check_moments(runner: moments.Runner, folder: Path, command: list[str], happening: str, count: int) -> set[str]:
-    whole = runner.run(fresh(folder, 0), command, moment=0)
-    assert whole.code == 0
-    assert whole.moments > 300
-    places = spread(count, whole.moments)
+    if tuple(command) not in MOMENTS:
+        whole = runner.run(fresh(folder, 0), command, moment=0)
+        assert whole.code == 0
+        assert whole.moments > 300
+        MOMENTS[tuple(command)] = whole.moments
+    places = spread(count, MOMENTS[tuple(command)])
     return {check_moment(runner, fresh(folder, 1 + n), command, happening, m) for n, m in enumerate(places)}
 
 
@@ -145,7 +151,7 @@ def check_moments(runner: moments.Runner, folder: Path, command: list[str], happ
 def test_a_release_that_is_interrupted_goes_on(
     runner: moments.Runner, tmp_path: Path, place: str, happening: str
 ) -> None:
-    assert "not charged" in check_moments(runner, tmp_path, RELEASE, happening, 3)
+    assert "not charged" in check_moments(runner, tmp_path, RELEASE, happening, 2)
 
 
 @pytest.mark.slow

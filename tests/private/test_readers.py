@@ -117,7 +117,7 @@ def written(folder: str | Path, conference: Conference, kind: str, **how: Any) -
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
     conference = data.draw(conferences())
@@ -563,6 +563,31 @@ def test_subreviewers_who_are_members_are_one_person(tmp_path: Path) -> None:
     assert reviews.report.problems == ("1 subreviewers have the name of a PC member and are taken for the same people",)
     with pytest.raises(pv.InputError, match="person must be 'member' or 'subreviewer', got 'cat'"):
         read(path, person="cat")
+
+
+def test_numbers_of_each_paper_are_found_on_two_papers_and_beside_chairs(tmp_path: Path) -> None:
+    def file(*others: str) -> Path:
+        rows = [f"{paper},{who},3" for paper in (1, 2) for who in (1, 2)]
+        rows += [f"{1 + place % 2},{who},3" for place, who in enumerate(others)]
+        return text_file(tmp_path, "\n".join(["paper,reviewer,score", *rows]))
+
+    for others in ((), ("chair", "chair")):  # one of three ids is no number
+        with pytest.raises(pv.FileError, match="reviewers are numbered on each paper"):
+            read(file(*others))
+    assert read(file("ann", "bob")).reviewers == 4  # two of four are none: these are names
+    assert read(text_file(tmp_path, "paper,reviewer,score\n1,1,3\n1,2,4")).reviewers == 2  # one paper shows nothing
+
+
+def test_the_latest_version_of_a_review_counts_in_any_order(tmp_path: Path) -> None:
+    header = "#,submission #,member #,member name,number,version,text,scores"
+    rows = [f"{i},1,1,Ann Lee,1,{version},t,Overall evaluation: {version}" for i, version in enumerate((2, 3, 1))]
+    reviews = read(text_file(tmp_path, "\n".join([header, *rows])))
+    assert reviews.score.tolist() == [3]
+    assert reviews.report.left_out == ("2 older versions of reviews",)
+    with pytest.raises(
+        pv.FileError, match="line 5, column 'version': the same version of the same review occurs twice"
+    ):
+        read(text_file(tmp_path, "\n".join([header, *rows, rows[1]])))
 
 
 def test_mappings_say_how_to_read(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def bytes_differ(
 
 
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
-@settings(max_examples=8)
+@settings(max_examples=6)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
     case: Case, report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -91,7 +91,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
 
 
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
-@settings(max_examples=8)
+@settings(max_examples=6)
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(
     pair: tuple[Case, list[list[bool]]], report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

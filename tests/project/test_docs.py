@@ -8,14 +8,16 @@ import runpy
 import shlex
 import shutil
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import forks
 import peerveil as pv
 from cli.test_cli import Run, run
+from forks import Python
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.readers import READERS
 from peerveil.private.readers.mapping import KEYS
@@ -61,6 +63,12 @@ def published(folder: Path) -> None:
     pv.refine([3.0, 6.0, 5.0], weights, mechanism=pv.Laplace(scale=1.0)).save(folder)
 
 
+@pytest.fixture(scope="module")
+def python() -> Iterator[Python]:
+    with forks.python() as runner:
+        yield runner
+
+
 @pytest.mark.parametrize("code", [text for _, text in blocks("r")], ids=[name for name, _ in blocks("r")])
 def test_r_blocks_run(code: str, tmp_path: Path) -> None:
     rscript = shutil.which("Rscript")
@@ -73,10 +81,11 @@ def test_r_blocks_run(code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
-def test_python_blocks_run(code: str, tmp_path: Path) -> None:
+def test_python_blocks_run(code: str, tmp_path: Path, python: Python) -> None:
     if "out/release." in code:
         published(tmp_path / "out")
-    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    status, printed = python.run(code, tmp_path)
+    assert status == 0, printed
 
 
 def run_commands(text: str, run: Run) -> list[str]:
@@ -102,13 +111,14 @@ def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     run_commands(text, run)
 
 
-def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path) -> None:
+def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path, python: Python) -> None:
     conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(4))
     conference.frame().write_csv(tmp_path / "reviews.csv")
     printed = []
     for language, text in BLOCK.findall(START.read_text(encoding="utf-8")):
         if language == "python":
-            subprocess.run([sys.executable, "-W", "error", "-c", text], cwd=tmp_path, check=True, capture_output=True)
+            status, words = python.run(text, tmp_path)
+            assert status == 0, words
         else:
             assert language == "console"
             printed += run_commands(text, run)

@@ -1,7 +1,5 @@
 """Mechanisms that make a vector of means private, one module each."""
 
-from importlib import import_module
-
 # In order of registration, which is the order in plans and charts; those of other modules follow.
 from peerveil.mechanisms.laplace import Laplace  # isort: skip
 from peerveil.mechanisms.histogram import Histogram  # isort: skip
@@ -9,7 +7,7 @@ from peerveil.mechanisms.gaussian import Gaussian  # isort: skip
 from peerveil.mechanisms.sinh_normal import SinhNormal  # isort: skip
 from peerveil.mechanisms.base import OWN, Asked, Described, Mechanism, OwnMechanism, Settled, register
 from peerveil.mechanisms.external import External, kind_of, mechanism_from
-from peerveil.support.discovery import declared
+from peerveil.support.discovery import import_declared
 
 __all__ = [
     "OWN",
@@ -28,5 +26,4 @@ __all__ = [
     "register",
 ]
 
-for _module in declared("mechanisms"):
-    import_module(f"{__name__}.{_module}")
+import_declared("mechanisms")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from peerveil.errors import Argument, InputError
 from peerveil.quantities.weights import PublicWeights
 from peerveil.regions.convex import REGIONS, Region, register
-from peerveil.support.discovery import declared
+from peerveil.support.discovery import import_declared
 
 __all__ = ["REGIONS", "Region", "check_region", "region", "register"]
 
-for _module in declared("regions"):
-    import_module(f"{__name__}.{_module}")
+import_declared("regions")
 
 
 def region(weights: PublicWeights, kind: str = "tight") -> Region:
