@@ -13,6 +13,7 @@ from scipy.stats import norm
 import peerveil as pv
 from peerveil.errors import FileError, InputError
 from peerveil.inference import findings as module
+from peerveil.inference.assignments import deal
 from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.findings import Finding, components, findings, interval, load_moments, share_changed
 from peerveil.inference.likelihood import EntryLikelihood
@@ -108,6 +109,20 @@ def test_share_changed_is_that_of_simulated_rankings(leniency, accepted):
     number = int(accepted * papers)
     first, second = (set(np.argsort(-score)[:number].tolist()) for score in (given, fair))
     assert share_changed(leniency, accepted) == pytest.approx(len(first - second) / number, abs=0.004)
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.7, 1.2])
+def test_share_changed_is_that_of_whole_scores_with_known_leniency(spread):
+    rng, n = np.random.default_rng(1), 3000
+    paper = np.repeat(np.arange(n), 4)
+    reviewer = deal(paper, np.full(n, 4), rng)
+    leniency = rng.normal(0, spread, n)[reviewer]
+    score = np.clip(np.rint(5.5 + rng.normal(0, 1.2, n)[paper] + leniency + rng.normal(0, 0.9, 4 * n)), 1, 10)
+    given, fair = (each.reshape(n, 4).mean(axis=1) for each in (score, score - leniency))
+    lots = 1e-6 * rng.random(n)  # ties are broken alike in both rankings
+    first, second = (set(np.argsort(-(mean + lots))[: n // 4].tolist()) for mean in (given, fair))
+    found = share_changed(anova(reviewer, score)[0] / 4 / given.var(ddof=1), 0.25)
+    assert found == pytest.approx(len(first - second) / (n // 4), abs=0.02)
 
 
 @pytest.mark.parametrize("observed", [-3.0, -0.5, 0.4, 1.2, 2.0, 5.0])

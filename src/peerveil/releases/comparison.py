@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -113,7 +114,7 @@ class Comparison:
     Attributes:
         quantity: the averaged quantity.
         reviewers: the number of reviewers in each.
-        findings: the findings that both releases state, in pairs.
+        findings: the findings that both releases state, in pairs; those about ranks are among the quantiles.
         summaries: mean and standard deviation of the means.
         quantiles: the deciles of the means.
         distance: the area between the quantile functions, and its error bound as in a summary.
@@ -198,13 +199,21 @@ def compare(first: Release, second: Release) -> Comparison:
     return Comparison(
         quantity=first.quantity,
         reviewers=(first.reviewers, second.reviewers),
-        findings=tuple((a, b) for a in first.findings for b in second.findings if a.name == b.name),
+        findings=tuple(_pairs(first, second)),
         summaries=summaries,
         quantiles=tuple(_quantile(share, first, second) for share in SHARES),
         distance=(_distance(first.values, second.values), summaries[0].error),
         level=level,
         words=tuple(_words(first, second, level)),
     )
+
+
+def _pairs(first: Release, second: Release) -> Iterator[tuple[Finding, Finding]]:
+    """The findings that both releases state, other than those about ranks."""
+    for one in first.findings:
+        for other in second.findings:
+            if (one.name, one.accepted) == (other.name, other.accepted) and not one.name.endswith("_tenth"):
+                yield one, other
 
 
 def _apart(first: Finding, second: Finding) -> str:
