@@ -30,7 +30,7 @@ from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
 SEED = 113
 
 #: Conferences, and releases of each, by the number of reviewers.
-DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (5, 40)}
+DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (4, 50)}
 
 TITLES = {
     "leniency_share": "share",

@@ -16,9 +16,9 @@ from scipy.special import ndtr, ndtri, owens_t
 from peerveil.errors import InputError
 from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.expected_error import LEVEL, ExpectedError
+from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import CORRELATIONS, DISCREPANCIES, correlation_chances
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
@@ -355,7 +355,7 @@ def _from_counts(weights: PublicWeights, likelihood: CountLikelihood) -> tuple[f
     n, counts = weights.reviewers, likelihood.noisy.counts.astype(np.float64)
     counts = counts + (n - counts.sum()) / counts.size
     first, second = _moments_in_bins(weights, likelihood)
-    chances = correlation_chances()
+    chances = family_of(weights).correlation_chances
     deviation = float(likelihood.law.deviation)
 
     def noise(of_bins: Floats) -> float:  # given the sum of all counts
@@ -417,7 +417,7 @@ def _of_rank(weights: PublicWeights, likelihood: CountLikelihood, rank: int) -> 
     half = np.maximum(half * counts[steps.bin], 0.0)
     reach = half + noise * _normal_reach(2 * half / np.maximum(noise, 1e-300), LEVEL)
     few, many = up_to(counts) - reach, up_to(counts) + reach
-    likely = up_to(prior.laws.mean[:: len(DISCREPANCIES)])
+    likely = up_to(prior.laws.mean[:: len(prior.family.discrepancies)])
     chance = float(ndtri((1 + LEVEL) / 2)) * np.sqrt(np.maximum(likely * (1 - likely / n), 0.0))
     fewest = np.maximum(few.min(axis=0), (likely - chance).min(axis=0))
     most = np.minimum(many.max(axis=0), (likely + chance).max(axis=0))
