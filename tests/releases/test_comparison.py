@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import peerveil as pv
 from peerveil.inference.expected_error import ExpectedError
+from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import Guarantee
 
 FIRST = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -146,3 +147,20 @@ def test_what_notebooks_show_and_what_is_no_release() -> None:
         pv.compare(release, "out")  # type: ignore[arg-type]
     with pytest.raises(pv.InputError, match="weights must be public weights, got PublicRecord"):
         pv.refine([1.0], pv.PublicRecord.from_rows([[1]], load=1))  # type: ignore[arg-type]
+
+
+def test_findings_are_told_apart_if_their_intervals_are() -> None:
+    def with_share(value: float) -> pv.Release:
+        share = Finding(name="leniency_share", quantity="weights", value=value, lower=value - 0.02, upper=value + 0.02)
+        tenth = Finding(name="strictest_tenth", quantity="weights", value=value, lower=value, upper=value)
+        return replace(with_values([1.0, 2.0], 0.5), findings=(share, tenth) if value > 0.3 else (share,))
+
+    low, near, high = (with_share(value) for value in (0.1, 0.12, 0.4))
+    for second, told in ((near, "no clear difference"), (high, "higher, likely")):
+        (sentence,) = pv.compare(low, second).sentences()
+        assert sentence.endswith(f"{told}.")
+        assert f"In the second release {round(100 * second.findings[0].value)} % (" in sentence
+    assert pv.compare(high, low).sentences()[0].endswith("lower, likely.")
+    assert len(pv.compare(high, high).findings) == 1  # the tenths are among the quantiles
+    assert json.loads(json.dumps(pv.compare(low, high).to_document()))["findings"][0][1]["value"] == 0.4
+    assert "In the second release" in pv.compare(low, high)._repr_html_()

@@ -293,7 +293,7 @@ FORGERIES: dict[Callable[[dict[str, Any]], None], set[str]] = {
     larger_gap: {"certificate"},
     other_loads: {"record"},
     more_papers: {"record"},
-    other_quantity: {"record"},
+    other_quantity: {"schema"},
     unknown_version: {"schema"},
     missing_field: {"schema"},
 }

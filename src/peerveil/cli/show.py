@@ -63,7 +63,8 @@ def report_release(release: Release, output: str, *, as_json: bool, report: bool
 
 def _facts(release: Release) -> dict[str, object]:
     expected = release.outlook.expected_rmse if release.outlook else None
-    return {"reviewers": release.reviewers, "guarantee": release.guarantee.summary, "expected_rmse": expected}
+    facts = {"reviewers": release.reviewers, "guarantee": release.guarantee.summary, "expected_rmse": expected}
+    return facts | {"findings": [finding.to_document() for finding in release.findings]}
 
 
 def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
@@ -114,6 +115,7 @@ def release_panel(release: Release) -> Panel:
     """Return a histogram of the released means, with the claim and other facts."""
     loads, outlook = release.loads, release.outlook
     facts: list[tuple[str, object]] = [
+        *((("findings", "\n".join(finding.sentence for finding in release.findings)),) if release.findings else ()),
         ("record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers"),
         ("loads", loads.describe()),
         ("public", release.public),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from peerveil.errors import Argument, InputError
+from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import compose
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
@@ -112,6 +114,7 @@ class Comparison:
     Attributes:
         quantity: the averaged quantity.
         reviewers: the number of reviewers in each.
+        findings: the findings that both releases state, in pairs; those about ranks are among the quantiles.
         summaries: mean and standard deviation of the means.
         quantiles: the deciles of the means.
         distance: the area between the quantile functions, and its error bound as in a summary.
@@ -127,6 +130,7 @@ class Comparison:
 
     quantity: str
     reviewers: tuple[int, int]
+    findings: tuple[tuple[Finding, Finding], ...]
     summaries: tuple[Summary, ...]
     quantiles: tuple[Quantile, ...]
     distance: tuple[float, float | None]
@@ -138,6 +142,7 @@ class Comparison:
         return {
             "quantity": self.quantity,
             "reviewers": list(self.reviewers),
+            "findings": [[finding.to_document() for finding in pair] for pair in self.findings],
             "summaries": [asdict(s) | {"difference": s.difference, "error": s.error} for s in self.summaries],
             "quantiles": [asdict(q) | {"difference": q.difference, "tells": q.tells} for q in self.quantiles],
             "distance": {"value": self.distance[0], "error": self.distance[1]},
@@ -148,8 +153,12 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [quantile.cells() for quantile in self.quantiles]
         title = f"Comparison: {self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
-        below = "".join(f"<p>{escape(words)}</p>" for words in self.words)
+        below = "".join(f"<p>{escape(words)}</p>" for words in (*self.sentences(), *self.words))
         return table(title, rows, header=QUANTILE_COLUMNS, below=below)
+
+    def sentences(self) -> list[str]:
+        """Return the findings of both releases in words, and whether their intervals tell them apart."""
+        return [f"{a.sentence} In the second release {b.clause}: {_apart(a, b)}." for a, b in self.findings]
 
 
 def compare(first: Release, second: Release) -> Comparison:
@@ -190,12 +199,28 @@ def compare(first: Release, second: Release) -> Comparison:
     return Comparison(
         quantity=first.quantity,
         reviewers=(first.reviewers, second.reviewers),
+        findings=tuple(_pairs(first, second)),
         summaries=summaries,
         quantiles=tuple(_quantile(share, first, second) for share in SHARES),
         distance=(_distance(first.values, second.values), summaries[0].error),
         level=level,
         words=tuple(_words(first, second, level)),
     )
+
+
+def _pairs(first: Release, second: Release) -> Iterator[tuple[Finding, Finding]]:
+    """The findings that both releases state, other than those about ranks."""
+    for one in first.findings:
+        for other in second.findings:
+            if (one.name, one.accepted) == (other.name, other.accepted) and not one.name.endswith("_tenth"):
+                yield one, other
+
+
+def _apart(first: Finding, second: Finding) -> str:
+    """Whether two intervals overlap, in words."""
+    if first.upper < second.lower or second.upper < first.lower:
+        return "higher, likely" if first.upper < second.lower else "lower, likely"
+    return "no clear difference"
 
 
 def _quantile(share: float, first: Release, second: Release) -> Quantile:

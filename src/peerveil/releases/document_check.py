@@ -11,7 +11,7 @@ from typing import Any
 from peerveil.releases.checks import RefusedError, shortened
 
 #: Fields that another check compares within a tolerance, and the name of that check.
-COVERED = {name: name for name in ("values", "certificate", "outlook", "notes", "digest")}
+COVERED = {name: name for name in ("values", "certificate", "outlook", "findings", "notes", "digest")}
 COVERED |= {"noisy": "values", "lower": "region", "upper": "region", "histogram": "bins"}
 
 #: Relative tolerance for the numbers of claims.

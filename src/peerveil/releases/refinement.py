@@ -12,6 +12,7 @@ import numpy.typing as npt
 from peerveil.errors import InputError, PeerveilError, unexpected
 from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.estimators import check_estimator, estimate
+from peerveil.inference.findings import Finding, findings
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.mechanisms import Described, External, mechanism_from
 from peerveil.privacy.bins import NoisyCounts
@@ -107,6 +108,8 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
     """Return a release with its noisy data refined again, given its own public weights and their region."""
     _check_law(estimator, release.mechanism)
     refined = assemble(release.perturbed, weights, bounds=bounds, estimator=estimator, **_stated(release))
+    if release.schema == 1:  # which states none
+        refined = replace(refined, findings=())
     kept = ("terms", "group", "charge", "part", "extension", "schema")
     return replace(refined, **{name: getattr(release, name) for name in kept})
 
@@ -138,6 +141,9 @@ def assemble(
     likelihood = None if law is None else EntryLikelihood(r, law) if counts is None else CountLikelihood(counts, law)
     with on_one_thread():
         estimated = estimate(r, weights, bounds, likelihood, estimator=chosen)
+        found: tuple[Finding, ...] = ()
+        if likelihood is not None and estimated.outlook is not None:
+            found = findings(weights, likelihood, estimated.values, estimated.outlook)
     lower, upper = proven_bounds(weights, bounds)
     return Release(
         quantity=weights.quantity,
@@ -151,6 +157,7 @@ def assemble(
         region=bounds.name,
         estimator=chosen,
         outlook=estimated.outlook,
+        findings=found,
         papers=weights.sizes().size,
         loads=weights.loads,
         part=weights.part,

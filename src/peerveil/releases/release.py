@@ -14,6 +14,7 @@ import numpy as np
 
 from peerveil.errors import FileError, InputError, unexpected
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN
+from peerveil.inference.findings import Finding
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
@@ -78,6 +79,8 @@ class Release(Published):
         region: name of the region.
         estimator: name of the estimator.
         outlook: expected error, credible bands and their assumption; ``None`` if the noise distribution is unknown.
+        findings: what the release says about reviewers, in numbers with intervals and in sentences; free of privacy
+            cost. Empty if the noise distribution is unknown, or in a file of an earlier version.
         papers: number of papers.
         loads: public information about loads.
         public: what was declared public, in words.
@@ -118,8 +121,8 @@ class Release(Published):
     def __post_init__(self) -> None:
         if self.schema not in SCHEMA_VERSIONS:
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
-        if self.schema == 1 and (self.charge is not None or self.part is not None or self.extension):
-            raise InputError("a release of schema 1 has no charge, part or extension; leave them out")
+        if self.schema == 1 and (self.charge is not None or self.part is not None or self.extension or self.findings):
+            raise InputError("a release of schema 1 has no charge, part, extension or findings; leave them out")
         if self.group is not None and (self.schema == 1) != (self.group.together is None):
             raise InputError("a release of a group must state the joint claim of all groups, except in schema 1")
         if self.charge is not None and not _CHARGE.fullmatch(self.charge):
@@ -203,6 +206,8 @@ class Release(Published):
             document |= {"charge": self.charge, "rendered": self.rendered}
             document["part"] = None if self.part is None else self.part.to_document()
             document |= {"claim": self.claim, "extension": self.extension}
+        if self.findings:
+            document["findings"] = [finding.to_document() for finding in self.findings]
         document["digest"] = documents.document_digest(document)
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -237,6 +242,7 @@ class Release(Published):
         # Embedded as a file, to isolate its style.
         picture = base64.b64encode(to_svg(cumulative(self)).encode()).decode()
         rows = [
+            *(("finding", finding.sentence) for finding in self.findings),
             ("reviewers", self.reviewers),
             ("papers", self.papers),
             ("loads", self.loads.describe()),
@@ -314,6 +320,7 @@ class Release(Published):
             guarantee=documents.claim_from({key: claim[key] for key in claim if key not in _WORDS}),
             mechanism=documents.mechanism_from_document(document["mechanism"]),
             outlook=documents.outlook_from(document["outlook"], record["reviewers"]),
+            findings=tuple(Finding.from_document(each, document["quantity"]) for each in document.get("findings", ())),
             papers=record["papers"],
             loads=documents.loads_from(record),
             public=record["public"],

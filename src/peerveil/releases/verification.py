@@ -127,7 +127,18 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights) ->
     weights = given if adopted is None else adopted
     record = checked("record", lambda: _record(release, weights, problem))
     yield record
-    names = ("guarantee", "bins", "region", "noise", "values", "certificate", "outlook", "notes", "document")
+    names = (
+        "guarantee",
+        "bins",
+        "region",
+        "noise",
+        "values",
+        "certificate",
+        "outlook",
+        "findings",
+        "notes",
+        "document",
+    )
     if record.result == "fails":
         yield from (unchecked(name, "the public record is not that of the release") for name in names)
         return
@@ -150,6 +161,7 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights) ->
     yield checked("values", lambda: _values(release, again, bounds))
     yield checked("certificate", lambda: _certificate(release, again, bounds))
     yield checked("outlook", lambda: _outlook(release, again, bounds))
+    yield checked("findings", lambda: _findings(release, again))
     yield checked("notes", lambda: _notes(release, again))
     yield checked("document", lambda: _document(release, document, again, weights))
 
@@ -381,6 +393,22 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     ):
         raise RefusedError(f"expected error and bands differ from their recomputation{_versions(release)}")
     return f"expected error {theirs.expected_rmse:.3g} and bands equal their recomputation"
+
+
+def _findings(release: Release, again: Release) -> str:
+    if not release.findings and not (again.findings and _same_versions(release)):
+        return "none stated"
+    numbers, expected = (
+        {(found.name, end): getattr(found, end) for found in each.findings for end in ("value", "lower", "upper")}
+        | {(found.name, end): getattr(found, end) or 0.0 for found in each.findings for end in ("level", "accepted")}
+        for each in (release, again)
+    )
+    slack = _tolerance(release)
+    if list(numbers) != list(expected) or not all(
+        math.isclose(number, expected[key], rel_tol=slack, abs_tol=slack) for key, number in numbers.items()
+    ):
+        raise RefusedError(f"they differ from their recomputation{_versions(release)}")
+    return f"all {len(release.findings)} follow from the noisy data and the public record"
 
 
 def _notes(release: Release, again: Release) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from peerveil.inference.expected_error import ExpectedError
+from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
@@ -41,3 +42,4 @@ class Published:
     created: datetime
     software: str
     part: Part | None = None
+    findings: tuple[Finding, ...] = ()

@@ -193,6 +193,7 @@ def _facts(release: Release) -> dict[str, Any]:
     loads, outlook = release.loads, release.outlook
     return {
         "quantity": release.quantity,
+        "findings": [finding.sentence for finding in release.findings],
         "summary": release.guarantee.summary,
         "promise": release.promise,
         "estimator": release.estimator,

@@ -31,6 +31,8 @@ def compare(
     title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
     out.print(title, style="bold")
     out.print()
+    if sentences := comparison.sentences():
+        out.print(*sentences, "", sep="\n")
     rows = []
     for s in comparison.summaries:
         numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))

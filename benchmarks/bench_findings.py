@@ -1,0 +1,139 @@
+"""Coverage of the findings' 90 % intervals in synthetic worlds, of which the model holds one.
+
+Histogram noise, epsilon 1 per reviewer, all scores public; loads of 4, in the world ``load`` from 1 to 6. Truths are
+computed from the true assignment by other code than the findings: an analysis of variance, or sorted means. Each
+conference is released several times; standard errors are over conferences. The last column is the mean width of the
+interval of leniency's share of the variance.
+
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
+
+import numpy as np  # noqa: E402
+
+import peerveil as pv  # noqa: E402
+from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
+from peerveil.inference.findings import ACCEPTED, findings, share_changed  # noqa: E402
+from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
+from peerveil.privacy.bins import NoisyCounts  # noqa: E402
+from peerveil.record.public_record import Floats  # noqa: E402
+from peerveil.simulation.conferences import Conference  # noqa: E402
+from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
+
+SEED = 113
+
+#: Conferences, and releases of each, by the number of reviewers.
+DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (4, 50)}
+
+TITLES = {
+    "leniency_share": "share",
+    "reliability": "reliability",
+    "changed_decisions": "recalibrated",
+    "paper_shift": "recalibrated",
+    "strictest_tenth": "strictest",
+    "most_lenient_tenth": "lenient",
+}
+
+
+def weights_of(conference: Conference, quantity: str) -> tuple[pv.PublicWeights, Floats]:
+    """The public weights, and the weight of each review in the conference's own order."""
+    load, reviewers = np.unique(np.bincount(conference.reviewer), return_counts=True)
+    rows = np.split(conference.score, np.flatnonzero(np.diff(conference.paper)) + 1)
+    loads = dict(zip(load.tolist(), reviewers.tolist(), strict=True))
+    record = pv.PublicRecord.from_rows(rows, loads=loads, scale=conference.scale)
+    if quantity == "ratings":
+        return pv.weigh(record, quantity), conference.score
+    size = np.bincount(conference.paper)[conference.paper]
+    total = np.bincount(conference.paper, weights=conference.score)[conference.paper]
+    return pv.weigh(record, quantity), conference.score - (total - conference.score) / (size - 1)
+
+
+def truths(conference: Conference, quantity: str, weight: Floats) -> tuple[Floats, dict[str, float]]:
+    """The sorted means, and the true number of each finding."""
+    load = np.bincount(conference.reviewer)
+    means = np.bincount(conference.reviewer, weights=weight) / load
+    n, reviews = means.size, weight.size
+    if load.min() == load.max():  # the usual analysis of variance
+        within = np.sum((weight - means[conference.reviewer]) ** 2) / (reviews - n)
+        rest, leniency = within, (load[0] * means.var(ddof=1) - within) / load[0]
+    else:  # the two equations of moments
+        total = np.sum((weight - weight.mean()) ** 2)
+        equations = np.array([[1, np.mean(1 / load)], [reviews - np.sum(load**2) / reviews, reviews - 1]])
+        leniency, rest = np.linalg.solve(equations, np.array([means.var(ddof=1), total]))
+    if leniency < 0:
+        leniency, rest = np.float64(0.0), np.float64(np.var(weight, ddof=1))
+    size = np.bincount(conference.paper)
+    paper = np.bincount(conference.paper, weights=conference.score) / size
+    ordered, tenth = np.sort(means), n // 10
+    inside = np.sum((conference.score - paper[conference.paper]) ** 2) / (reviews - paper.size)
+    share = leniency / (leniency + rest) if quantity == "ratings" else leniency / inside
+    moved = leniency * np.mean(1 / size)
+    return ordered, {
+        "leniency_share": share,
+        "reliability": leniency / (leniency + rest * np.mean(1 / load)),
+        "changed_decisions": share_changed(moved / paper.var(ddof=1), ACCEPTED),
+        "paper_shift": np.sqrt(moved),
+        "strictest_tenth": ordered[tenth - 1],
+        "most_lenient_tenth": ordered[-tenth],
+    }
+
+
+def covered(
+    name: str, reviewers: int, quantity: str, *, conferences: int, releases: int, seed: int = SEED
+) -> tuple[dict[str, Floats], float]:
+    """For each finding the share of its intervals that hold the truth, by conference; and the width of the first."""
+    held: dict[str, list[float]] = {}
+    widths = []
+    for k in range(conferences):
+        seeds = np.random.SeedSequence([seed, list(WORLDS).index(name), reviewers, k])
+        conference = world(name, reviewers=reviewers, loads=range(1, 7) if name == "load" else 4, seed=seeds)
+        weights, weight = weights_of(conference, quantity)
+        means, true = truths(conference, quantity, weight)
+        rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        hits: dict[str, list[bool]] = {}
+        for _ in range(releases):
+            noisy = rehearsal.perturb(means, rng)
+            assert isinstance(noisy, NoisyCounts)
+            made = rehearsal.estimates(noisy, ["bayes"])["bayes"]
+            assert made.outlook is not None
+            for found in findings(weights, CountLikelihood(noisy, rehearsal.noise.law), made.values, made.outlook):
+                slack = 1e-9 * max(1.0, abs(true[found.name]))
+                hit = found.lower - slack <= true[found.name] <= found.upper + slack
+                hits.setdefault(found.name, []).append(hit)
+                if found.name == "leniency_share":
+                    widths.append(found.upper - found.lower)
+        for finding, each in hits.items():
+            held.setdefault(finding, []).append(float(np.mean(each)))
+    return {finding: np.array(shares) for finding, shares in held.items()}, float(np.mean(widths))
+
+
+def main(sizes: list[int]) -> None:
+    columns = list(dict.fromkeys(TITLES.values()))
+    print(f"{'':38}" + "".join(f"{column:>16}" for column in columns) + f"{'width':>8}", flush=True)
+    for reviewers in sizes:
+        conferences, releases = DRAWS.get(reviewers, (25, 4))
+        for name in WORLDS:
+            for quantity in ("ratings", "miscalibration"):
+                held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
+                cells = {
+                    TITLES[finding]: f"{100 * shares.mean():.1f} ± {100 * shares.std(ddof=1) / shares.size**0.5:.1f}"
+                    for finding, shares in held.items()
+                }
+                print(
+                    f"{reviewers:>6,} {name:8} {quantity:14} {conferences}x{releases:<4}"
+                    + "".join(f"{cells[column]:>16}" for column in columns)
+                    + f"{width:8.2f}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or list(DRAWS))
