@@ -11,10 +11,11 @@ import pytest
 from marks import slow
 from peerveil.app.batch.venues import venues_from_toml
 from peerveil.app.ledger import Spending
-from peerveil.app.options import changed, filled
-from peerveil.app.release import release
+from peerveil.app.options import NoiseOptions, changed, filled
+from peerveil.app.parsing import mechanism_or_auto
+from peerveil.app.release import placed, release
 from peerveil.app.requests import ReleaseRequest
-from peerveil.errors import PeerveilError
+from peerveil.errors import OutputError, PeerveilError
 from peerveil.private.batch.run import Venue
 from peerveil.releases.release import Release
 from peerveil.web import work
@@ -110,6 +111,42 @@ def test_options_are_filled_from_what_was_said_and_back() -> None:
     request = filled(ReleaseRequest, said | {"nothing": 3})
     assert (request.noise.epsilon, request.what.public, request.loads.load) == (1.0, "all", 4)
     assert changed(request) == said
+
+
+@pytest.mark.parametrize(
+    ("noise", "name"),
+    [
+        ({"epsilon": 1.0}, "auto"),
+        ({"epsilon": 1.0, "delta": 1e-6}, "auto"),
+        ({"noise_scale": 1.0}, "laplace"),
+        ({"epsilon": 1.0, "bins": 9}, "histogram"),
+        ({"rho": 0.1}, "gaussian"),
+        ({"rho": 1.0, "omega": 2.0}, "sinh-normal"),
+    ],
+)
+def test_noise_without_a_name_gets_the_mechanism_that_takes_it(noise: dict[str, Any], name: str) -> None:
+    assert mechanism_or_auto(NoiseOptions(**noise)).name == name
+
+
+@pytest.mark.parametrize("noise", [{}, {"delta": 1e-6}, {"noise_scale": 1.0, "rho": 0.1}, {"bins": 9}])
+def test_noise_without_a_budget_or_of_no_mechanism_is_refused(noise: dict[str, Any]) -> None:
+    with pytest.raises(PeerveilError):
+        mechanism_or_auto(NoiseOptions(**noise))
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [("reviews.csv", "reviews-release"), ("a/b/conf.2026.csv.gz", "conf.2026-release"), ("x", "x-release")],
+)
+def test_the_default_folder_is_named_after_the_file(
+    file: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    request = filled(ReleaseRequest, {"file": file, "epsilon": 1.0, "public": "all", "overwrite": True})
+    assert placed(request).output == folder
+    (tmp_path / folder).symlink_to("nowhere")
+    with pytest.raises(OutputError, match="already exists; name another output folder with output="):
+        placed(request)
 
 
 def test_a_venue_of_a_batch_can_declare_the_kept_loads(folder: Path) -> None:

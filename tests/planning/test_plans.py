@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from peerveil.cli import show
 from peerveil.inference.prior import prior
+from peerveil.inference.verdict import PROMISES, Verdict
 from peerveil.mechanisms import OwnMechanism
 from peerveil.planning import plans as planning
-from peerveil.planning.plans import Choice
+from peerveil.planning.plans import Choice, short
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
+from peerveil.privacy.guarantee import caution
 from peerveil.record.public_record import Floats
 from peerveil.releases.plan_files import FILES, write_plan
 from peerveil.releases.refinement import assemble
@@ -80,20 +83,55 @@ def test_the_best_is_recommended_and_bayes_is_shown_beside_it(made: pv.Plan) -> 
         at = [choice for choice in made.choices if choice.epsilon == epsilon]
         assert {choice.mechanism for choice in at} == {"laplace", "histogram"}
         assert {choice.estimator for choice in at} == {"projection", "safe", "bayes"}
-        assert chosen.estimator in ("projection", "safe")
-        assert chosen.rmse == min(choice.rmse for choice in at if choice.guaranteed)
-        assert made.best(epsilon, guaranteed=False).rmse == min(choice.rmse for choice in at)
+        guaranteed = min((choice for choice in at if choice.estimator != "bayes"), key=lambda choice: choice.rmse)
+        accurate = min(at, key=lambda choice: choice.rmse)
+        assert (made.best(epsilon), made.best(epsilon, guaranteed=False)) == (guaranteed, accurate)
+        assert chosen == made.choose(epsilon) == (guaranteed if guaranteed.rmse < 1.05 * accurate.rmse else accurate)
+        assert made.choose(epsilon, estimator="safe").estimator == "safe"
+        assert made.both(epsilon) == (f"guaranteed ±{short(guaranteed.rmse)}", f"most accurate ±{short(accurate.rmse)}")
     assert made.recommended[1].rmse < made.recommended[0].rmse
-    first = made.sentences[0]
-    assert first.startswith("At epsilon 1 each rank's mean is known to about ±")
-    assert f"±{made.recommended[0].rmse:.2g} ({made.recommended[0].title}, " in first
+
+
+@pytest.mark.parametrize(("above", "estimator"), [(1.0, "safe"), (1.049, "safe"), (1.05, "bayes"), (1.5, "bayes")])
+def test_the_guarantee_is_kept_where_it_costs_less_than_five_percent(above: float, estimator: str) -> None:
+    safe = Choice("histogram", 9, "safe", 1.0, 0.0, above, 0.01, 0.1, 0.01, 0.1, 0.2, guaranteed=True)
+    bayes = safe._replace(estimator="bayes", rmse=1.0, guaranteed=False)
+    worse = safe._replace(mechanism="laplace", rmse=2.0)
+    rows = {"choices": (worse, bayes, safe), "leniencies": LENIENCIES, "draws": 8, "seed": 1, "alone": 3.0}
+    plan = pv.Plan(quantity="ratings", unit="reviewer", reviewers=9, **rows)  # type: ignore[arg-type]
+    assert plan.choose(1.0) == (safe if estimator == "safe" else bayes)
+    assert plan.recommended == (plan.choose(1.0),)
+    assert plan.choose(1.0, estimator="safe") == safe
+    only = pv.Plan(quantity="ratings", unit="reviewer", reviewers=9, **rows | {"choices": (bayes,)})  # type: ignore[arg-type]
+    assert only.choose(1.0) == bayes
+    assert only.both(1.0) == ("most accurate ±1.0",)
 
 
 def test_what_public_data_alone_tell_is_what_a_tiny_budget_buys(made: pv.Plan) -> None:
     tiny = pv.plan(WEIGHTS, epsilons=[1e-6], mechanisms=["laplace"], estimators=["bayes"], draws=3, seed=5, workers=1)
     assert tiny.alone == made.alone
     assert tiny.choices[0].rmse == pytest.approx(made.alone, rel=0.1)
-    assert f"the expected error of a guess from public data is ±{made.alone:.2g}" in made.assumption
+    assert made.answer[-2] == f"Public data alone, without any release: ±{short(made.alone)}."
+    assert tiny.verdict(1e-6).word == "adds nothing"
+
+
+def test_the_answer_is_errors_the_guess_and_a_verdict(made: pv.Plan) -> None:
+    one, four = made.recommended
+    assert made.answer[:-2] == made.sentences
+    recommended = f"(recommended: {one.title}, {one.estimator})."
+    assert made.sentences[0] == f"At epsilon 1, expected error of a mean: {', '.join(made.both(1.0))} {recommended}"
+    assert made.verdict(1.0) == Verdict.of(one.rmse, made.alone)
+    some = replace(made, choices=(one._replace(rmse=0.7), four._replace(rmse=0.4)), alone=1.0)
+    assert some.advice == "Epsilon 1: adds some. Epsilon 4: informative."
+    assert (
+        replace(some, alone=0.7).advice == "Epsilon 1: adds nothing: do not spend budget on this. Epsilon 4: adds some."
+    )
+    single = replace(some, choices=some.choices[1:])
+    assert single.answer[2:] == (Verdict(0.4).sentence,)
+    assert len(single.answer) == 3
+    high = replace(some, choices=(four._replace(rmse=0.4, epsilon=8.0),))
+    assert high.advice == f"{Verdict(0.4).sentence} {caution(8.0)}"
+    assert caution(8.0).endswith("by a factor of 2,981.")
 
 
 def test_errors_have_standard_errors_and_a_range(made: pv.Plan) -> None:
@@ -139,7 +177,7 @@ def test_a_public_record_will_do() -> None:
     found = pv.plan(record, quantity="miscalibration", epsilons=[1], draws=2, workers=1)
     assert found.quantity == "miscalibration"
     assert found.unit == "reviewer"
-    assert f"±{found.recommended[0].rmse:.2g} points" in found.sentences[0]
+    assert f"most accurate ±{short(found.best(1.0, guaranteed=False).rmse)} points (" in found.sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -173,42 +211,86 @@ def conference() -> pv.Reviews:
     return pv.read(invented.frame(), scale=invented.scale)
 
 
-def test_a_release_may_leave_the_mechanism_to_a_plan(conference: pv.Reviews) -> None:
-    released = pv.release(conference, public="all", mechanism=pv.Auto(epsilon=2.0))
-    choice = pv.Auto(epsilon=2.0).choose(pv.weigh(conference.public("all"), "ratings"))
-    assert released.mechanism["name"] == choice.mechanism
-    assert released.estimator == choice.estimator
+def note_of(release: pv.Release) -> str:
+    """The note on what was chosen."""
+    (note,) = (note for note in release.notes if ", chosen from public data: " in note)
+    return note
+
+
+def test_a_release_leaves_the_mechanism_to_a_plan(conference: pv.Reviews) -> None:
+    weights = pv.weigh(conference.public("all"), "ratings")
+    released = pv.release(conference, public="all", epsilon=2.0)
+    planned = pv.Auto(epsilon=2.0).plan(weights)
+    choice = planned.choose(2.0)
+    assert choice == pv.Auto(epsilon=2.0).choose(weights)
+    assert (released.mechanism["name"], released.estimator) == (choice.mechanism, choice.estimator)
+    assert released.estimator == "bayes"  # 40 reviewers: a guarantee costs more than 5 %
     assert released.guarantee.epsilon == 2.0
-    assert "The mechanism was chosen by a plan made from public data alone." in released.notes
-    asked = pv.release(conference, public="all", mechanism=pv.Auto(epsilon=2.0), estimator="projection")
-    assert asked.estimator == "projection"
+    assert released.histogram is not None
+    assert note_of(released) == (
+        f"Histogram with {released.histogram.bins.number} bins and the estimator bayes, chosen from public data: "
+        f"most accurate ±{short(choice.rmse)}, guaranteed ±{short(planned.best(2.0).rmse)}."
+    )
+    assert pv.verify(released, weights).verified
+    asked = pv.release(conference, public="all", mechanism=pv.Auto(epsilon=2.0, planned=planned), estimator="safe")
+    assert asked.estimator == "safe"
+    assert "and the estimator safe, chosen from public data: guaranteed ±" in note_of(asked)
+    assert pv.refine(released, weights, estimator="bayes").notes == released.notes
+    again = pv.refine(released, weights)
+    assert again.estimator == "safe"
+    assert not any("chosen from public data" in note for note in again.notes)
+    assert pv.verify(again, weights).verified
 
 
-def test_a_choice_and_its_bins_are_the_same_for_every_assignment(conference: pv.Reviews) -> None:
-    """Reviewers exchange all they hold: the public record stays, and with it everything that is chosen."""
-    columns = {"paper": [], "reviewer": [], "score": []}  # type: ignore[var-annotated]
-    invented = synthetic_conference(reviewers=40, rng=np.random.default_rng(2))
-    given = invented.columns()
-    names = sorted(set(map(str, given["reviewer"])))
-    others = dict(zip(names, np.random.default_rng(9).permutation(names).tolist(), strict=True))
-    for paper, reviewer, score in zip(given["paper"], given["reviewer"], given["score"], strict=True):
-        columns["paper"].append(paper)
-        columns["reviewer"].append(others[str(reviewer)])
-        columns["score"].append(score)
-    # Besides, scores within each paper change hands.
-    for paper in set(columns["paper"]):
-        rows = [row for row, name in enumerate(columns["paper"]) if name == paper]
-        scores = [columns["score"][row] for row in rows]
-        for row, score in zip(rows, scores[1:] + scores[:1], strict=True):
-            columns["score"][row] = score
-    other = pv.Reviews.from_columns(*columns.values(), scale=invented.scale)
-    one, two = (pv.release(reviews, public="all", mechanism=pv.Auto(epsilon=2.0)) for reviews in (conference, other))
-    assert one.mechanism == two.mechanism
-    assert one.estimator == two.estimator
-    counted = [pv.release(r, public="all", mechanism=pv.Histogram(epsilon=1.0)).histogram for r in (conference, other)]
-    assert counted[0] is not None
-    assert counted[1] is not None
-    assert counted[0].bins.low.tolist() == counted[1].bins.low.tolist()
+def test_a_named_mechanism_keeps_the_guarantee(conference: pv.Reviews) -> None:
+    released = pv.release(conference, public="all", mechanism=pv.Histogram(epsilon=2.0))
+    assert released.estimator == "safe"
+    assert not any("chosen from public data" in note for note in released.notes)
+    with pytest.raises(pv.InputError, match="give mechanism= or epsilon=, not both"):
+        pv.release(conference, public="all", mechanism=pv.Laplace(epsilon=1.0), epsilon=1.0)
+    with pytest.raises(pv.InputError, match="give a budget with epsilon="):
+        pv.release(conference, public="all")
+
+
+def test_nothing_is_planned_where_no_noise_is_needed() -> None:
+    known = pv.Reviews.from_columns(["p", "q", "r"], ["ann", "bob", "cem"], [3, 4, 5])
+    released = pv.release(known, public="all", epsilon=1.0)
+    assert released.mechanism["name"] == "laplace"  # and no bins, which would lose digits
+    assert released.values.tolist() == [3.0, 4.0, 5.0]
+
+
+def test_a_record_without_drawn_assignments_gets_a_histogram(
+    conference: pv.Reviews, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise pv.RecordError("no valid assignment was found")
+
+    monkeypatch.setattr(planning, "plausible", fails)
+    monkeypatch.setattr("peerveil.planning.rounds.plausible", fails)
+    released = pv.release(conference, public="all", epsilon=1.0)
+    assert (released.mechanism["name"], released.estimator) == ("histogram", "safe")
+    assert any("no valid assignment was found on which to compare" in note for note in released.notes)
+
+
+def test_each_group_gets_its_own_choice_of_one_kind_of_noise(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    invented = synthetic_conference(reviewers=48, rng=rng)
+    reviews = pv.read(invented.frame(), scale=invented.scale)
+    tracks = {paper: f"track {number % 2}" for number, paper in enumerate(reviews.papers)}
+    place = str(tmp_path / "ledger.db")
+    pv.Ledger.create(place).open("conf", epsilon=10.0)
+    made = pv.release_groups(reviews, tracks, public="all", epsilon=1.0, ledger=place, dataset="conf")
+    assert {release.mechanism["name"] for release in made.releases.values()} == {"histogram"}
+    for release in made.releases.values():
+        assert release.histogram is not None
+        bins = release.histogram.bins.number
+        assert note_of(release).startswith(f"Histogram with {bins} bins and the estimator {release.estimator}, chosen")
+    first = reviews.only([paper for paper, track in tracks.items() if track == "track 0"])
+    weights = pv.weigh(first.public("all", declare_kept=True), "ratings")
+    choice = pv.Auto(epsilon=1.0, mechanisms=("histogram",)).choose(weights)
+    assert made.releases["track 0"].estimator == choice.estimator
+    (entry,) = pv.Ledger(place).history("conf")
+    assert entry.mechanism["name"] == "histogram"
 
 
 PUBLIC = "paper,ratings\n" + "".join(f"p{i},{1 + i % 9};{2 + i % 7};{3 + i % 5}\n" for i in range(12))
@@ -220,8 +302,12 @@ def test_the_command_tells_and_writes(run: Run, tmp_path: Path, monkeypatch: pyt
     options = ["plan", "scores.csv", "--load", "3", "--epsilon", "1,3", "--draws", "2", "--workers", "1"]
     told = run(*options, "-o", "plan")
     assert told.code == 0, told.err
-    assert "At epsilon 3 each rank's mean is known to about ±" in told.out
-    marked = [line for line in told.out.splitlines() if line.startswith(">") and "recommended" not in line]
+    assert "At epsilon 3, expected error of a mean: guaranteed ±" in told.out
+    assert "Public data alone, without any release: ±" in told.out
+    assert len(told.out.splitlines()) < 12
+    assert "worst decile" not in told.out
+    everything = run(*options, "--all").out
+    marked = [line for line in everything.splitlines() if line.startswith(">") and "recommended" not in line]
     assert len(marked) == 2
     assert all(line.count("±") == 2 and " to " in line for line in marked)
     assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
@@ -229,33 +315,70 @@ def test_the_command_tells_and_writes(run: Run, tmp_path: Path, monkeypatch: pyt
     again = run(*options, "--json")
     assert json.loads(again.out) == document
     assert [choice["epsilon"] for choice in document["recommended"]] == [1.0, 3.0]
-    assert "svg" in (tmp_path / "plan" / "plan.svg").read_text()
+    for choice in document["recommended"]:
+        assert choice["verdict"] == Verdict.of(choice["rmse"], document["alone"]).to_document()
+    assert document["answer"][:2] == document["sentences"]
+    assert "public data alone" in (tmp_path / "plan" / "plan.svg").read_text()
     refused = run("plan", "scores.csv", "--load", "3", "--epsilon", "one")
     assert refused.code == 2
     assert "--epsilon must be numbers" in refused.err
 
 
-def test_the_command_line_takes_auto(run: Run, tmp_path: Path) -> None:
+def test_the_command_line_chooses_unless_told(run: Run, tmp_path: Path) -> None:
     conference = synthetic_conference(reviewers=12, rng=np.random.default_rng(1))
     conference.write_csv(tmp_path / "conference.csv")
-    options = ["release", "conference.csv", "--public", "all", "--score-scale", "1,10", "--mechanism", "auto"]
-    done = run(*options, "--epsilon", "1", "-o", "auto", "--json")
+    options = ["release", "conference.csv", "--public", "all", "--score-scale", "1,10", "--no-report"]
+    done = run(*options, "--epsilon", "1", "--json")
     assert done.code == 0, done.err
-    assert any("chosen by a plan" in note for note in json.loads(done.out)["notes"])
-    refused = run(*options, "--noise-scale", "1", "-o", "other")
+    document = json.loads(done.out)
+    assert document["folder"] == "conference-release"
+    released = pv.Release.load(tmp_path / "conference-release")
+    assert document["mechanism"] == released.mechanism
+    assert document["accuracy"] == PROMISES[released.estimator]
+    assert any("chosen from public data" in note for note in document["notes"])
+    for more in ((), ("--overwrite",)):
+        refused = run(*options, "--epsilon", "1", *more)
+        assert refused.code == 2
+        assert "conference-release already exists; name another output folder with --output (-o)" in refused.err
+    refused = run(*options, "--mechanism", "auto", "--noise-scale", "1", "-o", "other")
     assert refused.code == 2
     assert "--mechanism auto goes with a budget" in refused.err
+    shown = run(*options, "--noise-scale", "1", "-o", "other", "--score-scale", "1,10")
+    assert shown.code == 0, shown.err
+    assert pv.Release.load(tmp_path / "other").mechanism == {"name": "laplace", "epsilon": None, "scale": 1.0}
+    assert "never less accurate than the noise alone (estimator safe)" in " ".join(shown.out.replace("│", "").split())
     assert run("audit", "--mechanism", "auto", "--noise-scale", "1").code == 2
+
+
+def test_an_interrupted_release_goes_on_with_the_same_choice(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synthetic_conference(reviewers=12, rng=np.random.default_rng(1)).write_csv(tmp_path / "conference.csv")
+    assert run("ledger", "open", "l.db", "--dataset", "conf", "--epsilon", "1").code == 0
+    options = ["release", "conference.csv", "--public", "all", "--score-scale", "1,10", "--no-report"]
+    options += ["--epsilon", "1", "--ledger", "l.db"]
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pv.Release, "write_into", full)
+        assert run(*options).code == 1
+    done = run(*options)
+    assert done.code == 0, done.err
+    assert "charged before, nothing more was charged" in done.err
+    assert len(pv.Ledger(str(tmp_path / "l.db")).history("conf")) == 1
+    assert note_of(pv.Release.load(tmp_path / "conference-release"))
 
 
 def test_a_batch_plans_away_from_the_reviews(run: Run, tmp_path: Path) -> None:
     conference = synthetic_conference(reviewers=12, rng=np.random.default_rng(1))
     conference.write_csv(tmp_path / "conference.csv")
-    venue = '[[venue]]\nname = "a"\nfile = "conference.csv"\npublic = "all"\nmechanism = "auto"\nepsilon = 1\n'
+    venue = '[[venue]]\nname = "a"\nfile = "conference.csv"\npublic = "all"\nepsilon = 1\n'
     (tmp_path / "venues.toml").write_text(venue + "score-scale = [1, 10]\n")
     done = run("batch", "venues.toml", "-o", "out")
     assert done.code == 0, done.out
-    assert any("chosen by a plan" in note for note in pv.Release.load(tmp_path / "out" / "a").notes)
+    assert note_of(pv.Release.load(tmp_path / "out" / "a"))
 
 
 def test_a_plan_of_one_draw_is_written_without_standard_errors(tmp_path: Path) -> None:

@@ -273,6 +273,7 @@ ledger = "budgets.db"
 
 [defaults]
 public = "all"
+mechanism = "laplace"
 epsilon = 0.5
 score-scale = [1, 10]
 budget = {{ epsilon = 1 }}
@@ -356,7 +357,8 @@ def test_the_command_releases_a_folder(run: Run, tmp_path: Path) -> None:
     (tmp_path / "exports").mkdir()
     for name in ("a.csv", "b.csv", "broken.csv", ".hidden"):
         (tmp_path / "exports" / name).write_text("paper\n" if name == "broken.csv" else GOOD)
-    result = run("batch", "exports", "--public", "all", "--epsilon", "1", "--score-scale", "1,10", "-o", "out")
+    options = ["--public", "all", "--mechanism", "laplace", "--epsilon", "1", "--score-scale", "1,10"]
+    result = run("batch", "exports", *options, "-o", "out")
     assert result.code == 1
     assert "3 venues: 2 released, 0 released before, 1 failed" in result.out
     assert "broken" in result.out

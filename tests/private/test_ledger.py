@@ -520,10 +520,11 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert opened.code == 0, opened.err
     assert "conf26" in opened.out
     release = ["release", "r.csv", "--public", "all", "--ledger", "l.db"]
-    assert run(*release, "--epsilon", "0.7", "-o", "o1").code == 0
+    laplace = [*release, "--mechanism", "laplace"]
+    assert run(*laplace, "--epsilon", "0.7", "-o", "o1").code == 0
     gaussian = run(*release, "--mechanism", "gaussian", "--rho", "0.01", "--dataset", "conf26", "-o", "o2")
     assert gaussian.code == 0, gaussian.err
-    refused = run(*release, "--epsilon", "5", "-o", "o3")
+    refused = run(*laplace, "--epsilon", "5", "-o", "o3")
     assert refused.code == 1
     assert "is left; nothing was released" in refused.err
     assert not (tmp_path / "o3").exists()
@@ -541,12 +542,12 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     assert run("ledger", "show", "l.db", "--dataset", "nope").code == 2
     assert "--rho must be a finite number > 0" in run("ledger", "open", "x.db", "--dataset", "x", "--rho", "0").err
     assert not (tmp_path / "x.db").exists()
-    unknown = run(*release, "--epsilon", "0.1", "--dataset", "conf25", "-o", "o4")
+    unknown = run(*laplace, "--epsilon", "0.1", "--dataset", "conf25", "-o", "o4")
     assert unknown.code == 2
     assert "has budgets for: 'conf26'" in unknown.err
-    alone = run("release", "r.csv", "--public", "all", "--epsilon", "1", "--dataset", "conf26", "-o", "o5")
+    alone = run("release", "r.csv", "--public", "all", "--noise-scale", "1", "--dataset", "conf26", "-o", "o5")
     assert "no ledger is given (--ledger)" in alone.err
     (tmp_path / "r.csv").write_text("paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,7\n")
-    changed = run(*release, "--epsilon", "0.1", "-o", "o6")
+    changed = run(*laplace, "--epsilon", "0.1", "-o", "o6")
     assert changed.code == 0
     assert "warning: the reviews differ from those last released as 'conf26'" in changed.err

@@ -529,7 +529,8 @@ def test_the_command_line_fits_80_columns(run: Run, tmp_path: Path, monkeypatch:
     (tmp_path / "r.csv").write_text("paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n")
     assert run("ledger", "open", "l.db", "--dataset", "conf2026", "--epsilon", "30", "--delta", "1e-6").code == 0
     assert run("ledger", "open", "l.db", "--dataset", "other", "--rho", "2").code == 0
-    release = ["release", "r.csv", "--epsilon", "0.7", "--ledger", "l.db", "--dataset", "conf2026", "--no-report"]
+    release = ["release", "r.csv", "--mechanism", "laplace", "--epsilon", "0.7", "--ledger", "l.db"]
+    release += ["--dataset", "conf2026", "--no-report"]
     assert run(*release, "--public", "none", "--score-scale", "1,10", "-o", "o1").code == 0
     refused = run(*release, "--public", "all", "-o", "o2")
     assert refused.code == 1

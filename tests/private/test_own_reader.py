@@ -79,7 +79,7 @@ def test_the_command_line_lists_and_reads_it(run: Run, tmp_path: Path) -> None:
     assert shown.code == 0, shown.err
     assert "paperflow" in shown.out
     assert "3 drafts" in shown.out
-    options = ["--format", "paperflow", "--public", "all", "--epsilon", "1", "--no-report", "-o", "out"]
+    options = ["--format", "paperflow", "--public", "all", "--noise-scale", "1", "--no-report", "-o", "out"]
     command = [sys.executable, "-m", "peerveil", "release", "export.txt", *options]  # knows it only as an extension
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -102,7 +102,7 @@ def test_the_command_line_lists_them(run: Run, command: str) -> None:
 
 @pytest.mark.parametrize("quantity", OWN, ids=lambda quantity: quantity.name)
 def test_the_command_line_uses_it(run: Run, quantity: Quantity) -> None:
-    options = ["--public", "all", "--epsilon", "1", "--quantity", quantity.name, "-o", "out"]
+    options = ["--public", "all", "--noise-scale", "1", "--quantity", quantity.name, "-o", "out"]
     code, _, problem = run("release", "reviews.csv", *options)
     assert code == 0, problem
     report = Path("out/report.html").read_text()
@@ -118,7 +118,7 @@ def test_the_command_line_uses_it(run: Run, quantity: Quantity) -> None:
 
 @pytest.mark.parametrize("quantity", OWN, ids=lambda quantity: quantity.name)
 def test_a_release_of_a_quantity_that_is_not_known_here_still_renders(run: Run, quantity: Quantity) -> None:
-    options = ["--public", "all", "--epsilon", "1", "--quantity", quantity.name, "-o", "out", "--no-report"]
+    options = ["--public", "all", "--noise-scale", "1", "--quantity", quantity.name, "-o", "out", "--no-report"]
     assert run("release", "reviews.csv", *options)[0] == 0
     unregister(quantity.name)
     release = pv.Release.load("out")

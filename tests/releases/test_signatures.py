@@ -253,7 +253,7 @@ class TestReplacing:
         rows = [f"p{i},r{(i + k) % 6},{1 + (i * k) % 5},track {i % 2}" for i in range(12) for k in range(2)]
         (tmp_path / "reviews.csv").write_text("\n".join(["paper,reviewer,score,track", *rows]) + "\n")
         out = tmp_path / "out"
-        command = ["release", str(tmp_path / "reviews.csv"), "--public", "all", "--epsilon", "1", "--no-report"]
+        command = ["release", str(tmp_path / "reviews.csv"), "--public", "all", "--noise-scale", "1", "--no-report"]
         command += ["-o", str(out), *(["--group-column", "track"] if tracks else [])]
         assert run(*command).code == 0
         places = [out / "track-0", out / "track-1"] if tracks else [out]

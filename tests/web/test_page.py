@@ -30,6 +30,7 @@ from marks import slow
 from peerveil.app.ledger import absolute_place, charges_since, releases_so_far
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
+from peerveil.inference.verdict import PROMISES
 from peerveil.private import noise
 from peerveil.releases.release import FILES
 from peerveil.web import connections, guard, jobs, serving, work, workspace
@@ -304,7 +305,8 @@ def test_what_a_killed_page_left_is_removed_by_the_next(tmp_path: Path, monkeypa
 REVIEWS = "paper,reviewer,score\n" + "".join(
     f"p{i},r{(i * 3 + j) % 8},{(i + 2 * j) % 9 + 1}\n" for i in range(12) for j in range(2)
 )
-OPTIONS = {"file": "reviews.csv", "public": "all", "quantity": "ratings", "unit": "reviewer", "epsilon": 1.0}
+OPTIONS = {"file": "reviews.csv", "public": "all", "quantity": "ratings", "unit": "reviewer"}
+OPTIONS |= {"mechanism": "laplace", "epsilon": 1.0}  # type: ignore[dict-item]
 
 
 @pytest.fixture
@@ -333,9 +335,8 @@ def test_work_makes_what_the_command_line_makes(folder: Path, monkeypatch: pytes
     assert kind == "done", result
     assert result["summary"] == "epsilon = 1 per reviewer (pure differential privacy)"
 
-    monkeypatch.setattr(
-        sys, "argv", ["peerveil", "release", "reviews.csv", "--public", "all", "--epsilon", "1", "-o", "out"]
-    )
+    options = ["--public", "all", "--mechanism", "laplace", "--epsilon", "1"]
+    monkeypatch.setattr(sys, "argv", ["peerveil", "release", "reviews.csv", *options, "-o", "out"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
@@ -381,11 +382,16 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
             patch.setattr(noise.Prepared, draw, lambda *_: pytest.fail("noise was drawn"))
         kind, result = do("plan", folder, patch)
     assert kind == "done", result
-    assert result["sentences"][1].startswith("At epsilon 1 each rank's mean is known to about ±")
+    assert result["answer"][1].startswith("At epsilon 1, expected error of a mean: guaranteed ±")
+    assert "public data alone" in result["svg"]
     assert result["svg"].startswith("<svg")
-    made, released = do("release", folder, monkeypatch, **result["chosen"])
+    state, promised = do("promise", folder, monkeypatch, mechanism="")
+    assert state == "done", promised
+    made, released = do("release", folder, monkeypatch, mechanism="")
     assert made == "done", released
-    assert released["estimator"] == result["chosen"]["estimator"]
+    assert promised["choice"] in released["notes"]
+    assert f"and the estimator {released['estimator']}, chosen from public data: " in promised["choice"]
+    assert promised["accuracy"] == released["accuracy"] == PROMISES[released["estimator"]]
 
 
 def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1023,10 +1029,14 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
     )
     case = Case(tmp_path, answers=answers, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
     case.inspected = {HOSTILE: HOSTILE, "problems": [HOSTILE], "columns": [HOSTILE], "content": HOSTILE}
-    case.planned = {"for": [], "sentences": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
-    case.promised = dict.fromkeys(("summary", "promise", "not_protected", "noise", "turn"), HOSTILE)
+    case.planned = {"for": [], "answer": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
+    case.promised = dict.fromkeys(
+        ("summary", "promise", "not_protected", "noise", "turn", "choice", "accuracy", "caution"), HOSTILE
+    )
     case.results["m"] = dict.fromkeys(("called", "estimator", "region"), HOSTILE) | {"expected_rmse": None}
-    result = dict.fromkeys(("record", "error", "summary", "promise"), HOSTILE)
+    result = dict.fromkeys(
+        ("record", "error", "summary", "promise", "estimator", "accuracy", "verdict", "caution"), HOSTILE
+    )
     result |= {"remarks": [HOSTILE], "notes": [HOSTILE]}  # type: ignore[dict-item]
     account = dict.fromkeys(("dataset", "unit", "currency", "limit", "left", "share", "releases"), HOSTILE)
     charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)

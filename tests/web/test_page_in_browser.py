@@ -112,7 +112,7 @@ def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, planned: bool = 
     page.get_by_label("Epsilon", exact=True).fill(epsilon)
     if planned:
         go_on(guest, "Show the expected accuracy", "/choices#plan$")
-        expect(page.locator(".plan")).to_contain_text(f"At epsilon {epsilon} each rank's mean is known to about ±")
+        expect(page.locator(".plan")).to_contain_text(f"At epsilon {epsilon}, expected error of a mean: guaranteed ±")
         expect(page.locator(".plan svg[aria-label]")).to_be_visible()
         expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(rf"^{epsilon}(\.0)?$"))
         check_access(guest)

@@ -8,7 +8,6 @@ import numpy as np
 
 from peerveil.app.release import Step
 from peerveil.app.requests import DemoRequest
-from peerveil.mechanisms import Laplace
 from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.reviews import Reviews
@@ -55,7 +54,7 @@ def demo(request: DemoRequest, step: Step) -> Demo:
         releases = []
         for quantity in QUANTITIES:
             step(f"Releasing {quantity}")
-            released = release(reviews, public="all", quantity=quantity, mechanism=Laplace(epsilon=request.epsilon))
+            released = release(reviews, public="all", quantity=quantity, epsilon=request.epsilon)
             releases.append((released, _errors(released, reviews, record)))
             (stage / quantity).mkdir()
             released.write_into(stage / quantity)

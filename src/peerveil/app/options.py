@@ -12,7 +12,7 @@ T = TypeVar("T")
 class NoiseOptions:
     """The mechanism, and its noise by budget or by scale."""
 
-    mechanism: str = "laplace"
+    mechanism: str | None = None
     epsilon: float | None = None
     delta: float | None = None
     rho: float | None = None

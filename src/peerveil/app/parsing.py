@@ -8,7 +8,7 @@ from typing import Any, get_args
 from peerveil.app.messages import refusal
 from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms import OWN, Asked, Mechanism
+from peerveil.mechanisms import OWN, Asked, Laplace, Mechanism
 from peerveil.planning.auto import Auto
 from peerveil.quantities.base import Lone
 from peerveil.record.criteria import MissingCriteria
@@ -116,10 +116,18 @@ def parse_mechanism(name: str, **given: float | None) -> Mechanism:
 
 
 def mechanism_or_auto(noise: NoiseOptions) -> Asked:
-    """Return the mechanism of a release or an audit, or the budget for which a plan chooses it."""
+    """Return the mechanism of a release or an audit, or the budget for which a plan chooses it.
+
+    Without a name, a plan chooses for a budget of epsilon (and delta); other parameters imply the simplest mechanism
+    that takes them: a scale Laplace noise, bins a histogram.
+
+    >>> mechanism_or_auto(NoiseOptions(epsilon=1.0)).name, mechanism_or_auto(NoiseOptions(noise_scale=1.0)).name
+    ('auto', 'laplace')
+    """
     given = {name: getattr(noise, name) for name in ("epsilon", "delta", "rho", "omega", "bins")}
     given |= {"scale": noise.noise_scale, "bound": noise.noise_bound}
-    if noise.mechanism == Auto.name:
+    name = noise.mechanism or _implied({name for name, value in given.items() if value is not None})
+    if name == Auto.name:
         if noise.epsilon is None or any(given[name] is not None for name in given.keys() - {"epsilon", "delta"}):
             raise refusal("{mechanism} auto goes with a budget, {epsilon} and {delta}; it chooses the noise itself")
         workers = 1 if current_process().daemon else None  # a daemonic process cannot start others
@@ -128,7 +136,15 @@ def mechanism_or_auto(noise: NoiseOptions) -> Asked:
         raise refusal(
             "give a budget with {epsilon} (1 is a common choice) or {rho}, or the noise itself with {noise_scale}"
         )
-    return parse_mechanism(noise.mechanism, **given)
+    return parse_mechanism(name, **given)
+
+
+def _implied(given: set[str]) -> str:
+    """Return the name of the mechanism for parameters that are given without one."""
+    if "epsilon" in given and given <= {"epsilon", "delta"}:
+        return Auto.name
+    fit: list[type[Mechanism]] = [kind for kind in OWN.values() if given <= set(kind.parameters())]
+    return min(fit, key=lambda kind: len(kind.parameters()), default=Laplace).name
 
 
 def loads_arguments(loads: LoadsOptions) -> dict[str, Any]:

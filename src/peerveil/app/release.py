@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from peerveil.app.messages import refusal
 from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
+from peerveil.errors import Argument, OutputError
+from peerveil.inference.verdict import PROMISES
+from peerveil.planning.auto import CHOSEN
+from peerveil.privacy.guarantee import caution
 from peerveil.private.charging import Spending
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
@@ -49,6 +54,19 @@ def default_write(*, report: bool) -> Write:
     return lambda release, folder: release.write_into(folder, report=report)
 
 
+def placed(request: ReleaseRequest) -> ReleaseRequest:
+    """Return the request with its output folder: by default one named after the file, which must not exist."""
+    if request.output is not None:
+        return request
+    name = Path(request.file).name.removesuffix(".gz").removesuffix(".zip")
+    folder = f"{Path(name).stem}-release"
+    if os.path.lexists(folder):
+        raise OutputError(
+            f"{folder} already exists; name another output folder with ", Argument("output", ...), " (-o)"
+        )
+    return replace(request, output=folder)
+
+
 def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
     """Return what the requested release will state, and its noise, without drawing or charging anything."""
     _check(request)
@@ -63,6 +81,9 @@ def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
         "reviewers": ready.weights.reviewers,
         "noise": None if noise is None else f"{noise.law.deviation:.3g}",
         "counted": ready.noise.mechanism.on_counts,
+        "choice": next((note for note in ready.notes if CHOSEN in note), ""),
+        "accuracy": PROMISES[ready.estimator],
+        "caution": caution(claim.epsilon),
     }
 
 
@@ -74,6 +95,8 @@ def release(
     ``spending`` records the charges; the caller closes it and reports them. ``parents`` creates missing parent folders.
     """
     _check(request)
+    request = placed(request)
+    assert request.output is not None  # noqa: S101 - it is placed
     groups = groups_by_paper(request.tracks, request.file, request.reading.paper) if request.tracks.given else {}
     folders = folder_names(set(groups.values()))
     own = [f"{folder}/{file}" for folder in folders.values() for file in OWN_FILES] or OWN_FILES

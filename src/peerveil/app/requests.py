@@ -41,7 +41,7 @@ class ReleaseRequest:
     """Release a file of reviews into a folder."""
 
     file: str
-    output: str
+    output: str | None = None
     what: ReleaseOptions
     noise: NoiseOptions
     ledger: str | None = None

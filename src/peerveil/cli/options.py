@@ -114,8 +114,8 @@ OPTIONS: dict[str, Any] = {
     ),
     **_options(
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
-        estimator="safe (the default if the noise is known) | projection | bayes (lowest expected error, but may be "
-        "less accurate than the noisy vector).",
+        estimator="safe | projection (never less accurate than the noise alone) | bayes (most accurate expected; not "
+        "guaranteed). Default: chosen with the mechanism; safe if a mechanism is named, and for refine.",
         unit="What is protected: all reviews of a 'reviewer', or a single 'review'.",
         delta="With concentrated noise: the probability that epsilon does not hold, e.g. 1e-6.",
         dataset="Data set whose budget is charged.",
@@ -141,7 +141,10 @@ OPTIONS: dict[str, Any] = {
     "region": RegisteredNames(_regions, help=": bounds proven from public data."),
     "format": RegisteredNames(format_labels, help="; detected by default."),
     "mechanism": RegisteredNames(
-        _mechanisms, help=" | auto (the best in a plan from public data).", rich_help_panel="Noise"
+        _mechanisms,
+        help=" | auto (chosen by a plan from public data; the default of releases with a budget). With --noise-scale "
+        "the default is laplace, with --bins histogram.",
+        rich_help_panel="Noise",
     ),
     "seed": typer.Option(help="Seed of the random draws.", min=0),
     "output": _folder("Output folder; must not contain files."),
@@ -163,6 +166,7 @@ OPTIONS: dict[str, Any] = {
     "PlanRequest.draws": typer.Option(help="Assignments per leniency; by default depends on the size of the record."),
     "PlanRequest.output": _folder("Folder for plan.json, plan.csv and a figure."),
     "ReleaseRequest.file": typer.Argument(help="Private reviews: one row per review, with paper, reviewer and score."),
+    "ReleaseRequest.output": _folder("Output folder; must not contain files. Default: <file>-release, a new folder."),
     "ReleaseOptions.public": typer.Option(
         help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
     ),

@@ -17,6 +17,7 @@ from rich.text import Text
 from peerveil.cli.options import option
 from peerveil.cli.working import after_writing
 from peerveil.errors import spelled
+from peerveil.inference.verdict import PROMISES
 from peerveil.planning.plans import Plan
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
@@ -51,7 +52,8 @@ def report_release(release: Release, output: str, *, as_json: bool, report: bool
     """Print what was released, and where it was written."""
     with after_writing(output):
         if as_json:
-            facts = {"folder": output, "quantity": release.quantity, "estimator": release.estimator}
+            facts = {"folder": output, "quantity": release.quantity, "mechanism": release.mechanism}
+            facts |= {"estimator": release.estimator, "accuracy": PROMISES[release.estimator]}
             print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge})
             return
         out.print(release_panel(release))
@@ -63,8 +65,10 @@ def report_release(release: Release, output: str, *, as_json: bool, report: bool
 
 def _facts(release: Release) -> dict[str, object]:
     expected = release.outlook.expected_rmse if release.outlook else None
+    verdict = release.verdict.to_document() if release.verdict else None
+    findings = [finding.to_document() for finding in release.findings]
     facts = {"reviewers": release.reviewers, "guarantee": release.guarantee.summary, "expected_rmse": expected}
-    return facts | {"findings": [finding.to_document() for finding in release.findings]}
+    return facts | {"verdict": verdict, "caution": release.caution, "findings": findings}
 
 
 def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
@@ -78,8 +82,10 @@ def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *
         rows = []
         for name, fact in facts.items():
             error = "" if fact["expected_rmse"] is None else f"{fact['expected_rmse']:.3g}"
-            rows.append((name, str(fact["reviewers"]), error, folders[name], str(fact["guarantee"])))
-        out.print(rows_table(("group", "reviewers", "expected error", "folder", "claim"), rows))
+            verdict = groups.releases[name].verdict
+            word = "" if verdict is None else verdict.word
+            rows.append((name, str(fact["reviewers"]), error, word, folders[name], str(fact["guarantee"])))
+        out.print(rows_table(("group", "reviewers", "expected error", "verdict", "folder", "claim"), rows))
         out.print()
         out.print(f"All groups together: {groups.guarantee.summary}", style="bold")
         out.print(groups.guarantee.promise)
@@ -124,6 +130,9 @@ def release_panel(release: Release) -> Panel:
         ("promise", release.promise),
         ("limits", release.not_protected),
         *([("expected error", outlook.summary), ("assuming", outlook.assumption)] if outlook else []),
+        ("accuracy", f"{PROMISES[release.estimator]} (estimator {release.estimator})"),
+        *([("verdict", Text(release.verdict.sentence, style="bold"))] if release.verdict else []),
+        *([("caution", release.caution)] if release.caution else []),
         *(("note", note) for note in release.notes),
     ]
     title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")

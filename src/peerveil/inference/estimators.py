@@ -12,7 +12,7 @@ See docs/mathematics.md, "Estimation". Public data and the noisy vector only.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,9 @@ def estimate(
             point = nearest_safe(point, projected, region, r)
     assumption = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
     expected = _expected_error(point.values, posterior, region, weights, assumption) if outlook else None
+    if expected is not None:
+        apart = posterior.variance + (posterior.mean - weights.derived(RecordModel).guess) ** 2
+        expected = replace(expected, public_rmse=math.sqrt(float(np.mean(apart))))
     return Estimate(values=point.values, gap=point.gap, outlook=expected)
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from peerveil.errors import InputError
+from peerveil.inference.verdict import Verdict
 from peerveil.record.public_record import Floats
 
 #: The probability with which a credible band holds its entry.
@@ -34,6 +35,8 @@ class ExpectedError:
         upper: upper ends of the bands.
         level: the probability with which a band holds its entry.
         assumption: what the numbers assume, in words.
+        public_rmse: the expected error of a guess from public data alone, given the noisy data; ``None`` in files of
+            earlier versions.
 
     >>> import numpy as np
     >>> ExpectedError(expected_rmse=0.1234, lower=np.array([1.0]), upper=np.array([1.4])).summary
@@ -45,15 +48,23 @@ class ExpectedError:
     upper: Floats
     level: float = LEVEL
     assumption: str = ASSUMPTION
+    public_rmse: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.expected_rmse) and self.expected_rmse >= 0):
             raise InputError(f"expected_rmse must be a finite number of at least 0, got {self.expected_rmse}")
+        if self.public_rmse is not None and not (math.isfinite(self.public_rmse) and self.public_rmse >= 0):
+            raise InputError(f"public_rmse must be a finite number of at least 0, got {self.public_rmse}")
         if not 0 < self.level < 1:
             raise InputError(f"level must lie between 0 and 1, got {self.level}")
         if self.lower.shape != self.upper.shape or (self.lower > self.upper).any():
             raise InputError("the lower end of a band must not exceed its upper end")
         self.lower.flags.writeable = self.upper.flags.writeable = False
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict against no release; ``None`` if the error without one is not stated."""
+        return None if self.public_rmse is None else Verdict.of(self.expected_rmse, self.public_rmse)
 
     @property
     def summary(self) -> str:

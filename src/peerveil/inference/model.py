@@ -17,6 +17,7 @@ from peerveil.inference.posterior import EntryPrior
 from peerveil.inference.prior import Ensemble, prior
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Floats
 from peerveil.support.threads import on_one_thread
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class RecordModel:
         self._weights, self._draws = weights, draws
         self._kept: dict[Hashable, Any] = {}
         self._size = 0
+        self._guess: Floats | None = None
         self.most_kept: float = MOST_KEPT
 
     @property
@@ -56,6 +58,14 @@ class RecordModel:
             RecordError: if no valid assignment is found.
         """
         return self.kept("ensembles", self._draw, lambda drawn: sum(ensemble.vectors.size for ensemble in drawn))
+
+    @property
+    def guess(self) -> Floats:
+        """The prior mean of the sorted vector: the guess from public data alone."""
+        if self._guess is None:
+            self.ensembles  # noqa: B018 - draws it
+        assert self._guess is not None  # noqa: S101 - drawn
+        return self._guess
 
     def entry_prior(self) -> EntryPrior:
         """Prior of the sorted vector."""
@@ -99,4 +109,6 @@ class RecordModel:
         )
         for vectors in (part for ensemble in ensembles for part in (ensemble.vectors, *ensemble.by_load)):
             vectors.flags.writeable = False  # shared by all users
+        chances = np.tile(family_of(self._weights).correlation_chances, len(ensembles) // CORRELATIONS.size)
+        self._guess = np.asarray(chances @ np.array([one.mean for one in ensembles]) / chances.sum())
         return ensembles

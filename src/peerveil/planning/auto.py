@@ -1,32 +1,45 @@
-"""Choice of a release's mechanism by a plan."""
+"""Choice of a release's mechanism and estimator by a plan."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from peerveil.errors import PeerveilError
-from peerveil.mechanisms import Asked, Laplace, Mechanism
-from peerveil.planning.plans import FEWEST, GUARANTEED, Choice, check_budgets, plan
+from peerveil.errors import Argument, InputError, PeerveilError, RecordError
+from peerveil.mechanisms import OWN, Asked, Histogram, Laplace, Mechanism
+from peerveil.planning.plans import Choice, Plan, check_budgets, plan, usual_draws
 from peerveil.privacy.accounting import check_delta
 from peerveil.privacy.guarantee import Unit
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.support import parallel
 
+#: The maximal number of assignments per leniency: fewer than in a plan to read, for a quick release.
+_DRAWS = 4
+
+#: For so few reviewers, starting processes takes longer than the plan.
+_FEW = 1_000
+
+#: The words by which the note on a choice is recognised.
+CHOSEN = ", chosen from public data: "
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Asked):
-    """A request for the best guaranteed mechanism for a budget, chosen by a plan from public data alone.
+    """A request for the best mechanism and estimator for a budget, chosen by a plan from public data alone.
+
+    An estimator that is never less accurate than the noise alone is taken where its expected error is less than 5 %
+    above that of ``bayes``; otherwise ``bayes``, which is the most accurate one on average, without that promise.
 
     Attributes:
         epsilon: the budget.
         delta: also consider Gaussian noise, with this delta.
         workers: the number of processes of the plan.
-        planned: the choice of an earlier plan.
+        mechanisms: names of the mechanisms to consider; by default all that the budget allows.
+        planned: an earlier plan for this budget.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
-    >>> Auto(epsilon=1.0).choose(weights).guaranteed
+    >>> Auto(epsilon=1.0).choose(weights, estimator="safe").guaranteed
     True
     """
 
@@ -35,12 +48,30 @@ class Auto(Asked):
     epsilon: float
     delta: float | None = None
     workers: int | None = 1
-    planned: Choice | None = None
+    mechanisms: tuple[str, ...] | None = None
+    planned: Plan | None = None
 
     def __post_init__(self) -> None:
         check_budgets([self.epsilon])
         if self.delta is not None:
             check_delta(self.delta)
+
+    def plan(
+        self, weights: PublicWeights, *, unit: str = "reviewer", progress: parallel.Progress | None = None
+    ) -> Plan:
+        """Return the plan that the choice is made by."""
+        if self.planned is not None:
+            return self.planned
+        return plan(
+            weights,
+            epsilons=[self.epsilon],
+            unit=unit,
+            delta=self.delta,
+            mechanisms=self.mechanisms,
+            draws=min(_DRAWS, usual_draws(weights.reviewers)),
+            workers=1 if weights.reviewers <= _FEW else self.workers,
+            progress=progress,
+        )
 
     def choose(
         self,
@@ -51,28 +82,38 @@ class Auto(Asked):
         progress: parallel.Progress | None = None,
     ) -> Choice:
         """Return the plan's choice, among those with ``estimator`` if given."""
-        if self.planned is not None:
-            return self.planned
-        planned = plan(
-            weights,
-            epsilons=[self.epsilon],
-            unit=unit,
-            delta=self.delta,
-            estimators=GUARANTEED if estimator is None else (estimator,),
-            draws=FEWEST,
-            workers=self.workers,
-            progress=progress,
-        )
-        return planned.best(planned.epsilons[0], guaranteed=False)
+        return self.plan(weights, unit=unit, progress=progress).choose(float(self.epsilon), estimator=estimator)
 
     def chosen(
         self, weights: PublicWeights, *, unit: Unit, sensitivity: Sensitivity, estimator: str | None
     ) -> tuple[Mechanism, str | None, tuple[str, ...]]:
-        """Return the mechanism and estimator that a plan chooses, and a note."""
-        if not sensitivity:
-            return Laplace(epsilon=self.epsilon), estimator, ()  # no noise is needed
-        choice = self.choose(weights, unit=unit, estimator=estimator)
-        return choice.make(), choice.estimator, ("The mechanism was chosen by a plan made from public data alone.",)
+        """Return the mechanism and estimator that a plan chooses, and a note with the numbers of the choice."""
+        if not sensitivity:  # no noise is needed, so the vector itself can be published if its length is public
+            kind: type[Mechanism] = OWN[(self.mechanisms or (Histogram.name if weights.open else Laplace.name,))[0]]
+            return kind.from_parameters({"epsilon": self.epsilon}), estimator, ()
+        try:
+            planned = self.plan(weights, unit=unit)
+        except RecordError:
+            note = "Histogram noise, because no valid assignment was found on which to compare mechanisms."
+            return Histogram(epsilon=self.epsilon), estimator, (note,)
+        choice = planned.choose(float(self.epsilon), estimator=estimator)
+        mechanism = choice.make()
+        bins = mechanism.binned(weights, sensitivity)
+        noise = mechanism.title + (" noise" if bins is None else f" with {bins.number} bins")
+        numbers = planned.both(choice.epsilon)[:: 1 if choice.guaranteed else -1]  # that of the choice first
+        note = f"{noise} and the estimator {choice.estimator}{CHOSEN}{', '.join(numbers)}."
+        return mechanism, choice.estimator, (note[0].upper() + note[1:],)
+
+
+def asked_for(mechanism: Asked | None, epsilon: float | None) -> Asked:
+    """Return the mechanism of a release that is given a mechanism, or only a budget."""
+    if mechanism is not None and epsilon is not None:
+        raise InputError("give ", Argument("mechanism", ...), " or ", Argument("epsilon", ...), ", not both")
+    if mechanism is not None:
+        return mechanism
+    if epsilon is None:
+        raise InputError("give a budget with ", Argument("epsilon", ...), " (1 is a common choice), or a mechanism")
+    return Auto(epsilon=epsilon)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,15 +124,14 @@ class Undecided:
     asked: Asked
     weights: PublicWeights
     unit: str
-    estimator: str | None
 
 
 def decide(task: Undecided, _: object) -> Asked:
-    """Return the request with the choice of a plan, if there is one; a task for parallel workers."""
+    """Return the request with a plan, if it needs one; a task for parallel workers."""
     if not isinstance(task.asked, Auto):
         return task.asked
     alone = replace(task.asked, workers=1)
     try:
-        return replace(alone, planned=alone.choose(task.weights, unit=task.unit, estimator=task.estimator))
+        return replace(alone, planned=alone.plan(task.weights, unit=task.unit))
     except PeerveilError:
         return task.asked  # the release raises the same error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,11 +17,11 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
-from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.model import RecordModel
+from peerveil.inference.verdict import Verdict
 from peerveil.mechanisms import OWN, Mechanism
 from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
-from peerveil.privacy.guarantee import Unit, check_unit
+from peerveil.privacy.guarantee import Unit, caution, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.base import words_of
 from peerveil.quantities.functions import QuantityLike
@@ -40,9 +40,12 @@ EPSILONS = (0.3, 1.0, 3.0)
 #: Estimators that are never less accurate than the noisy vector.
 GUARANTEED = ("projection", "safe")
 
+#: A guaranteed estimator is recommended where its expected error is less than this multiple of the least one.
+_PRICE = 1.05
+
 #: Simulated reviewers per choice, and the least and greatest number of assignments per leniency.
 _ENTRIES = 20_000
-FEWEST, _MOST = 2, 12
+_FEWEST, _MOST = 2, 12
 
 #: Mechanisms are dropped if their mean squared error exceeds that of the best by this factor.
 _HOPELESS = 2.0
@@ -149,10 +152,35 @@ class Plan:
             )
         return min(choices, key=lambda choice: choice.rmse)
 
+    def choose(self, epsilon: float, *, estimator: str | None = None) -> Choice:
+        """Return the recommended choice at a budget, or the most accurate one with an estimator.
+
+        A guaranteed choice is recommended where its expected error is less than 5 % above the least one, otherwise the
+        most accurate choice.
+        """
+        if estimator is not None:
+            rows = tuple(choice for choice in self.choices if choice.estimator == estimator)
+            return replace(self, choices=rows).best(epsilon, guaranteed=False)
+        accurate = self.best(epsilon, guaranteed=False)
+        if not any(choice.guaranteed for choice in self.choices):
+            return accurate
+        guaranteed = self.best(epsilon)
+        return guaranteed if guaranteed.rmse < _PRICE * accurate.rmse else accurate
+
+    def both(self, epsilon: float) -> tuple[str, ...]:
+        """Return the least errors at a budget in words: of guaranteed choices, and of all."""
+        kinds = {True: "guaranteed", False: "most accurate"}
+        compared = {choice.guaranteed for choice in self.choices}
+        return tuple(
+            f"{word} ±{short(self.best(epsilon, guaranteed=kind).rmse)}"
+            for kind, word in kinds.items()
+            if not kind or True in compared
+        )
+
     @property
     def recommended(self) -> tuple[Choice, ...]:
-        """The best guaranteed choice at each budget."""
-        return tuple(self.best(epsilon) for epsilon in self.epsilons)
+        """The recommended choice at each budget, as releases take it by default."""
+        return tuple(self.choose(epsilon) for epsilon in self.epsilons)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -160,18 +188,32 @@ class Plan:
         return tuple(self._sentence(choice) for choice in self.recommended)
 
     def _sentence(self, choice: Choice) -> str:
-        words = (
-            f"At epsilon {choice.epsilon:g} each rank's mean is known to about ±{choice.rmse:.2g}{self._points} "
-            f"({choice.title}, {choice.estimator}; from {choice.rmse_least:.2g} to {choice.rmse_most:.2g}, depending "
-            "on how much reviewers differ)."
-        )
-        other = self.best(choice.epsilon, guaranteed=False)
-        if other.guaranteed:
-            return words
         return (
-            f"{words} Without the guarantee never to be less accurate than the noisy vector: ±{other.rmse:.2g} "
-            f"({other.title}, {other.estimator})."
+            f"At epsilon {choice.epsilon:g}, expected error of a mean: {', '.join(self.both(choice.epsilon))}"
+            f"{self._points} (recommended: {choice.title}, {choice.estimator})."
         )
+
+    def verdict(self, epsilon: float) -> Verdict:
+        """Return the verdict on the recommended release at a budget against no release."""
+        return Verdict.of(self.choose(epsilon).rmse, self.alone)
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The plan in few lines: the accuracy at each budget, that of public data alone, and advice."""
+        alone = f"Public data alone, without any release: ±{short(self.alone)}{self._points}."
+        return (*self.sentences, alone, self.advice)
+
+    @property
+    def advice(self) -> str:
+        """The verdict on each budget against no release, and cautions about budgets that promise little."""
+        verdicts = {epsilon: self.verdict(epsilon) for epsilon in self.epsilons}
+        if len(verdicts) == 1:
+            words = [verdict.sentence for verdict in verdicts.values()]
+        else:
+            said = dict.fromkeys(verdict.advice for verdict in verdicts.values())
+            of = {advice: [f"{e:g}" for e, verdict in verdicts.items() if verdict.advice == advice] for advice in said}
+            words = [f"Epsilon {', '.join(budgets)}: {advice}." for advice, budgets in of.items()]
+        return " ".join([*words, *filter(None, map(caution, self.epsilons))])
 
     @property
     def _points(self) -> str:
@@ -179,29 +221,21 @@ class Plan:
 
     @property
     def assumption(self) -> str:
-        """The error without a release, and the assumptions of the simulation."""
+        """The assumptions of the simulation."""
         listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
         return (
-            f"Without any release, the expected error of a guess from public data is ±{self.alone:.2g}{self._points}; "
-            "a budget whose error is not clearly smaller gains little. "
             f"Errors are simulated on up to {self.draws} plausible assignments of the public record, with differences "
             f"in leniency from none to large ({listed}, equally likely). No private data was used."
         )
 
     def _repr_html_(self) -> str:
         rows = [
-            (
-                f"{c.epsilon:g}",
-                c.title,
-                c.estimator,
-                f"{c.rmse:.3g} ± {c.rmse_error:.1g}",
-                f"{c.rmse_least:.2g} to {c.rmse_most:.2g}",
-            )
+            (f"{c.epsilon:g}", ", ".join(self.both(c.epsilon)), c.title, c.estimator, self.verdict(c.epsilon).word)
             for c in self.recommended
         ]
-        header = ("epsilon", "mechanism", "estimator", "error of a mean", "if reviewers differ")
-        title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}; best choice at each budget"
-        return table(title, rows, header=header)
+        header = ("epsilon", "error of a mean", "recommended", "estimator", "verdict")
+        title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}"
+        return table(f"{title}; public data alone ±{short(self.alone)}", rows, header=header)
 
 
 def plan(
@@ -254,9 +288,8 @@ def plan(
         )
     compared = (_candidates(weights, epsilon, bound, delta=delta, names=mechanisms) for epsilon in budgets)
     candidates = list(chain.from_iterable(compared))
-    if draws is None:
-        draws = min(_MOST, max(FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * weights.reviewers))))
-    first, later = range(min(FEWEST, draws)), range(FEWEST, draws)
+    draws = usual_draws(weights.reviewers) if draws is None else draws
+    first, later = range(min(_FEWEST, draws)), range(_FEWEST, draws)
     rounds = Rounds(weights, protected, tuple(estimators), seed, workers, executor)
     report = progress or (lambda _done, _total: None)
     each, ahead = len(LENIENCIES), len(candidates) * len(LENIENCIES) * len(later)
@@ -282,6 +315,24 @@ def plan(
         alone=_alone(weights, draws, seed),
         _delta_stated=delta is not None,
     )
+
+
+def short(error: float) -> str:
+    """Return an error with two digits.
+
+    >>> short(0.2), short(0.146), short(12.3)
+    ('0.20', '0.15', '12')
+    """
+    return f"{error:#.2g}".rstrip(".")
+
+
+def usual_draws(reviewers: int) -> int:
+    """Return the default number of assignments per leniency.
+
+    >>> usual_draws(100), usual_draws(1_000), usual_draws(10_000)
+    (12, 5, 2)
+    """
+    return min(_MOST, max(_FEWEST, math.ceil(_ENTRIES / (len(LENIENCIES) * reviewers))))
 
 
 def check_budgets(epsilons: Sequence[float]) -> list[float]:
@@ -364,8 +415,6 @@ def _stratified(values: Floats) -> tuple[float, float]:
 
 def _alone(weights: PublicWeights, draws: int, seed: int) -> float:
     """The error of the mean of all draws as a guess at the assignments that choices are rehearsed on."""
-    drawn = weights.derived(RecordModel).ensembles
-    chances = np.tile(family_of(weights).correlation_chances, len(drawn) // CORRELATIONS.size)
-    guess = chances @ np.array([one.mean for one in drawn]) / chances.sum()
+    guess = weights.derived(RecordModel).guess
     truths = [plausible(weights, leniency, draw, seed) for leniency in range(len(LENIENCIES)) for draw in range(draws)]
     return math.sqrt(float(np.mean((np.array(truths) - guess) ** 2)))

@@ -279,6 +279,25 @@ class Guarantee:
         return replace(self, kind="approximate", epsilon=self.epsilon_at(at), delta=at, rho=None, omega=None)
 
 
+#: Budgets above this epsilon promise little.
+LITTLE = 5.0
+
+
+def caution(epsilon: float | None) -> str:
+    """Return a caution about a budget that promises little; empty for others.
+
+    >>> caution(8.0)
+    'Epsilon 8 promises little: a release may change the odds between two assignments by a factor of 2,981.'
+    >>> caution(1.0)
+    ''
+    """
+    if epsilon is None or epsilon <= LITTLE:
+        return ""
+    factor = f"{math.ceil(math.exp(epsilon)):,}" if epsilon < 12 else f"e^{epsilon:g}"
+    words = "a release may change the odds between two assignments by a factor of"
+    return f"Epsilon {epsilon:g} promises little: {words} {factor}."
+
+
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Return the adaptive composition of the claims of several releases of the same data.
 

@@ -15,6 +15,7 @@ import numpy as np
 from peerveil.errors import Argument, InputError, LedgerWarning
 from peerveil.inference.estimators import check_estimator
 from peerveil.mechanisms import OWN, Asked, Histogram
+from peerveil.planning.auto import asked_for
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.neighbours import Neighbours
@@ -45,7 +46,8 @@ def release(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    mechanism: Asked,
+    epsilon: float | None = None,
+    mechanism: Asked | None = None,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str | None = None,
@@ -66,12 +68,15 @@ def release(
             There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
-        mechanism: e.g. ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``; or
-            ``Auto(epsilon=1.0)``, which uses the best mechanism of a plan from public data.
+        epsilon: the budget. Mechanism and estimator are then chosen by a plan from public data alone, as with
+            ``mechanism=Auto(epsilon=...)``.
+        mechanism: instead of ``epsilon``: ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``;
+            or ``Auto(epsilon=1.0, delta=1e-6)``.
         unit: the protected unit: all reviews of a ``"reviewer"``, or one ``"review"``.
         region: the region that contains the true vector by public data.
-        estimator: how the noisy vector is refined: ``"safe"`` (the default, except for ``Auto``), ``"projection"`` or
-            ``"bayes"``; see ``refine``.
+        estimator: how the noisy vector is refined: ``"safe"`` or ``"projection"``, which are never less accurate than
+            the noise alone, or ``"bayes"``, which is the most accurate on average. By default the plan's choice, or
+            ``"safe"`` where a mechanism is given.
         lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
         name: the name of a quantity given as a function; the function's name by default.
         ledger: the ledger to charge before noise is drawn: a file, or the address of a database.
@@ -86,7 +91,7 @@ def release(
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
     >>> reviews = Reviews.from_columns(papers, ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
-    >>> release = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
+    >>> release = pv.release(reviews, public="all", epsilon=1.0)
     >>> release.guarantee.summary
     'epsilon = 1 per reviewer (pure differential privacy)'
     >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
@@ -97,7 +102,7 @@ def release(
             reviews,
             public=public,
             quantity=quantity,
-            mechanism=mechanism,
+            mechanism=asked_for(mechanism, epsilon),
             unit=unit,
             region=region,
             estimator=estimator,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerveil.errors import Argument, GroupWarning, InputError, LedgerWarning, RecordError
-from peerveil.inference.estimators import check_estimator
-from peerveil.mechanisms import Asked, Mechanism
+from peerveil.mechanisms import Asked, Histogram, Mechanism
+from peerveil.planning.auto import Auto, asked_for
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_claim
 from peerveil.privacy.stated_facts import Statement
@@ -49,7 +49,8 @@ def release_groups(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    mechanism: Mechanism,
+    epsilon: float | None = None,
+    mechanism: Asked | None = None,
     unit: str = "reviewer",
     region: str = "tight",
     estimator: str | None = None,
@@ -69,14 +70,16 @@ def release_groups(
 
     ``groups`` holds the group of each paper, which must be public. ``shared`` tells whether reviewers may have reviews
     in several groups; ``False`` declares publicly that none has, which is checked, and then the largest claim counts
-    instead of the sum. The other arguments are those of :func:`peerveil.release`; a budget applies to each group.
+    instead of the sum. The other arguments are those of :func:`peerveil.release`; a budget applies to each group. Where
+    a plan chooses the mechanism, each group gets the number of bins and the estimator that suit it; all get histogram
+    noise, because the claims of histograms add up to less.
 
     >>> import peerveil as pv
     >>> people = ["ann", "bob", "ann", "cem", "bob", "cem", "bob", "ann"]
     >>> reviews = pv.Reviews.from_columns(list("ppqqrrss"), people, [3, 5, 4, 4, 8, 6, 2, 7])
     >>> tracks = {"p": "theory", "q": "theory", "r": "systems", "s": "systems"}
     >>> with warnings.catch_warnings(action="ignore"):                               # both are small
-    ...     made = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Laplace(epsilon=0.5))
+    ...     made = pv.release_groups(reviews, tracks, public="all", epsilon=0.5)
     >>> sorted(made.releases), made.guarantee.epsilon
     (['systems', 'theory'], 1.0)
     """
@@ -87,7 +90,7 @@ def release_groups(
             groups,
             public=public,
             quantity=quantity,
-            mechanism=mechanism,
+            mechanism=asked_for(mechanism, epsilon),
             unit=unit,
             region=region,
             estimator=estimator,
@@ -107,7 +110,7 @@ def release_groups_within(
     groups: Mapping[str, str],
     *,
     public: str | PublicRecord | None,
-    mechanism: Mechanism,
+    mechanism: Asked,
     region: str = "tight",
     estimator: str | None = None,
     shared: bool = True,
@@ -121,13 +124,11 @@ def release_groups_within(
     Other arguments as in :func:`release_groups`.
     """
     check_region(region)
-    estimator = estimator or "safe"
-    check_estimator(estimator)
-    if mechanism.chooses:
-        raise InputError(Argument("mechanism"), " must be named for groups; plan each group to find the best one")
     terms = Terms(licence=licence, citation=citation)
     check_dataset(dataset, spending)
-    prepared = prepare_groups(reviews, groups, public=public, mechanism=mechanism, shared=shared, **how)
+    prepared = prepare_groups(
+        reviews, groups, public=public, mechanism=mechanism, shared=shared, estimator=estimator, **how
+    )
     ready, claim_for = prepared.ready, prepared.claim_for
     bounds = {group: make_region(part.weights, region) for group, part in ready.items()}
     first = next(iter(ready.values()))
@@ -138,13 +139,19 @@ def release_groups_within(
         {group: part.statement for group, part in ready.items()}, prepared.record, shared=shared
     )
     perturbed, number = _drawn(
-        spending, reviews, dataset, claim_for, ready=ready, mechanism=mechanism, statement=statement
+        spending,
+        reviews,
+        dataset,
+        claim_for,
+        ready=ready,
+        mechanism=mechanism.named or first.noise.mechanism,
+        statement=statement,
     )
     claims = prepared.claims_for(first.noise.guarantee.unit)
     releases = {}
     for name, noisy in perturbed.items():
         group = Group(name=name, groups=len(ready), shared=shared, claims=claims, together=total)
-        made = noisy.refined(bounds[name], estimator)
+        made = noisy.refined(bounds[name], ready[name].estimator)
         public_words, notes = f"{made.public}, in each group of papers", (*made.notes, group.note)
         releases[name] = replace(made, terms=terms, charge=number, group=group, notes=notes, public=public_words)
     return GroupReleases(releases=releases, guarantee=total)
@@ -193,6 +200,8 @@ def prepare_groups(
     if not shared:
         _check_apart(reviews, groups)
         parts = {group: replace(part, whole=None) for group, part in parts.items()}  # a conference of its own
+    if isinstance(mechanism, Auto):  # one kind of noise for all groups, that whose claims add up to the least
+        mechanism = replace(mechanism, mechanisms=(Histogram.name,))
     record = reviews.public(public) if isinstance(public, PublicRecord) else None
     ready: dict[str, Ready] = {}
     for group, part in parts.items():

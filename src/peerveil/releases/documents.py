@@ -147,11 +147,13 @@ def time_from(text: str) -> datetime:
     raise InputError("created is not a valid timestamp")
 
 
-def outlook_document(outlook: ExpectedError | None) -> dict[str, Any] | None:
+def outlook_document(outlook: ExpectedError | None, *, schema: int = SCHEMA_VERSION) -> dict[str, Any] | None:
     """Return expected error and credible bands as JSON."""
     if outlook is None:
         return None
     document = {name: getattr(outlook, name) for name in ("expected_rmse", "level", "assumption")}
+    if outlook.public_rmse is not None and schema > 1:
+        document["public_rmse"] = outlook.public_rmse
     return document | {"lower": outlook.lower.tolist(), "upper": outlook.upper.tolist()}
 
 
@@ -162,12 +164,14 @@ def outlook_from(stated: dict[str, Any] | None, reviewers: int) -> ExpectedError
     lower, upper = (vector_from(stated[key], f"outlook/{key}") for key in ("lower", "upper"))
     if lower.size != reviewers or upper.size != reviewers:
         raise InputError(f"outlook/lower and outlook/upper must have {reviewers} entries")
+    public = stated.get("public_rmse")
     return ExpectedError(
         expected_rmse=float(vector_from([stated["expected_rmse"]], "outlook/expected_rmse")[0]),
         lower=lower,
         upper=upper,
         level=stated["level"],
         assumption=stated["assumption"],
+        public_rmse=None if public is None else float(vector_from([public], "outlook/public_rmse")[0]),
     )
 
 

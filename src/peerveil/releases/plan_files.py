@@ -23,7 +23,11 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "leniencies": list(plan.leniencies),
         **{name: getattr(plan, name) for name in ("draws", "seed", "alone", "assumption")},
         "sentences": list(plan.sentences),
-        "recommended": [_choice_document(choice) for choice in plan.recommended],
+        "answer": list(plan.answer),
+        "recommended": [
+            _choice_document(choice) | {"verdict": plan.verdict(choice.epsilon).to_document()}
+            for choice in plan.recommended
+        ],
         "choices": [_choice_document(choice) for choice in plan.choices],
         "software": software(),
     }
@@ -38,7 +42,7 @@ def write_plan(plan: Plan, folder: Path) -> None:
     """Write a plan's files into an existing folder."""
     (folder / "plan.json").write_text(json.dumps(plan_document(plan), indent=1) + "\n", encoding="utf-8")
     (folder / "plan.csv").write_text(csv_text(Choice._fields, plan.choices), encoding="utf-8", newline="")
-    write_svg(error_against_epsilon(picture_rows(plan)), folder / "plan.svg")
+    write_svg(error_against_epsilon(picture_rows(plan), alone=plan.alone), folder / "plan.svg")
 
 
 def picture_rows(plan: Plan) -> list[tuple[str, str, float, float, float]]:

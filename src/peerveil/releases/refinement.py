@@ -15,6 +15,7 @@ from peerveil.inference.estimators import check_estimator, estimate
 from peerveil.inference.findings import Finding, findings
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.mechanisms import Described, External, mechanism_from
+from peerveil.planning.auto import CHOSEN
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.law import Law
@@ -101,7 +102,10 @@ def _refine_again(
             "the public record is not the one this release was made from; give the same scores and the same loads"
         )
     weights = with_counted(weights, release.perturbed)
-    return reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
+    refined = reassemble(release, weights, bounds=make_region(weights, region), estimator=estimator)
+    if refined.estimator == release.estimator:
+        return refined
+    return replace(refined, notes=tuple(note for note in refined.notes if CHOSEN not in note))  # on another estimator
 
 
 def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, estimator: str | None) -> Release:

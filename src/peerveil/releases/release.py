@@ -196,7 +196,7 @@ class Release(Published):
             "region": self.region,
             "estimator": self.estimator,
             "certificate": {"gap": self.gap},
-            "outlook": documents.outlook_document(self.outlook),
+            "outlook": documents.outlook_document(self.outlook, schema=self.schema),
             "notes": list(self.notes),
             "histogram": None if self.histogram is None else self.histogram.to_document(),
             **{name: getattr(self, name).tolist() for name in _VECTORS},
@@ -250,6 +250,7 @@ class Release(Published):
             ("claim", self.guarantee.summary),
             ("estimator", self.estimator),
             ("expected error", "not known" if self.outlook is None else self.outlook.summary),
+            *([("verdict", self.verdict.sentence)] if self.verdict else []),
             *(("note", note) for note in self.notes),
         ]
         if self.group is not None:

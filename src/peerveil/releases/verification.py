@@ -389,6 +389,7 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     if (
         ours.level != theirs.level
         or abs(ours.expected_rmse - theirs.expected_rmse) > slack
+        or not _same_public(ours.public_rmse, theirs.public_rmse, slack, optional=not _same_versions(release))
         or max(_furthest(ours.lower, theirs.lower), _furthest(ours.upper, theirs.upper)) > slack
     ):
         raise RefusedError(f"expected error and bands differ from their recomputation{_versions(release)}")
@@ -409,6 +410,13 @@ def _findings(release: Release, again: Release) -> str:
     ):
         raise RefusedError(f"they differ from their recomputation{_versions(release)}")
     return f"all {len(release.findings)} follow from the noisy data and the public record"
+
+
+def _same_public(ours: float | None, theirs: float | None, slack: float, *, optional: bool) -> bool:
+    """Whether the error without a release equals its recomputation; earlier versions do not state it."""
+    if ours is None or theirs is None:
+        return ours is theirs or (theirs is None and optional)
+    return abs(ours - theirs) <= slack
 
 
 def _notes(release: Release, again: Release) -> str:

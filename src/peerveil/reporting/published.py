@@ -8,7 +8,8 @@ from typing import Any
 
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
-from peerveil.privacy.guarantee import Guarantee
+from peerveil.inference.verdict import Verdict
+from peerveil.privacy.guarantee import Guarantee, caution
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
@@ -43,3 +44,13 @@ class Published:
     software: str
     part: Part | None = None
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict against no release; ``None`` if its errors are not stated."""
+        return None if self.outlook is None else self.outlook.verdict
+
+    @property
+    def caution(self) -> str:
+        """A caution where the budget promises little; empty otherwise."""
+        return caution(self.guarantee.epsilon)

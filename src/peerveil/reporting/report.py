@@ -11,6 +11,7 @@ from typing import Any
 
 import jinja2
 
+from peerveil.inference.verdict import PROMISES
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.guarantee import Guarantee, exact, upward
 from peerveil.quantities.base import words_of
@@ -68,6 +69,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         mechanism=f"The mechanism is {release.mechanism['name']}" if kind is None else kind.sentence,
         parameters=_parameters(release.mechanism),
         estimator=_ESTIMATORS.get(release.estimator, ""),
+        accuracy=PROMISES.get(release.estimator, ""),
         day=release.created.strftime("%Y-%m-%d"),
         time=release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         table=base64.b64encode(table.encode()).decode() if release.values.size <= _EMBEDDED else None,

@@ -132,12 +132,10 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
 
 @router.post("/{name}/plan")
 async def plan(page: Here, request: Request, name: str) -> Response:
-    """Take the answers on what to release, plan, and choose what is best for the budget."""
+    """Take the answers on what to release, and plan."""
 
     def then(case: Case, result: dict[str, Any], _: dict[str, Any]) -> None:
         case.planned = result
-        case.answers |= result["chosen"]
-        case.changed()
 
     return await _with_choices(page, request, name, "plan", then)
 
@@ -157,7 +155,7 @@ async def _with_choices(
         need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
         case.answers |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
         mechanism = case.answers["mechanism"]
-        parameters = OWN[mechanism].parameters() if mechanism in OWN else ()
+        parameters = OWN[mechanism].parameters() if mechanism in OWN else ("delta",)  # those of a plan's choice
         case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
         need(case.answers.get("public") in PUBLIC, "say what is public; nothing is assumed")
         asked: dict[str, Any] = {"options": case.options(), "turn": case.turn}

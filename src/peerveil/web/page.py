@@ -122,7 +122,7 @@ def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:
     """Return the names and labels of the mechanisms for a release, or for a vector to refine."""
     kinds = [kind for kind in OWN.values() if kind.float_safe]
     if not to_refine:
-        return [(kind.name, kind.label) for kind in kinds]
+        return [("", "chosen from public data"), *((kind.name, kind.label) for kind in kinds)]
     return [(kind.name, kind.title) for kind in kinds if not kind.on_counts and "scale" in kind.parameters()]
 
 

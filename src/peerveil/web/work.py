@@ -18,6 +18,7 @@ from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
 from peerveil.app.options import filled
 from peerveil.app.requests import InspectRequest, RefineRequest, ReleaseRequest
 from peerveil.errors import spelled
+from peerveil.inference.verdict import PROMISES
 from peerveil.quantities.base import Quantity, register_missing, registered
 from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import label
@@ -124,14 +125,12 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
 
     request, epsilon = request_of(ReleaseRequest, task), task.options["epsilon"]
     plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws, for a quick answer
-    choice = plan.best(epsilon)
     return {
         "for": [plan.quantity, plan.unit],
         "epsilon": epsilon,
-        "chosen": {"mechanism": choice.mechanism, "bins": choice.bins, "estimator": choice.estimator},
-        "sentences": list(plan.sentences),
+        "answer": list(plan.answer),
         "assumption": plan.assumption,
-        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(plan), chosen=epsilon)),
+        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(plan), chosen=epsilon, alone=plan.alone)),
     }
 
 
@@ -197,6 +196,9 @@ def _facts(release: Release) -> dict[str, Any]:
         "summary": release.guarantee.summary,
         "promise": release.promise,
         "estimator": release.estimator,
+        "accuracy": PROMISES[release.estimator],
+        "verdict": release.verdict.sentence if release.verdict else "",
+        "caution": release.caution,
         "region": release.region,
         "record": f"{release.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
         "error": outlook.summary if outlook else None,

@@ -16,6 +16,7 @@ from peerveil.app.parsing import mechanism_or_auto, release_arguments
 from peerveil.app.reading import check_public_stated, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import FileError, InputError
+from peerveil.mechanisms import Laplace
 from peerveil.private.batch.run import Outcome, Venue, check_venue_name
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
@@ -109,6 +110,8 @@ def _venue(name: str, options: Mapping[str, Any] | None, others: set[str]) -> Ve
     settings = changed(request)
     del settings["output"]
     settings.pop("no_report", None)
+    if settings.get("mechanism") == Laplace.name:  # not stated by earlier versions, whose default it was
+        del settings["mechanism"]
     # Absolute paths: a batch may be resumed from another folder. Links are left as they are.
     settings |= {key: os.path.abspath(settings[key]) for key in _paths(settings)}  # noqa: PTH100
 

@@ -50,6 +50,12 @@ def _show(result: BatchResult) -> None:
     for outcome in result.outcomes:
         for warning in outcome.warnings:
             out.print(f"{outcome.name}: warning: {warning}", soft_wrap=True)
+    verdicts: dict[str, list[str]] = {}
+    for outcome in result.outcomes:
+        if outcome.verdict:
+            verdicts.setdefault(outcome.verdict, []).append(outcome.name)
+    for word, names in sorted(verdicts.items()):
+        out.print(f"{word}: {len(names)} ({', '.join(names[:10])}{', …' if len(names) > 10 else ''})", soft_wrap=True)
     total = result.document
     counts = f"{total['released']} released, {total['stands']} released before, {total['failed']} failed"
     out.print(f"{len(result.outcomes)} venues: {counts}. Written: {result.folders.output / REPORT}", soft_wrap=True)

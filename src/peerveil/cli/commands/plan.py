@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from peerveil.app.requests import PlanRequest
 from peerveil.cli import options as opt
 
+Everything = Annotated[bool, typer.Option("--all", help="Show every mechanism and estimator.")]
+
 
 @opt.with_options
-def plan(request: PlanRequest, *, as_json: opt.AsJson = False) -> None:
-    """Show the expected accuracy of a release at each budget, by mechanism and estimator, and recommend one.
+def plan(request: PlanRequest, *, everything: Everything = False, as_json: opt.AsJson = False) -> None:
+    """Show the expected accuracy of a release at each budget, that of public data alone, and a verdict.
 
-    Only public data is used, so planning costs no privacy.
+    Guaranteed: never less accurate than the noise alone (estimators projection and safe). Most accurate: lowest
+    expected error (often bayes). Only public data is used, so planning costs no privacy.
     """
     from peerveil.app.plan import plan as make_plan
     from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, rows_table
@@ -26,12 +32,14 @@ def plan(request: PlanRequest, *, as_json: opt.AsJson = False) -> None:
         if as_json:
             print_json(plan_document(plan))
             return
-        for budget, rows in plan_rows(plan).items():
-            out.print(budget, style="bold")
-            out.print(rows_table(PLAN_COLUMNS, rows))
-            out.print()
-        out.print("> recommended   * may be less accurate than the noise alone\n")
-        for sentence in (*plan.sentences, plan.assumption):
+        for sentence in plan.answer:
             out.print(sentence)
+        if everything:
+            for budget, rows in plan_rows(plan).items():
+                out.print(f"\n{budget}", style="bold")
+                out.print(rows_table(PLAN_COLUMNS, rows))
+            out.print(f"\n> recommended   * may be less accurate than the noise alone\n\n{plan.assumption}")
+        else:
+            out.print("All mechanisms and estimators, and what is assumed: --all", style="dim")
         if request.output is not None:
             out.print(f"Written: {', '.join(str(Path(request.output) / name) for name in FILES)}", soft_wrap=True)

@@ -162,7 +162,7 @@ def _planned(case: Case, asked: Asked, unit: Unit, load: int) -> Settled:
         )
         if weights.digest() != other.digest():
             raise InputError(f"the public records of the case {case.name!r} differ, so a plan may tell them apart")
-        decided = decide(Undecided(name=case.name, asked=asked, weights=weights, unit=unit, estimator=None), None)
+        decided = decide(Undecided(name=case.name, asked=asked, weights=weights, unit=unit), None)
         mechanism, _, _ = decided.chosen(weights, unit=unit, sensitivity=sensitivity(weights, unit), estimator=None)
         if not mechanism.on_counts:
             break

@@ -114,9 +114,7 @@ class Venue:
         """The public data from which a plan chooses its mechanism."""
         reviews, public = self.read()
         weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
-        return Undecided(
-            name=self.name, asked=self.mechanism, weights=weights, unit=self.unit, estimator=self.estimator
-        )
+        return Undecided(name=self.name, asked=self.mechanism, weights=weights, unit=self.unit)
 
     def ready(self) -> Ready:
         """Its release, read and checked."""
@@ -137,6 +135,7 @@ class Outcome:
         warnings: private warnings for the user who releases it.
         expected_error: the expected error of the release, if stated.
         folder: the folder of the release within that of the batch.
+        verdict: the verdict on the release against no release, if stated.
     """
 
     name: str
@@ -146,6 +145,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     expected_error: float | None = None
     folder: str = ""
+    verdict: str = ""
 
     @classmethod
     def of(cls, name: str, status: Status, release: Release, warnings: tuple[str, ...] = ()) -> Outcome:
@@ -157,6 +157,7 @@ class Outcome:
             warnings=warnings,
             expected_error=release.outlook.expected_rmse if release.outlook else None,
             folder=name,
+            verdict=release.verdict.word if release.verdict else "",
         )
 
 

@@ -56,12 +56,14 @@ def error_against_epsilon(
     rows: Iterable[tuple[str, str, float, float, float]],
     *,
     chosen: float | None = None,
+    alone: float | None = None,
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> Picture:
     """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
-    ``rows`` have the fields of :class:`ExpectedError`; the budget ``chosen`` is marked.
+    ``rows`` have the fields of :class:`ExpectedError`; the budget ``chosen`` is marked, and the error
+    ``alone`` of public data without a release is a line.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> picture.to_dict()["title"]
@@ -105,6 +107,12 @@ def error_against_epsilon(
         mark = look.chart([{"epsilon": chosen}]).mark_rule(color=INK, strokeDash=[3, 3])
         layers.insert(0, mark.encode(x="epsilon:Q"))
     words = f"Expected error of {', '.join(mechanisms)} noise for budgets from {budgets[0]:g} to {budgets[-1]:g}."
+    if alone:
+        level = look.chart([{"rmse": alone, "epsilon": budgets[-1], "name": "public data alone"}])
+        layers.append(level.mark_rule(color=INK, strokeDash=[8, 4]).encode(y=alt.Y("rmse:Q", scale=scale)))
+        label = level.mark_text(align="right", baseline="bottom", dy=-3, color=INK)
+        layers.append(label.encode(x="epsilon:Q", y=alt.Y("rmse:Q", scale=scale), text="name:N"))
+        words += f" Public data alone: {alone:.2g}."
     title = "Expected error against the budget"
     return look.finished(alt.layer(*layers), title=title, description=words, width=width, height=height)
 

@@ -1,0 +1,66 @@
+"""Promises of estimators about accuracy, and verdicts on releases against a guess from public data alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from peerveil.errors import InputError
+
+#: What each estimator promises about accuracy.
+PROMISES = {
+    "projection": "never less accurate than the noise alone",
+    "safe": "never less accurate than the noise alone",
+    "bayes": "most accurate expected; not guaranteed",
+}
+
+#: A release is informative below the first ratio of expected errors, and adds nothing above the second. Realised errors
+#: scatter around expected ones: of releases with a ratio below 0.6, only 85 % have less than 0.75 of the guess's error;
+#: of those below 0.5, 93 % (benchmarks/bench_verdicts.py).
+INFORMATIVE, NOTHING = 0.5, 0.9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a release against no release.
+
+    Attributes:
+        ratio: expected error of the release over that of a guess from public data alone.
+
+    >>> Verdict.of(0.15, 0.40).word, Verdict.of(0.3, 0.40).word, Verdict.of(0.39, 0.40).word
+    ('informative', 'adds some', 'adds nothing')
+    >>> print(Verdict.of(0.15, 0.40).sentence)
+    Informative; the expected error is 0.38 times that of a guess from public data alone.
+    """
+
+    ratio: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.ratio) and self.ratio >= 0):
+            raise InputError(f"ratio must be a finite number of at least 0, got {self.ratio}")
+
+    @classmethod
+    def of(cls, expected: float, public: float) -> Verdict:
+        """Return the verdict for the expected errors of a release and of the guess; an exact guess leaves no gain."""
+        return cls(expected / public if public else 1.0)
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        return "informative" if self.ratio < INFORMATIVE else "adds some" if self.ratio <= NOTHING else "adds nothing"
+
+    @property
+    def advice(self) -> str:
+        """The word, with what to do where a release is not worth its budget."""
+        return f"{self.word}: do not spend budget on this" if self.ratio > NOTHING else self.word
+
+    @property
+    def sentence(self) -> str:
+        """The advice with its reason."""
+        reason = f"the expected error is {self.ratio:.2g} times that of a guess from public data alone."
+        return f"{self.advice[0].upper()}{self.advice[1:]}; {reason}"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the verdict as JSON."""
+        return {"word": self.word, "ratio": self.ratio, "sentence": self.sentence}
