@@ -1,0 +1,156 @@
+"""Errors, expected errors and bands on real raters, and in worlds that the prior does not hold.
+
+Real raters are the students of InstEval, who rated lecturers from 1 to 5. A conference takes 600 students at random, as
+many ratings of each as the load says, and splits the ratings of a lecturer into papers of at most four. The worlds are
+those of ``peerveil.simulation.worlds``, with 600 reviewers. Each row has 2 conferences and 10 draws of noise for each.
+
+"error" is the root mean squared error of a reviewer's mean, by the estimator that the row names: the one that `auto`
+chose, `safe` otherwise. "of projection" is its ratio to the projection's error, "of expected" that to the expected one,
+"in band" the share of means in their 90 % bands. Standard errors are over draws. Wanted are ratios of at most 1.05 and
+from 0.75 to 1.25, and 85 to 99 % in bands; a star marks what is outside. With ``--quick`` few rows and draws.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
+import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+import peerveil as pv  # noqa: E402
+from peerveil.planning.auto import Auto  # noqa: E402
+from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
+from peerveil.private.true_vector import true_vector  # noqa: E402
+from peerveil.record.public_record import Floats  # noqa: E402
+from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
+from peerveil.support import parallel  # noqa: E402
+
+INSTEVAL = Path(os.environ.get("PEERVEIL_INSTEVAL", Path(__file__).parents[1] / ".venv-bench" / "insteval.csv"))
+LOADS: dict[str, tuple[int, ...]] = {"3": (3,), "4": (4,), "1 to 6": (1, 2, 3, 4, 5, 6)}
+QUANTITIES = ("ratings", "miscalibration")
+EPSILONS = (0.3, 1.0, 4.0)
+MECHANISMS = ("laplace", "histogram", "auto")
+REVIEWERS, CONFERENCES, DRAWS, SEED = 600, 2, 10, 5
+
+#: Wanted: the least and greatest ratio to the projection's and to the expected error, and share in bands.
+LIMITS = ((0.0, 1.05), (0.75, 1.25), (0.85, 0.99))
+
+
+def insteval(loads: tuple[int, ...], seed: int) -> pv.Reviews:
+    """Return a conference of real raters."""
+    rng = np.random.default_rng([SEED, seed, *loads])
+    table = pl.read_csv(INSTEVAL)
+    student, lecturer, score = (table[name].to_numpy() for name in ("s", "d", "y"))
+    number = np.bincount(student)
+    enough = np.flatnonzero(number >= max(loads))
+    load = np.zeros(number.size, dtype=np.int64)
+    load[rng.choice(enough, REVIEWERS, replace=False)] = rng.choice(loads, REVIEWERS)
+    order = rng.permutation(student.size)
+    order = order[np.argsort(student[order], kind="stable")]
+    first = np.cumsum(number) - number
+    nth = np.arange(student.size) - first[student[order]]
+    taken = order[nth < load[student[order]]]
+    by_lecturer = taken[np.argsort(lecturer[taken], kind="stable")]
+    _, start, size = np.unique(lecturer[by_lecturer], return_index=True, return_counts=True)
+    paper = (np.arange(by_lecturer.size) - np.repeat(start, size)) // 4
+    papers = [f"{who}-{part}" for who, part in zip(lecturer[by_lecturer].tolist(), paper.tolist(), strict=True)]
+    raters = [str(who) for who in student[by_lecturer].tolist()]
+    return pv.Reviews.from_columns(papers, raters, score[by_lecturer].astype(float).tolist(), scale=(1, 5))
+
+
+def conference(name: str, loads: tuple[int, ...], seed: int) -> pv.Reviews:
+    """Return a conference of real raters or of a world."""
+    if name == "InstEval":
+        return insteval(loads, seed)
+    made = world(name, reviewers=REVIEWERS, loads=loads, seed=np.random.SeedSequence([SEED, seed]))
+    papers, raters = ([str(who) for who in column.tolist()] for column in (made.paper, made.reviewer))
+    return pv.Reviews.from_columns(papers, raters, made.score.tolist(), scale=made.scale)
+
+
+def errors(task: tuple[str, str, str, int, int, tuple[float, ...]], _: object) -> list[tuple[Any, ...]]:
+    """Return one row per budget, mechanism and draw: both errors, the expected error, and the share in bands."""
+    name, loads, quantity, seed, draws, epsilons = task
+    reviews = conference(name, LOADS[loads], seed)
+    weights = pv.weigh(reviews.public("all"), quantity, lone="zero")
+    truth = true_vector(reviews, quantity, lone="zero")
+    rows = []
+    for epsilon in epsilons:
+        for mechanism in MECHANISMS:
+            chosen, estimator = {"laplace": pv.Laplace, "histogram": pv.Histogram}.get(mechanism), "safe"
+            made = chosen(epsilon=epsilon) if chosen else None
+            if made is None:
+                choice = Auto(epsilon=epsilon).choose(weights)
+                made, estimator = choice.make(), choice.estimator
+            rehearsal = Rehearsal.of(weights, made)
+            for draw in range(draws):
+                noisy = rehearsal.perturb(truth, np.random.default_rng([SEED, seed, draw, 17]))
+                both = rehearsal.estimates(noisy, list({estimator, "projection"}))
+                outlook = both[estimator].outlook
+                assert outlook is not None
+                slack = 1e-9 * (1 + np.abs(truth))
+                inside = np.mean((truth >= outlook.lower - slack) & (truth <= outlook.upper + slack))
+                square, projected = (
+                    float(np.mean((both[which].values - truth) ** 2)) for which in (estimator, "projection")
+                )
+                key = (name, loads, quantity, epsilon, mechanism)
+                rows.append((key, estimator, square, projected, outlook.expected_rmse**2, float(inside)))
+    return rows
+
+
+def root_ratio(top: Floats, bottom: Floats) -> tuple[float, float]:
+    """Return the square root of a ratio of means, and its standard error over pairs."""
+    value = top.mean() / bottom.mean()
+    error = (top - value * bottom).std(ddof=1) / np.sqrt(top.size) / bottom.mean()
+    return float(np.sqrt(value)), float(error / (2 * np.sqrt(value)))
+
+
+def main(arguments: list[str]) -> None:
+    quick = "--quick" in arguments
+    names = [name for name in arguments if not name.startswith("-")] or ["InstEval", *WORLDS]
+    if "InstEval" in names and not INSTEVAL.exists():
+        print("InstEval is not there; `make bench` fetches it")
+        names.remove("InstEval")
+    draws, epsilons = (2, (1.0,)) if quick else (DRAWS, EPSILONS)
+    tasks = [
+        (name, loads, quantity, seed, draws, epsilons)
+        for name in names
+        for loads in (("1 to 6",) if quick else LOADS)
+        for quantity in QUANTITIES
+        for seed in range(CONFERENCES)
+    ]
+    by_row: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for rows in parallel.run(errors, tasks, seed=SEED, workers=1 if quick else None):
+        for key, *numbers in rows:
+            by_row[key].append(tuple(numbers))
+    table = Table(title=f"{REVIEWERS} reviewers, {CONFERENCES} conferences of {draws} draws, seed {SEED}")
+    for heading in ("raters", "loads", "quantity", "epsilon", "mechanism", "by", "error", "of projection"):
+        table.add_column(heading)
+    table.add_column("of expected")
+    table.add_column("in band")
+    outside = dict.fromkeys(("of projection", "of expected", "in band"), 0)
+    for key, numbers in by_row.items():
+        estimators = "/".join(sorted({row[0] for row in numbers}))
+        square, projected, expected, inside = (np.array([row[i] for row in numbers]) for i in range(1, 5))
+        shown = [root_ratio(square, projected), root_ratio(square, expected)]
+        shown.append((float(inside.mean()), float(inside.std(ddof=1) / np.sqrt(inside.size))))
+        cells = []
+        for what, (value, error), (least, most) in zip(outside, shown, LIMITS, strict=True):
+            fits = least <= value <= most
+            outside[what] += not fits
+            cells.append(f"{value:.2f} ± {error:.2f}{'' if fits else ' *'}")
+        table.add_row(*(str(part) for part in key), estimators, f"{np.sqrt(square.mean()):.3f}", *cells)
+    Console(width=130).print(table)
+    print("; ".join(f"{what}: {number} of {len(by_row)} rows outside" for what, number in outside.items()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
