@@ -104,10 +104,22 @@ def _deciles(release: Published) -> list[dict[str, str]]:
         rank = max(1, math.ceil(n * percentage / 100))
         row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:
-            row["band"] = f"{_short(release.outlook.lower[rank - 1])} to {_short(release.outlook.upper[rank - 1])}"
-        row["proven"] = f"{_short(release.lower[rank - 1])} to {_short(release.upper[rank - 1])}"
+            row["band"] = _between(
+                release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "in all likelihood"
+            )
+        row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly")
         rows.append(row)
     return rows
+
+
+def _between(low: float, high: float, certainty: str) -> str:
+    """An interval, or the one number that both of its ends round to.
+
+    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "in all likelihood")
+    ('5.5 to 5.61', '5.5, in all likelihood')
+    """
+    ends = _short(low), _short(high)
+    return f"{ends[0]}, {certainty}" if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _short(number: float) -> str:
