@@ -46,7 +46,7 @@ def test_a_plan_for_two_reviewers(draws: int) -> None:
 
 def test_a_plan_for_a_long_vector() -> None:
     options = {"mechanisms": ["histogram"], "estimators": ["bayes"], "draws": 1, "workers": 1}
-    plan = pv.plan(scores(MANY + 1, 1), epsilons=[1.0], **options)  # type: ignore[arg-type]
+    plan = pv.plan(scores(MANY + 1, 2), epsilons=[1.0], **options)  # type: ignore[arg-type]
     assert 0 < plan.best(1.0, guaranteed=False).rmse < plan.alone
 
 

@@ -354,22 +354,19 @@ def _from_counts(weights: PublicWeights, likelihood: CountLikelihood) -> tuple[f
     """
     n, counts = weights.reviewers, likelihood.noisy.counts.astype(np.float64)
     counts = counts + (n - counts.sum()) / counts.size
+    bins, deviation = likelihood.noisy.bins, float(likelihood.law.deviation)
+    low, high = bins.low - weights.low.mean(), bins.high - weights.low.mean()
     first, second = _moments_in_bins(weights, likelihood)
-    chances = family_of(weights).correlation_chances
-    deviation = float(likelihood.law.deviation)
+    first, second = np.vstack((first, (low + high) / 2)), np.vstack((second, (low**2 + low * high + high**2) / 3))
+    chances = np.append(family_of(weights).correlation_chances, 0.0)
 
     def noise(of_bins: Floats) -> float:  # given the sum of all counts
         return deviation * float(np.linalg.norm(of_bins - of_bins.mean()))
 
-    # Where loads differ, the mean of the means is not public.
-    off = 0.0
-    if not weights.loads.uniform:
-        expected = chances @ first
-        off = ((expected @ counts) ** 2 - noise(expected) ** 2) / n
-    low, high = (ends - weights.low.mean() for ends in (likelihood.noisy.bins.low, likelihood.noisy.bins.high))
-    even = (low**2 + low * high + high**2) / 3
-    value = float(chances @ second @ counts - off) / (n - 1)
-    possible = (np.vstack((second[CORRELATIONS >= 0], even)) @ counts - off) / (n - 1)
+    variances = second @ counts / (n - 1)
+    if not weights.loads.uniform:  # the mean of the means is not public
+        variances -= ((first @ counts) ** 2 - noise(chances @ first) ** 2) / (n * (n - 1))
+    value, possible = float(chances @ variances), variances[np.append(CORRELATIONS >= 0, True)]
     return (
         min(float(possible.min()), value),
         value,

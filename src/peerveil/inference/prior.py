@@ -119,7 +119,8 @@ class Prior:
         """A part of the draws, with reviewers who take their turn by load, in part."""
         few = slice(max(_FEWEST_DRAWS, len(self.loads) // 4))
         loads = self.loads[few]
-        standard = (loads - loads.mean(axis=1, keepdims=True)) / loads.std(axis=1, keepdims=True)
+        deviation = loads.std(axis=1, keepdims=True)
+        standard = (loads - loads.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
         order = np.argsort(self.turns[few] + sign * _TILT * standard, axis=1, kind="stable")
         loads = np.take_along_axis(loads, order, axis=1)
         weight = self.weight if len(self.weight) == 1 else self.weight[few]

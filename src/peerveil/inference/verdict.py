@@ -28,10 +28,10 @@ class Verdict:
     Attributes:
         ratio: expected error of the release over that of a guess from public data alone.
 
-    >>> Verdict.of(0.15, 0.40).word, Verdict.of(0.3, 0.40).word, Verdict.of(0.39, 0.40).word
+    >>> Verdict.of(0.16, 0.40).word, Verdict.of(0.3, 0.40).word, Verdict.of(0.39, 0.40).word
     ('informative', 'adds some', 'adds nothing')
-    >>> print(Verdict.of(0.15, 0.40).sentence)
-    Informative; the expected error is 0.38 times that of a guess from public data alone.
+    >>> print(Verdict.of(0.16, 0.40).sentence)
+    Informative; the expected error is 0.4 times that of a guess from public data alone.
     """
 
     ratio: float

@@ -397,7 +397,7 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
 
 
 def _findings(release: Release, again: Release) -> str:
-    if not release.findings and not (again.findings and _same_versions(release)):
+    if not release.findings and (not again.findings or model_of(release.software) == 1):
         return "none stated"
     numbers, expected = (
         {(found.name, end): getattr(found, end) for found in each.findings for end in ("value", "lower", "upper")}
