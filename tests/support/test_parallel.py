@@ -230,11 +230,10 @@ def wait(task, _):
     Path(sys.argv[1], str(task)).write_text("")
     time.sleep(600)
 
-if __name__ == "__main__":
-    try:
-        run(wait, list(range(4)), workers=2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+try:
+    run(wait, list(range(4)), workers=2)
+except KeyboardInterrupt:
+    sys.exit(130)
 """
 
 

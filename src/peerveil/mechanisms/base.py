@@ -20,6 +20,7 @@ from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.support.arguments import real
+from peerveil.support.extensions import repeat_in_workers
 
 if TYPE_CHECKING:
     from peerveil.privacy.bins import Bins
@@ -213,6 +214,7 @@ def register(kind: Kind) -> Kind:
     if OWN.get(kind.name, kind) is not kind:
         raise InputError(f"{kind.name!r} is a mechanism already; call yours something else")
     dict.__setitem__(OWN, kind.name, kind)
+    repeat_in_workers(register, kind)
     return kind
 
 

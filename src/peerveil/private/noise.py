@@ -26,6 +26,7 @@ from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw, LaplaceLaw, NormalLaw, SinhNormalLaw
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.record.public_record import Floats, Ints
+from peerveil.support.extensions import repeat_in_workers
 
 enable_features("contrib")
 
@@ -134,12 +135,17 @@ def draws(kind: type[Mechanism]) -> Callable[[Draw], Draw]:
     """A decorator that registers how the noise of a mechanism is drawn, from its law and the number of entries."""
 
     def registered(draw: Draw) -> Draw:
-        if kind.name in _DRAWS:
-            raise InputError(f"noise of {kind.name!r} is drawn already; call your mechanism something else")
-        _DRAWS[kind.name] = draw
+        _register(kind.name, draw)
         return draw
 
     return registered
+
+
+def _register(name: str, draw: Callable[[Any, int], Source]) -> None:
+    if name in _DRAWS:
+        raise InputError(f"noise of {name!r} is drawn already; call your mechanism something else")
+    _DRAWS[name] = draw
+    repeat_in_workers(_register, name, draw)
 
 
 @draws(Laplace)

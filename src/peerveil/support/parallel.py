@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -19,15 +20,19 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from types import ModuleType
+from typing import Any, TypedDict, TypeVar, cast
 
+import cloudpickle
 import numpy as np
 
 from peerveil.errors import Argument, InputError, PeerveilError, write_failure
+from peerveil.support.extensions import Registration, registered_in_main
 from peerveil.support.threads import on_one_thread
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+T = TypeVar("T")
 
 #: A function of a task and its seed sequence.
 Function = Callable[[Task, np.random.SeedSequence], Result]
@@ -236,8 +241,7 @@ def _submit(function: Function[Task, Result], call: Call[Task], pool: Executor) 
     """Submit a call. A broken pool gives a failed future, so that the call is not lost."""
     _, task, seeds = call
     try:
-        with starting_processes():  # a pool starts them as tasks arrive
-            return pool.submit(function, task, seeds)
+        return pool.submit(function, task, seeds)
     except BrokenProcessPool as error:
         failed: Future[Result] = Future()
         failed.set_exception(error)
@@ -249,9 +253,7 @@ def _in_processes(
 ) -> Iterator[tuple[int, Result]]:
     """Run calls in local processes; after a worker dies, a new pool runs the unfinished calls."""
     for _ in range(1 + _RESTARTS):
-        # Spawned, not forked: libraries with threads (polars, BLAS) do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+        pool = _Processes(workers)
         running: dict[Future[Result], Call[Task]] = {}
         try:
             yield from _submit_all(function, calls, pool, running)
@@ -269,8 +271,55 @@ def _in_processes(
     raise PeerveilError(
         f"worker processes died {1 + _RESTARTS} times. Is there enough memory (fewer ",
         Argument("workers", ...),
-        " need less)? Does the script that calls this do so under `if __name__ == '__main__':`, as processes need it?",
+        " need less)?",
     )
+
+
+class _Processes(ProcessPoolExecutor):
+    """A pool whose processes do not run the caller's main module, so that a script needs no guard against that.
+
+    Functions and classes of the main module are sent by value.
+    """
+
+    def __init__(self, workers: int) -> None:
+        # Spawned, not forked: libraries with threads (polars, BLAS) do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        registrations = _by_value(registered_in_main())
+        super().__init__(workers, mp_context=context, initializer=_prepare, initargs=(registrations,))
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
+        with _starting, starting_processes():  # a pool starts them as tasks arrive
+            main = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")  # a new process imports what it finds here
+            try:
+                return super().submit(_call, _by_value((function, arguments)))
+            finally:
+                sys.modules["__main__"] = main
+
+
+#: Held while processes are started.
+_starting = threading.Lock()
+
+
+class _ByValue:
+    """Pickles a value, with the functions and classes of the main module that it uses; it is unpickled as the value."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return cloudpickle.loads, (cloudpickle.dumps(self._value),)
+
+
+def _by_value(value: T) -> T:
+    """A value as another process receives it."""
+    return cast("T", _ByValue(value))
+
+
+def _call(work: tuple[Callable[..., Result], tuple[Any, ...]]) -> Result:
+    """Call a function in a worker."""
+    function, arguments = work
+    return _by_value(function(*arguments))
 
 
 @contextmanager
@@ -300,9 +349,11 @@ def starting_processes() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _ignore_interrupts() -> None:
-    """Ignore interrupts in a worker, for systems where they cannot be blocked before it starts."""
+def _prepare(registrations: Sequence[Registration]) -> None:
+    """Prepare a worker: ignore interrupts, as some systems cannot block them, and repeat registrations."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for function, arguments in registrations:
+        function(*arguments)
 
 
 def _end_workers(pool: ProcessPoolExecutor) -> None:
