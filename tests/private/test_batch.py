@@ -465,7 +465,7 @@ def test_nothing_beside_the_releases_holds_a_private_value(run: Run, tmp_path: P
         assert words not in shown
     report = json.loads((tmp_path / "out" / "batch.json").read_text())
     assert {frozenset(outcome) for outcome in report["outcomes"]} == {
-        frozenset({"name", "status", "reason", "claim", "expected_error", "folder"})
+        frozenset({"name", "status", "reason", "claim", "expected_error", "folder", "verdict"})
     }
     published = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*")}
     releases = {f"{name}/{file}" for name in ("first", "second", "copy") for file in ("release.json", "release.csv")}
