@@ -142,7 +142,8 @@ class Plan:
     def best(self, epsilon: float, *, guaranteed: bool = True) -> Choice:
         """Return the most accurate choice at a budget, by default among the guaranteed ones.
 
-        A mechanism with a delta, whose guarantee is weaker, is considered only if a delta was given.
+        A mechanism with a delta, whose guarantee is weaker, is considered only if a delta was given. Another number of
+        bins than the default is taken where it is better by more than a standard error.
         """
         choices = [choice for choice in self.choices if choice.epsilon == epsilon and choice.guaranteed >= guaranteed]
         choices = [choice for choice in choices if self._delta_stated or not choice.delta]
@@ -150,7 +151,11 @@ class Plan:
             raise InputError(
                 Argument("epsilon", epsilon), f" is not in the plan; its budgets are {list(self.epsilons)}"
             )
-        return min(choices, key=lambda choice: choice.rmse)
+        best = min(choices, key=lambda choice: choice.rmse)
+        for usual in choices:
+            if usual[:3] == (best.mechanism, None, best.estimator) and not usual.rmse > best.rmse + best.rmse_error:
+                return usual
+        return best
 
     def choose(self, epsilon: float, *, estimator: str | None = None) -> Choice:
         """Return the recommended choice at a budget, or the most accurate one with an estimator.
