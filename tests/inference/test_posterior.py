@@ -236,7 +236,7 @@ def test_a_model_is_computed_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> N
     weights = pv.PublicWeights.from_rows(np.random.default_rng(4).random((6, 2)), load=2)
     seen: set[int] = set()
 
-    def watched(_: Sequence[Ensemble], __: pv.PublicWeights) -> EntryPrior:
+    def watched(_: Sequence[Ensemble], **__: object) -> EntryPrior:
         seen.update(library["num_threads"] for library in threadpool_info())
         return EntryPrior(FAMILIES[2], ())
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.inference.prior import _draw_loads, _pair_ends, prior
+from peerveil.inference.prior import _draw_loads, pair_ends, prior
 from reference.leniency import lean
 from reference.theta import theta
 from strategies import Case, cases, hidden_cases, visible
@@ -39,7 +39,7 @@ def test_hidden_scores_look_like_visible_ones() -> None:
     scores = rng.choice([2.0, 3.0, 9.0], size=(40, 3))
     rows = [[None if rng.random() < 0.3 else float(x) for x in row] for row in scores]
     weights = pv.weigh(pv.PublicRecord.from_rows(rows, load=3, scale=(1, 10)))
-    low, high = _pair_ends(weights)
+    low, high = pair_ends(weights)
     seen = sorted(x for row in rows for x in row if x is not None)
     assert sorted(low[low == high]) == seen
     assert set(np.unique(prior(weights, draws=5).weight)) <= {2.0, 3.0, 9.0}

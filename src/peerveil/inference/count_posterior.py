@@ -127,8 +127,8 @@ class CountPrior:
     @classmethod
     def of(cls, ensembles: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountPrior:
         """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
-        n = ensembles[0].mean.size
-        counted = [_counted(ensemble, bins) for ensemble in ensembles]
+        n = weights.reviewers
+        counted = [ensemble.counted(bins) for ensemble in ensembles]
         means = np.array([counts.mean for counts in counted])
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
         family, typical = family_of(weights), _typical_values(ensembles, bins)
@@ -165,12 +165,6 @@ class CountPrior:
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
         below_steps = GaussianMixture(probabilities, mean, variance, keep)
         return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
-
-
-def _counted(ensemble: Ensemble, bins: Bins) -> Ensemble:
-    """The counts of each draw."""
-    vectors, *by_load = (bins.counts(drawn).astype(np.float64) for drawn in (ensemble.vectors, *ensemble.by_load))
-    return Ensemble(ensemble.leniency, vectors, tuple(by_load))
 
 
 def _typical_values(ensembles: Sequence[Ensemble], bins: Bins) -> Floats:

@@ -14,6 +14,7 @@ from peerveil.record.public_record import Floats
 
 #: The grid of leniencies ``s``, as correlations of keys and weights: ``s / sqrt(1 + s^2)``.
 CORRELATIONS = np.array([-0.8, -0.5, -0.25, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.95, 0.99])
+LENIENCIES = CORRELATIONS / np.sqrt(1 - CORRELATIONS**2)
 
 #: The maximal number of columns of a covariance that come from the draws.
 MODES = 24
@@ -34,6 +35,7 @@ class Family:
         draws_per_mode: draws for each column of a covariance of counts. With few draws and many columns, some
             directions would seem to have no variance.
         honest_bands: whether a band contains the released value and has the width that its doubt implies.
+        limit: whether long vectors are computed in the limit of many reviewers.
     """
 
     typical: float
@@ -45,6 +47,7 @@ class Family:
     by_load: bool = True
     draws_per_mode: int = 5
     honest_bands: bool = True
+    limit: bool = True
 
     @cached_property
     def correlation_chances(self) -> Floats:
@@ -86,6 +89,7 @@ FAMILIES = MappingProxyType(
             by_load=False,
             draws_per_mode=1,
             honest_bands=False,
+            limit=False,
         ),
         2: Family(
             typical=0.35,

@@ -17,7 +17,7 @@ from peerveil.inference.likelihood import Likelihood
 from peerveil.record.public_record import Floats
 
 #: The maximal number of steps of a variational fit.
-_STEPS = 30
+STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +66,15 @@ class LowRankGaussians:
         """The value of its block for each entry, row by row."""
         return np.repeat(blocks, self.width, axis=-1)[..., : self.mean.shape[1]]
 
-    def fit(self, likelihood: Likelihood) -> VariationalFit:
+    def fit(self, likelihood: Likelihood, steps: int = STEPS) -> VariationalFit:
         """The Gaussian approximation of each posterior that maximises the evidence lower bound.
 
-        Exact where the noise is normal.
+        Exact where the noise is normal, even without a step.
         """
         precision = np.full(self.rest.shape, np.float64(likelihood.deviation) ** -2)  # as for normal noise
         fit = VariationalFit(self, likelihood, precision, precision * (likelihood.centre - self.mean))
         step = np.ones((len(self.scales), 1))
-        for _ in range(_STEPS):
+        for _ in range(steps):
             candidate = fit.moved(step)
             gain = (candidate.bound - fit.bound)[:, None]
             relevant = fit.bound > fit.bound.max() - 20  # the others have negligible posterior probability

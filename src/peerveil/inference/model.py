@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from peerveil.errors import RecordError
-from peerveil.inference.count_posterior import CountLikelihood, CountPosterior, CountPrior
-from peerveil.inference.family import CORRELATIONS, family_of
-from peerveil.inference.gaussians import GaussianMixture
+from peerveil.inference.count_posterior import CountLikelihood, CountPrior
+from peerveil.inference.family import CORRELATIONS, LENIENCIES, family_of
 from peerveil.inference.likelihood import Likelihood
-from peerveil.inference.posterior import EntryPrior
+from peerveil.inference.limit import in_limit, limit_ensembles, limit_posterior, stretched
+from peerveil.inference.posterior import EntryPrior, Posterior
 from peerveil.inference.prior import Ensemble, prior
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
@@ -51,8 +52,15 @@ class RecordModel:
         self.most_kept: float = MOST_KEPT
 
     @property
+    def long(self) -> bool:
+        """Whether vectors are so long that they are computed at some of their ranks, by the limit of many reviewers."""
+        return self._draws is None and in_limit(self._weights)
+
+    @property
     def ensembles(self) -> tuple[Ensemble, ...]:
         """Sorted vectors drawn at each of :data:`CORRELATIONS`; for each range of offsets where many are hidden.
+
+        Long vectors are given at some of their ranks (:mod:`peerveil.inference.limit`).
 
         Raises:
             RecordError: if no valid assignment is found.
@@ -67,21 +75,26 @@ class RecordModel:
         assert self._guess is not None  # noqa: S101 - drawn
         return self._guess
 
-    def entry_prior(self) -> EntryPrior:
-        """Prior of the sorted vector."""
-        return self.kept("entries", lambda: EntryPrior.of(self.ensembles, self._weights), lambda made: made.size)
+    def entry_prior(self, blocks: int | None = None) -> EntryPrior:
+        """Prior of the sorted vector; see :meth:`EntryPrior.of`."""
+        make = partial(EntryPrior.of, weights=self._weights, blocks=blocks)
+        return self.kept(("entries", blocks), lambda: make(self.ensembles), lambda made: made.size)
 
     def count_prior(self, bins: Bins) -> CountPrior:
         """Prior of the counts in bins."""
         key = (bins.low.tobytes(), bins.high.tobytes())
         return self.kept(key, lambda: CountPrior.of(self.ensembles, bins, self._weights), lambda made: made.laws.size)
 
-    def posterior(self, likelihood: Likelihood | CountLikelihood) -> GaussianMixture | CountPosterior | None:
-        """Posterior of the sorted vector; ``None`` without a valid assignment, or beyond floating-point range."""
+    def posterior(self, likelihood: Likelihood | CountLikelihood, blocks: int | None = None) -> Posterior | None:
+        """Posterior of the sorted vector; ``None`` without a valid assignment, or beyond floating-point range.
+
+        A number of ``blocks`` makes it faster and slightly less exact (:meth:`EntryPrior.of`).
+        """
         try:
             if isinstance(likelihood, CountLikelihood):
                 return self.count_prior(likelihood.noisy.bins).posterior(likelihood)
-            return self.entry_prior().posterior(likelihood)
+            made = self.entry_prior(blocks)
+            return limit_posterior(made, likelihood) if self.long else made.posterior(likelihood)
         except RecordError:
             return None
 
@@ -100,15 +113,17 @@ class RecordModel:
         weights = self._weights
         many = not weights.reach.centred and np.mean(weights.low != weights.high) >= MANY_HIDDEN
         ends = np.linspace(0.0, 1.0, (OFFSET_RANGES if many else 1) + 1).tolist()
-        ensembles = tuple(
-            part.ensemble(float(s), by_load=family_of(weights).by_load)
-            for part in (
-                prior(weights, draws=self._draws, offsets=part_of_offsets) for part_of_offsets in pairwise(ends)
-            )
-            for s in CORRELATIONS / np.sqrt(1 - CORRELATIONS**2)
-        )
+        ranges = list(pairwise(ends))
+        ensembles = tuple(limit_ensembles(weights, ranges) if self.long else self._drawn(ranges))
         for vectors in (part for ensemble in ensembles for part in (ensemble.vectors, *ensemble.by_load)):
             vectors.flags.writeable = False  # shared by all users
         chances = np.tile(family_of(self._weights).correlation_chances, len(ensembles) // CORRELATIONS.size)
-        self._guess = np.asarray(chances @ np.array([one.mean for one in ensembles]) / chances.sum())
+        guess = np.asarray(chances @ np.array([one.mean for one in ensembles]) / chances.sum())
+        self._guess = stretched(guess, weights.reviewers)
         return ensembles
+
+    def _drawn(self, ranges: Sequence[tuple[float, float]]) -> Iterator[Ensemble]:
+        by_load = family_of(self._weights).by_load
+        for offsets in ranges:
+            drawn = prior(self._weights, draws=self._draws, offsets=offsets)
+            yield from (drawn.ensemble(leniency, by_load=by_load) for leniency in LENIENCIES.tolist())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from peerveil.inference.family import CORRELATIONS, MODES, Family, family_of
-from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians
+from peerveil.inference.gaussians import STEPS, GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.prior import Ensemble
 from peerveil.quantities.weights import PublicWeights
@@ -27,8 +27,8 @@ BRIDGE_MODES = 16
 #: From this discrepancy on, leniency may fully go with load.
 _BY_LOAD = 0.05
 
-#: The maximal number of blocks that long vectors are cut into.
-_BLOCKS = 4_000
+#: The maximal number of blocks that long vectors are cut into, and vectors of which only some ranks are computed.
+_BLOCKS, _BLOCKS_OF_RANKS = 4_000, 512
 
 #: Up to this many entries, all laws are fitted at once.
 _SMALL = 500
@@ -81,20 +81,25 @@ def discrepancy_laws(
     *,
     modes: int = MODES,
     floor: float = 0.0,
+    blocks: int | None = None,
 ) -> LowRankGaussians:
     """The laws of an ensemble, one for each size of a discrepancy.
 
     A discrepancy of size 1 has the covariance ``columns columns' + diag(left)``; ``along`` is the direction to the next
     leniency, ``modes`` the maximal number of columns from the draws, and ``floor`` is added to every variance.
+    Where a number of ``blocks`` is given, entries keep the variance that a common row of their block leaves out.
     """
     drawn, rest = ensemble.modes(modes)
     both = np.column_stack((drawn, along, ensemble.tilt.T, columns))
-    starts = np.arange(0, len(both), -(-len(both) // _BLOCKS))
-    blocks = np.add.reduceat(both, starts, axis=0) / np.diff(np.append(starts, len(both)))[:, None]
+    starts = np.arange(0, len(both), -(-len(both) // (blocks or _BLOCKS)))
+    shared = np.add.reduceat(both, starts, axis=0) / np.diff(np.append(starts, len(both)))[:, None]
     size = np.array(sizes)[:, None]
     counts = (drawn.shape[1] + 1, len(ensemble.tilt), columns.shape[1])
     scales = np.repeat(np.column_stack((size**0, np.minimum(size / _BY_LOAD, 1.0), size)), counts, axis=1)
-    return LowRankGaussians(ensemble.mean[None], blocks[None], scales, rest + size**2 * left + floor)
+    if blocks is not None:
+        unshared = both - np.repeat(shared, np.diff(np.append(starts, len(both))), axis=0)
+        rest = rest + np.sum(unshared[:, : drawn.shape[1] + 1] ** 2, axis=1)
+    return LowRankGaussians(ensemble.mean[None], shared[None], scales, rest + size**2 * left + floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,27 +116,35 @@ class EntryPrior:
     laws: tuple[LowRankGaussians, ...]
 
     @classmethod
-    def of(cls, ensembles: Sequence[Ensemble], weights: PublicWeights) -> EntryPrior:
-        """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
+    def of(cls, ensembles: Sequence[Ensemble], weights: PublicWeights, blocks: int | None = None) -> EntryPrior:
+        """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights.
+
+        Where vectors are shorter than the number of reviewers, each of their ranks stands for the mean of several
+        entries. A smaller number of ``blocks`` than the default is faster and slightly less exact.
+        """
+        ranks = ensembles[0].mean.size
+        each = weights.reviewers / ranks
+        blocks = _BLOCKS_OF_RANKS if each > 1 else blocks
         family = family_of(weights)
         uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
         along = steps_along(np.array([ensemble.mean for ensemble in ensembles]))
+        bridges = [discrepancy(ensemble.mean, uncertainty) for ensemble in ensembles]
         laws = tuple(
-            discrepancy_laws(ensemble, step, *_discrepancy(ensemble.mean, uncertainty), sizes)
-            for ensemble, step in zip(ensembles, along, strict=True)
+            discrepancy_laws(ensemble, step, columns, left / each, sizes, blocks=blocks)
+            for ensemble, step, (columns, left) in zip(ensembles, along, bridges, strict=True)
         )
-        return cls(family, laws if ensembles[0].mean.size > _SMALL else (LowRankGaussians.stacked(laws),))
+        return cls(family, laws if ranks > _SMALL else (LowRankGaussians.stacked(laws),))
 
     @property
     def size(self) -> int:
         """The number of floating-point numbers that the prior takes."""
         return sum(laws.size for laws in self.laws)
 
-    def posterior(self, likelihood: Likelihood) -> GaussianMixture | None:
-        """The posterior given a likelihood; ``None`` if it exceeds floating-point range."""
+    def posterior(self, likelihood: Likelihood, steps: int = STEPS) -> GaussianMixture | None:
+        """The posterior given a likelihood, fitted in so many steps; ``None`` if it exceeds floating-point range."""
         with np.errstate(all="ignore"):
             try:
-                fits = (laws.fit(likelihood) for laws in self.laws)
+                fits = (laws.fit(likelihood, steps) for laws in self.laws)
                 parts = [(fit.bound, fit.mean, fit.variance) for fit in fits]
             except np.linalg.LinAlgError:
                 return None
@@ -153,7 +166,7 @@ def components(family: Family, bounds: Floats, finite: npt.NDArray[np.bool_]) ->
     return keep, odds[keep] / odds[keep].sum()
 
 
-def _discrepancy(mean: Floats, uncertainty: float) -> tuple[Floats, Floats]:
+def discrepancy(mean: Floats, uncertainty: float) -> tuple[Floats, Floats]:
     """Covariance of a discrepancy of size 1: low-rank columns, and the diagonal that they leave.
 
     A Brownian bridge in the ranks, as steep as the quantiles of a normal law, so that tails may differ more than the

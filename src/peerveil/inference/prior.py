@@ -11,7 +11,6 @@ Public data only. Draws are seeded, and all leniencies share their random number
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +20,7 @@ from scipy.special import betaincinv
 
 from peerveil.errors import RecordError
 from peerveil.inference.assignments import deal
+from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats, Ints
@@ -66,6 +66,11 @@ class Ensemble:
             return np.empty((0, self.vectors.shape[1]))
         busy_lenient, busy_severe = (vectors.mean(axis=0) for vectors in self.by_load)
         return np.asarray(busy_lenient - busy_severe)[None] / 2
+
+    def counted(self, bins: Bins) -> Ensemble:
+        """The number of entries in each bin, for each draw."""
+        vectors, *by_load = (bins.counts(drawn).astype(np.float64) for drawn in (self.vectors, *self.by_load))
+        return Ensemble(self.leniency, vectors, tuple(by_load))
 
     def modes(self, most: int) -> tuple[Floats, Floats]:
         """The covariance as ``B B' + diag(rest)`` with at most ``most`` columns ``B``."""
@@ -262,7 +267,7 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
     """
     if weights.exact:
         return weights.low[None]
-    low, high = _pair_ends(weights)
+    low, high = pair_ends(weights)
     visible = np.sort(low[low == high])
     first = np.searchsorted(visible, low, side="left")
     behind = np.searchsorted(visible, high, side="right")
@@ -293,21 +298,35 @@ def _shares(
     return np.where(compared, like_others, anywhere)
 
 
-def _pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:
+def pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:
     """The ends of each weight's interval, paired such that values among both ends of a paper become points.
 
     The public ends are sorted independently: a paper with the score 5 and a hidden one on a scale from 1 to 10 has the
     lower ends 1, 5 and the upper ends 5, 10.
     """
-    low, high = weights.low.copy(), weights.high.copy()
-    end = np.cumsum(weights.sizes())
-    for p in np.unique(weights.paper[low != high]).tolist():
-        part = slice(int(end[p] - weights.sizes()[p]), int(end[p]))
-        lows, highs = Counter(low[part].tolist()), Counter(high[part].tolist())
-        points = sorted((lows & highs).elements())
-        low[part] = points + sorted((lows - highs).elements())
-        high[part] = points + sorted((highs - lows).elements())
-    return low, high
+    some = np.isin(weights.paper, weights.paper[weights.low != weights.high])
+    paper, ends = weights.paper[some], (weights.low[some], weights.high[some])
+    values = np.intersect1d(*ends)
+    if not values.size:
+        return weights.low, weights.high
+    numbers = [_numbered(paper, end, values) for end in ends]
+    paired = []
+    for whole, end, own, other in zip((weights.low, weights.high), ends, numbers, reversed(numbers), strict=True):
+        point = (own >= 0) & np.isin(own, other)
+        side = whole.copy()
+        side[some] = end[np.lexsort((end, ~point, paper))]  # points first
+        paired.append(side)
+    return paired[0], paired[1]
+
+
+def _numbered(paper: Ints, end: Floats, values: Floats) -> Ints:
+    """A number for each end among the values, by its paper, its value, and how often it came before; -1 for others."""
+    order = np.lexsort((end, paper))
+    order = order[np.isin(end[order], values)]
+    code = paper[order] * values.size + np.searchsorted(values, end[order])
+    numbers = np.full(end.size, -1, dtype=np.int64)
+    numbers[order] = code * end.size + np.arange(code.size) - np.searchsorted(code, code)
+    return numbers
 
 
 def _draw_loads(weights: PublicWeights, draws: int, rng: np.random.Generator) -> Ints:
@@ -317,11 +336,11 @@ def _draw_loads(weights: PublicWeights, draws: int, rng: np.random.Generator) ->
         return np.full((draws, loads.reviewers), loads.smallest, dtype=np.int64)
     if loads.counts is not None:
         return rng.permuted(np.tile(loads.per_reviewer(), (draws, 1)), axis=1)
-    chance = _flattest_chances(loads)
+    chance = flattest_chances(loads)
     return np.array([_fitting_loads(loads, weights.sizes(), chance, rng) for _ in range(draws)])
 
 
-def _flattest_chances(loads: Loads) -> Floats:
+def flattest_chances(loads: Loads) -> Floats:
     """The maximum-entropy probabilities of the loads given their mean, by bisection."""
     sizes = np.array(loads.sizes, dtype=np.float64)
     wanted = loads.reviews / loads.reviewers

@@ -215,7 +215,7 @@ def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
     values = np.unique(weights.low)
     if values.size == 1:
         return values
-    step = _common_step(values)
+    step = common_step(values)
     if step is None:
         return None
     first = np.cumsum(weights.sizes()) - weights.sizes()
@@ -233,7 +233,7 @@ def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
     return means if (np.diff(means) > 0).all() else None
 
 
-def _common_step(values: Floats) -> float | None:
+def common_step(values: Floats) -> float | None:
     """Return the step of a grid that contains all values, if their least gap is a small multiple of it."""
     gap = float(np.diff(values).min())
     if not float(values[-1] - values[0]) <= 1e6 * gap:
