@@ -189,9 +189,14 @@ def plan_rows(plan: Plan) -> dict[str, list[list[str]]]:
             ">" if choice in recommended else "",
             choice.title,
             choice.estimator + ("" if choice.guaranteed else " *"),
-            f"{choice.rmse:.3g} ± {choice.rmse_error:.1g}",
-            f"{choice.decile:.3g} ± {choice.decile_error:.1g}",
+            _with_error(choice.rmse, choice.rmse_error),
+            _with_error(choice.decile, choice.decile_error),
             f"{choice.rmse_least:.2g} to {choice.rmse_most:.2g}",
         ]
         rows.setdefault(budget, []).append(row)
     return rows
+
+
+def _with_error(value: float, error: float) -> str:
+    """A number with its standard error, which a single draw does not give."""
+    return f"{value:.3g} ± {error:.1g}" if np.isfinite(error) else f"{value:.3g} (one draw)"

@@ -37,6 +37,7 @@ class Rehearsal:
         mechanism: the mechanism, with its noise stated.
         noise: its noise.
         kind: the name of the region that estimates are made with.
+        blocks: the maximal number of blocks in which posteriors are computed, to save time; none by default.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> from peerveil.mechanisms import Histogram
@@ -50,6 +51,7 @@ class Rehearsal:
     mechanism: Mechanism
     noise: Settled
     kind: str = "tight"
+    blocks: int | None = None
     _sensitivity: Sensitivity
 
     @classmethod
@@ -60,6 +62,7 @@ class Rehearsal:
         *,
         unit: str = "reviewer",
         region: str = "tight",
+        blocks: int | None = None,
     ) -> Rehearsal:
         """Prepare a mechanism on a public record.
 
@@ -68,6 +71,7 @@ class Rehearsal:
             mechanism: with a budget or its noise.
             unit: what a budget is for.
             region: the region's name.
+            blocks: as in the attributes.
         """
         bound = sensitivity(weights, check_unit(unit))
         if not bound:
@@ -75,7 +79,9 @@ class Rehearsal:
         check_region(region)
         noise = mechanism.settle(bound)
         weights.derived(RecordModel).most_kept = math.inf  # many releases will use it
-        return cls(weights=weights, mechanism=noise.mechanism, noise=noise, kind=region, _sensitivity=bound)
+        return cls(
+            weights=weights, mechanism=noise.mechanism, noise=noise, kind=region, blocks=blocks, _sensitivity=bound
+        )
 
     @cached_property
     def bins(self) -> Bins | None:
@@ -105,7 +111,7 @@ class Rehearsal:
         """The estimates of noisy data by name of the estimator; all share one posterior."""
         r, law = self.noisy_vector(noisy), self.noise.law
         likelihood = CountLikelihood(noisy, law) if isinstance(noisy, NoisyCounts) else EntryLikelihood(r, law)
-        posterior = self.weights.derived(RecordModel).posterior(likelihood)
+        posterior = self.weights.derived(RecordModel).posterior(likelihood, self.blocks)
         used = None if posterior is None else likelihood
         bounds = self.region(self.kind)
         return {

@@ -21,6 +21,12 @@ LENIENCIES = (0.0, 0.4, 0.9, 2.0)
 
 _DECILES = np.arange(1, 10) / 10
 
+#: The number of blocks in which posteriors of long vectors are computed.
+_BLOCKS = 512
+
+#: With fewer simulated reviewers, each assignment counted as so many more, starting processes takes too long.
+_FEW, _MORE = 150_000, 500
+
 
 def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Floats:
     """The sorted means of an assignment that fits the record, the same for every candidate.
@@ -54,8 +60,10 @@ class Rounds:
             for leniency in range(len(LENIENCIES))
             for draw in draws
         ]
+        few = len(tasks) * (self.weights.reviewers + _MORE) < _FEW
+        workers = 1 if few and self.workers is None else self.workers
         found = parallel.run(
-            _rehearse, tasks, seed=self.seed, workers=self.workers, executor=self.executor, progress=progress
+            _rehearse, tasks, seed=self.seed, workers=workers, executor=self.executor, progress=progress
         )
         shape = (len(candidates), len(LENIENCIES), len(draws), len(self.estimators), 2)
         return dict(zip(candidates, np.array(found).reshape(shape), strict=True))
@@ -97,5 +105,5 @@ def _rehearsal(weights: PublicWeights, candidate: Mechanism, unit: Unit) -> Rehe
         _PLANNED[digest] = (weights, {})
     weights, rehearsals = _PLANNED[digest]
     if (candidate, unit) not in rehearsals:
-        rehearsals[candidate, unit] = Rehearsal.of(weights, candidate, unit=unit)
+        rehearsals[candidate, unit] = Rehearsal.of(weights, candidate, unit=unit, blocks=_BLOCKS)
     return rehearsals[candidate, unit]
