@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,13 +25,22 @@ from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.noise_laws import LaplaceLaw, NormalLaw
 from peerveil.record.loads import Loads
+from peerveil.record.public_record import Floats, Ints
 from peerveil.releases.refinement import assemble
+from peerveil.simulation.conferences import Conference
 from peerveil.simulation.worlds import WORLDS, world
 
 
-def made(name="family", *, reviewers=100, loads=4, quantity="ratings", seed=1):
+def made(
+    name: str = "family",
+    *,
+    reviewers: int = 100,
+    loads: int | tuple[int, ...] = 4,
+    quantity: str = "ratings",
+    seed: int | list[int] = 1,
+) -> tuple[pv.PublicWeights, Conference, Floats]:
     """The public weights of a world's conference, the reviewer of each review, and the weight of each."""
-    conference = world(name, reviewers=reviewers, loads=loads, seed=seed)
+    conference = world(name, reviewers=reviewers, loads=loads, seed=np.random.SeedSequence(seed))
     load, number = np.unique(np.bincount(conference.reviewer), return_counts=True)
     rows = np.split(conference.score, np.flatnonzero(np.diff(conference.paper)) + 1)
     record = pv.PublicRecord.from_rows(
@@ -44,23 +55,24 @@ def made(name="family", *, reviewers=100, loads=4, quantity="ratings", seed=1):
     return pv.weigh(record, quantity), conference, weight
 
 
-def anova(reviewer, weight):
+def anova(reviewer: Ints, weight: Floats) -> tuple[float, float]:
     """Variance components of equal loads, by the table of an analysis of variance."""
     groups = [weight[reviewer == j] for j in np.unique(reviewer)]
     load = groups[0].size
     between = load * sum((group.mean() - weight.mean()) ** 2 for group in groups) / (len(groups) - 1)
     within = sum(np.sum((group - group.mean()) ** 2) for group in groups) / (weight.size - len(groups))
-    return (between - within) / load, within
+    return float(between - within) / load, float(within)
 
 
-def noiseless(weights, means):
+def noiseless(weights: pv.PublicWeights, means: Floats) -> CountLikelihood:
     """Noisy counts with next to no noise, in as many bins as there are means."""
     rehearsal = Rehearsal.of(weights, Histogram(scale=0.01, bins=400))
+    assert rehearsal.bins is not None
     return CountLikelihood(NoisyCounts(bins=rehearsal.bins, counts=rehearsal.bins.counts(means)), rehearsal.noise.law)
 
 
 @pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
-def test_components_are_those_of_an_analysis_of_variance(quantity):
+def test_components_are_those_of_an_analysis_of_variance(quantity: str) -> None:
     weights, conference, weight = made(quantity=quantity)
     means = np.array([weight[conference.reviewer == j].mean() for j in range(100)])
     ((inverse, square),) = load_moments(weights.loads)
@@ -76,7 +88,7 @@ def test_components_are_those_of_an_analysis_of_variance(quantity):
     assert found.reliability == pytest.approx(2 * half / (1 + half))
 
 
-def test_components_of_mixed_loads_are_unbiased():
+def test_components_of_mixed_loads_are_unbiased() -> None:
     rng, loads = np.random.default_rng(5), np.repeat([1, 2, 3, 6], 15)
     reviewer = np.repeat(np.arange(60), loads)
     drawn = []
@@ -90,7 +102,7 @@ def test_components_of_mixed_loads_are_unbiased():
     assert error[0] < 0.01
 
 
-def test_load_moments_hold_those_of_every_statement_of_loads():
+def test_load_moments_hold_those_of_every_statement_of_loads() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
         loads = rng.integers(2, 7, 12)
@@ -102,7 +114,7 @@ def test_load_moments_hold_those_of_every_statement_of_loads():
 
 @pytest.mark.parametrize("leniency", [0.05, 0.2, 0.6])
 @pytest.mark.parametrize("accepted", [0.1, 0.25, 0.5])
-def test_share_changed_is_that_of_simulated_rankings(leniency, accepted):
+def test_share_changed_is_that_of_simulated_rankings(leniency: float, accepted: float) -> None:
     rng, papers = np.random.default_rng(11), 400_000
     fair = rng.normal(0, math.sqrt(1 - leniency), papers)
     given = fair + rng.normal(0, math.sqrt(leniency), papers)
@@ -112,7 +124,7 @@ def test_share_changed_is_that_of_simulated_rankings(leniency, accepted):
 
 
 @pytest.mark.parametrize("spread", [0.3, 0.7, 1.2])
-def test_share_changed_is_that_of_whole_scores_with_known_leniency(spread):
+def test_share_changed_is_that_of_whole_scores_with_known_leniency(spread: float) -> None:
     rng, n = np.random.default_rng(1), 3000
     paper = np.repeat(np.arange(n), 4)
     reviewer = deal(paper, np.full(n, 4), rng)
@@ -126,7 +138,7 @@ def test_share_changed_is_that_of_whole_scores_with_known_leniency(spread):
 
 
 @pytest.mark.parametrize("observed", [-3.0, -0.5, 0.4, 1.2, 2.0, 5.0])
-def test_interval_without_offset_is_the_shortest_credible_one(observed):
+def test_interval_without_offset_is_the_shortest_credible_one(observed: float) -> None:
     grid = np.linspace(0, 15, 150_001)
     density = norm.pdf(grid, observed)
     order = np.argsort(-density)
@@ -137,7 +149,7 @@ def test_interval_without_offset_is_the_shortest_credible_one(observed):
 
 
 @pytest.mark.parametrize("wide", [0.0, 0.5, 1.0, 3.0, 20.0])
-def test_interval_holds_the_number_whatever_the_offset(wide):
+def test_interval_holds_the_number_whatever_the_offset(wide: float) -> None:
     observed = 100 + norm.ppf((np.arange(400) + 0.5) / 400)
     for offset in (0.0, wide):
         ends = [interval(x - offset, x, x + wide - offset, 1.0, least=0.0) for x in observed]
@@ -145,9 +157,10 @@ def test_interval_holds_the_number_whatever_the_offset(wide):
         assert held == pytest.approx(0.9, abs=0.005)
 
 
-def test_moments_in_bins_are_those_of_the_draws():
+def test_moments_in_bins_are_those_of_the_draws() -> None:
     weights, _, _ = made(reviewers=300)
     rehearsal = Rehearsal.of(weights, Histogram(epsilon=1.0))
+    assert rehearsal.bins is not None
     noisy = NoisyCounts(bins=rehearsal.bins, counts=np.zeros(rehearsal.bins.number, dtype=np.int64))
     first, second = module._moments_in_bins(weights, CountLikelihood(noisy, rehearsal.noise.law))
     for row, ensemble in enumerate(weights.derived(RecordModel).ensembles):
@@ -162,16 +175,17 @@ def test_moments_in_bins_are_those_of_the_draws():
 
 @pytest.mark.parametrize("loads", [4, (1, 2, 3, 4, 5, 6)])
 @pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
-def test_without_noise_findings_are_the_truth(quantity, loads):
+def test_without_noise_findings_are_the_truth(quantity: str, loads: int | tuple[int, ...]) -> None:
     weights, conference, weight = made("camps", loads=loads, quantity=quantity, seed=4)
     load = np.bincount(conference.reviewer)
     means = np.sort(np.bincount(conference.reviewer, weights=weight) / load)
     likelihood = noiseless(weights, means)
     outlook = pv.refine(means, weights, mechanism=pv.Laplace(scale=1e-3)).outlook
+    assert outlook is not None
     found = {each.name: each for each in findings(weights, likelihood, means, outlook)}
     moment = [[1, np.mean(1 / load)], [weight.size - np.sum(load**2) / weight.size, weight.size - 1]]
     total = np.sum((weight - weight.mean()) ** 2)
-    leniency, rest = np.linalg.solve(moment, [means.var(ddof=1), total])
+    leniency, rest = np.linalg.solve(np.array(moment), [means.var(ddof=1), total])
     size = np.bincount(conference.paper)
     paper = np.bincount(conference.paper, weights=conference.score) / size
     inside = np.sum((conference.score - paper[conference.paper]) ** 2) / (weight.size - size.size)
@@ -195,7 +209,7 @@ def test_without_noise_findings_are_the_truth(quantity, loads):
         assert each.upper - each.lower < 0.1
 
 
-def test_findings_of_noise_on_the_vector_hold_the_truth():
+def test_findings_of_noise_on_the_vector_hold_the_truth() -> None:
     held = []
     for seed in range(20):
         weights, conference, weight = made("heavy", seed=seed)
@@ -215,9 +229,9 @@ def test_findings_of_noise_on_the_vector_hold_the_truth():
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_intervals_hold_the_truth_in_every_world(name):
+def test_intervals_hold_the_truth_in_every_world(name: str) -> None:
     """A small version of benchmarks/bench_findings.py."""
-    held = {}
+    held: dict[str, list[bool]] = {}
     for seed in range(3):
         weights, conference, weight = made(name, loads=(1, 2, 3, 4, 5, 6) if name == "load" else 4, seed=[9, seed])
         load = np.bincount(conference.reviewer)
@@ -228,6 +242,8 @@ def test_intervals_hold_the_truth_in_every_world(name):
         for draw in range(12):
             noisy = rehearsal.perturb(means, np.random.default_rng([seed, draw]))
             estimate = rehearsal.estimates(noisy, ["bayes"])["bayes"]
+            assert isinstance(noisy, NoisyCounts)
+            assert estimate.outlook is not None
             likelihood = CountLikelihood(noisy, rehearsal.noise.law)
             for found in findings(weights, likelihood, estimate.values, estimate.outlook):
                 if found.name in true:
@@ -237,7 +253,7 @@ def test_intervals_hold_the_truth_in_every_world(name):
     assert np.mean(held["leniency_share"]) < 1
 
 
-def test_intervals_narrow_with_the_noise():
+def test_intervals_narrow_with_the_noise() -> None:
     weights, conference, weight = made("camps")
     means = np.sort(np.bincount(conference.reviewer, weights=weight) / 4)
     widths = []
@@ -248,7 +264,7 @@ def test_intervals_narrow_with_the_noise():
     assert widths[-1] < widths[0] / 4
 
 
-def released(weights, means, epsilon=1.0, seed=1):
+def released(weights: pv.PublicWeights, means: Floats, epsilon: float = 1.0, seed: int = 1) -> pv.Release:
     rehearsal = Rehearsal.of(weights, Histogram(epsilon=epsilon))
     return assemble(
         rehearsal.perturb(means, np.random.default_rng(seed)),
@@ -261,7 +277,7 @@ def released(weights, means, epsilon=1.0, seed=1):
     )
 
 
-def test_what_is_not_public_is_not_found():
+def test_what_is_not_public_is_not_found() -> None:
     names = {"strictest_tenth", "most_lenient_tenth"}
     rows = np.random.default_rng(1).integers(1, 11, (40, 4)).astype(float).tolist()
     hidden = pv.PublicRecord.from_rows([[None] * 4, *rows[1:]], load=4, scale=(1, 10))
@@ -277,7 +293,7 @@ def test_what_is_not_public_is_not_found():
     assert pv.refine(np.full(40, 5.0), weights).findings == ()  # the law of the noise is not known
 
 
-def test_sentences_say_what_is_not_clear_and_what_is_certain():
+def test_sentences_say_what_is_not_clear_and_what_is_certain() -> None:
     share = Finding(name="leniency_share", quantity="ratings", value=0.04, lower=0.0, upper=0.15)
     assert share.sentence.startswith("It is not clear whether reviewers differ: leniency explains 4 % (0 to 15 %)")
     tenth = Finding(name="strictest_tenth", quantity="miscalibration", value=-1.0, lower=-1.0, upper=-1.0)
@@ -292,14 +308,14 @@ def test_sentences_say_what_is_not_clear_and_what_is_certain():
     "change",
     [{"name": "wealth"}, {"value": 0.3}, {"lower": math.nan}, {"level": 1.0}, {"accepted": 0.2}, {"upper": math.inf}],
 )
-def test_a_finding_is_valid_by_construction(change):
-    valid = {"name": "leniency_share", "quantity": "ratings", "value": 0.1, "lower": 0.05, "upper": 0.2}
+def test_a_finding_is_valid_by_construction(change: dict[str, Any]) -> None:
+    valid: dict[str, Any] = {"name": "leniency_share", "quantity": "ratings", "value": 0.1, "lower": 0.05, "upper": 0.2}
     Finding(**valid)
     with pytest.raises(InputError):
         Finding(**valid | change)
 
 
-def test_findings_are_stored_and_verified(tmp_path):
+def test_findings_are_stored_and_verified(tmp_path: Path) -> None:
     weights, conference, weight = made()
     release = released(weights, np.sort(np.bincount(conference.reviewer, weights=weight) / 4))
     assert len(release.findings) == 5
@@ -324,10 +340,11 @@ def test_findings_are_stored_and_verified(tmp_path):
         pv.Release.from_document(document)
 
 
-def test_another_acceptance_rate():
+def test_another_acceptance_rate() -> None:
     weights, conference, weight = made()
     means = np.sort(np.bincount(conference.reviewer, weights=weight) / 4)
     outlook = pv.refine(means, weights, mechanism=pv.Laplace(scale=1e-3)).outlook
+    assert outlook is not None
     changed = [
         next(each for each in findings(weights, noiseless(weights, means), means, outlook, accepted=rate)
              if each.name == "changed_decisions")
