@@ -321,6 +321,8 @@ def fuzz(kind: str, count: int, seed: int) -> dict[str, Any]:
     memory = seconds = 0.0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
+        whole = random.Random(f"{kind} {seed}")
+        check(original(kind, whole), kind, path, whole)  # loads what this kind needs, which must not count
         for number in range(count):
             rng = random.Random(f"{kind} {seed} {number}")
             outcome, ratio, taken = check(mutate(original(kind, rng), rng), kind, path, rng)

@@ -77,7 +77,8 @@ def test_the_error_without_a_release_is_that_of_vectors_drawn_from_the_posterior
     assert released.outlook is not None
     expected = float(np.sqrt(np.mean((sampled - guess) ** 2)))
     assert released.outlook.public_rmse == pytest.approx(expected, rel=0.01)
-    assert released.verdict == Verdict.of(released.outlook.expected_rmse, released.outlook.public_rmse or 0.0)
+    stated = released.outlook.expected_rmse, released.outlook.public_rmse or 0.0
+    assert released.verdict == Verdict.of(*stated, released=True)
 
 
 def test_useless_noise_leaves_the_guess_and_little_noise_beats_it() -> None:

@@ -445,7 +445,7 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (
-            ["release", "reviews.csv", "--public", "all", "--epsilon", "1", "--bins", "4"],
+            ["release", "reviews.csv", "--public", "all", "--mechanism", "laplace", "--epsilon", "1", "--bins", "4"],
             "--bins does not go with laplace",
         ),
         (

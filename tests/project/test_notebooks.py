@@ -12,6 +12,7 @@ import pytest
 from nbclient import NotebookClient
 
 import peerveil as pv
+from peerveil.planning.plans import short
 from peerveil.simulation.conferences import synthetic_conference
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,7 @@ def test_plans_are_shown(reviews: pv.Reviews) -> None:
     made = pv.plan(reviews.public("all"), epsilons=[1], draws=2, workers=1, mechanisms=["laplace"])
     words = shown(made).words
     assert made.recommended[0].title in words
-    assert any(f"{made.recommended[0].rmse:.3g}" in word for word in words)
+    assert any(f"±{short(made.recommended[0].rmse)}" in word for word in words)
 
 
 @pytest.mark.slow

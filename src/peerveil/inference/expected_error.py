@@ -64,7 +64,7 @@ class ExpectedError:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict against no release; ``None`` if the error without one is not stated."""
-        return None if self.public_rmse is None else Verdict.of(self.expected_rmse, self.public_rmse)
+        return None if self.public_rmse is None else Verdict.of(self.expected_rmse, self.public_rmse, released=True)
 
     @property
     def summary(self) -> str:

@@ -27,23 +27,27 @@ class Verdict:
 
     Attributes:
         ratio: expected error of the release over that of a guess from public data alone.
+        released: whether the release was made, and its noisy data were used.
 
     >>> Verdict.of(0.16, 0.40).word, Verdict.of(0.3, 0.40).word, Verdict.of(0.39, 0.40).word
     ('informative', 'adds some', 'adds nothing')
     >>> print(Verdict.of(0.16, 0.40).sentence)
     Informative; the expected error is 0.4 times that of a guess from public data alone.
+    >>> Verdict.of(0.39, 0.40).advice, Verdict.of(0.39, 0.40, released=True).advice
+    ('adds nothing: do not spend budget on this', 'adds nothing: public data alone said as much')
     """
 
     ratio: float
+    released: bool = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.ratio) and self.ratio >= 0):
             raise InputError(f"ratio must be a finite number of at least 0, got {self.ratio}")
 
     @classmethod
-    def of(cls, expected: float, public: float) -> Verdict:
+    def of(cls, expected: float, public: float, *, released: bool = False) -> Verdict:
         """Return the verdict for the expected errors of a release and of the guess; an exact guess leaves no gain."""
-        return cls(expected / public if public else 1.0)
+        return cls(expected / public if public else 1.0, released)
 
     @property
     def word(self) -> str:
@@ -52,8 +56,10 @@ class Verdict:
 
     @property
     def advice(self) -> str:
-        """The word, with what to do where a release is not worth its budget."""
-        return f"{self.word}: do not spend budget on this" if self.ratio > NOTHING else self.word
+        """The word, with what to do where a release is not worth its budget, or why it was not."""
+        if self.ratio <= NOTHING:
+            return self.word
+        return f"{self.word}: {'public data alone said as much' if self.released else 'do not spend budget on this'}"
 
     @property
     def sentence(self) -> str:
