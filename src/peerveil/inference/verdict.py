@@ -16,8 +16,8 @@ PROMISES = {
 }
 
 #: A release is informative below the first ratio of expected errors, and adds nothing above the second. Realised errors
-#: scatter around expected ones: of simulated releases with a ratio below 0.6, 86 to 90 % had less than 0.75 of the
-#: guess's error; of those below 0.5, 94 % (benchmarks/bench_verdicts.py).
+#: scatter around expected ones: of simulated releases with a ratio below 0.6, 88 % had less than 0.75 of the guess's
+#: error; of those below 0.5, 93 % (benchmarks/bench_verdicts.py).
 INFORMATIVE, NOTHING = 0.5, 0.9
 
 
