@@ -161,7 +161,7 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     assert made.guarantee.epsilon == 1
     assert made.reviewers == reviews.reviewers
     weights = pv.weigh(reviews.public("all"))
-    assert pv.refine(made, weights).values.tolist() == made.values.tolist()
+    assert pv.refine(made, weights, estimator=made.estimator).values.tolist() == made.values.tolist()
 
     page.get_by_role("link", name="Read the report").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("How the reviewers rate")
