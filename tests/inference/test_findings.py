@@ -297,7 +297,7 @@ def test_sentences_say_what_is_not_clear_and_what_is_certain() -> None:
     share = Finding(name="leniency_share", quantity="ratings", value=0.04, lower=0.0, upper=0.15)
     assert share.sentence.startswith("It is not clear whether reviewers differ: leniency explains 4 % (0 to 15 %)")
     tenth = Finding(name="strictest_tenth", quantity="miscalibration", value=-1.0, lower=-1.0, upper=-1.0)
-    assert "-1.00 or less (exactly, in all likelihood)" in tenth.sentence
+    assert "-1.00 or less (almost certainly)" in tenth.sentence
     own = Finding(name="leniency_share", quantity="extremity", value=0.1, lower=0.05, upper=0.2)
     assert "who reviews explains 10 % (5 to 20 %) of the variance of extremity" in own.sentence
     assert "papers of like quality" in share.assumption

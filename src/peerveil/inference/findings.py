@@ -169,7 +169,7 @@ class Finding:
     def _number(self, digits: int, more: str = "", *, sign: str = "") -> str:
         form = f"{sign},.{digits}f" if abs(self.value) < 1000 else f"{sign},.0f"
         value, lower, upper = (f"{number + 0.0:{form}}" for number in (self.value, self.lower, self.upper))
-        return f"{value}{more} ({'exactly, in all likelihood' if lower == upper else f'{lower} to {upper}'})"
+        return f"{value}{more} ({'almost certainly' if lower == upper else f'{lower} to {upper}'})"
 
 
 def findings(

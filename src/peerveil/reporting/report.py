@@ -104,9 +104,7 @@ def _deciles(release: Published) -> list[dict[str, str]]:
         rank = max(1, math.ceil(n * percentage / 100))
         row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:
-            row["band"] = _between(
-                release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "in all likelihood"
-            )
+            row["band"] = _between(release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "almost certainly")
         row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly")
         rows.append(row)
     return rows
@@ -115,8 +113,8 @@ def _deciles(release: Published) -> list[dict[str, str]]:
 def _between(low: float, high: float, certainty: str) -> str:
     """An interval, or the one number that both of its ends round to.
 
-    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "in all likelihood")
-    ('5.5 to 5.61', '5.5, in all likelihood')
+    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "almost certainly")
+    ('5.5 to 5.61', '5.5, almost certainly')
     """
     ends = _short(low), _short(high)
     return f"{ends[0]}, {certainty}" if ends[0] == ends[1] else " to ".join(ends)
