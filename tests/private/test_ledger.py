@@ -414,13 +414,13 @@ def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place:
 RELEASER = """
     import sys
     import peerveil as pv
-    from peerveil.private.noise import Prepared
-    draw = Prepared.draw
-    def telling(self, vector):
-        noisy = draw(self, vector)
+    from peerveil.private.journal import Kept
+    keep = Kept.keep
+    def telling(self, draw):
+        kept = keep(self, draw)
         print("drawn", flush=True)
-        return noisy
-    Prepared.draw = telling
+        return kept
+    Kept.keep = telling
     reviews = pv.Reviews.from_columns([*"ppqqrr"], ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
     print("ready", flush=True)
     while True:
@@ -443,6 +443,7 @@ def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_pat
                 time.sleep(0.01)
             time.sleep(wait)
             releaser.send_signal(signal.SIGKILL)
+        # A draw that was not kept has reached nobody, and its charge pays for the next: only kept draws are counted.
         drawn += told.read_text().count("drawn")
         charged = len(Ledger(place).history())  # it opens
         assert drawn <= charged
