@@ -297,7 +297,8 @@ def left_out_open(unit: Unit, load: int, number: int) -> Pair:
     """Left-out papers, where the number of reviewers of kept papers is not public.
 
     A reviewer of kept papers only exchanges all reviews, or one, for reviews of left-out papers. For the unit reviewer,
-    no kept review remains: ``1 + L`` means change, with ``L`` the load.
+    no kept review remains: ``1 + L`` means change, with ``L`` the load. Reviewers in the middle take no part in this:
+    there are so many of them that a plan takes three bins, in two of which the reviewers could not all change bins.
     """
     conference = _Conference()
     for j in range(2 * load if unit == "reviewer" else 1):
@@ -305,7 +306,8 @@ def left_out_open(unit: Unit, load: int, number: int) -> Pair:
         conference.give(f"r{j}", [1.0])
         theirs, *_ = conference.give(f"r{j}", [0.5], track=OTHER)
         conference.exchange(mine, theirs)
-    conference.give("s", [0.5])
+    for j in range(40 * load):
+        conference.give(f"s{j}", [0.5])
     return conference.pair("open")
 
 
