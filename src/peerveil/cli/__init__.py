@@ -12,12 +12,14 @@ import typer
 
 from peerveil.app.messages import NOTHING_RELEASED, explain
 from peerveil.cli.commands import ledger
+from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
 from peerveil.support.extensions import load_extensions
 
 app = typer.Typer(
     name="peerveil",
+    cls=LiteralGroup,
     help="Publish how a conference's reviewers rate: provably private, and as accurate as public data allows.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,7 +43,7 @@ _EXAMPLES = {
 }
 for _name, _arguments in _EXAMPLES.items():
     _command = getattr(import_module(f"peerveil.cli.commands.{_name}"), _name)
-    app.command(epilog=f"Example:  peerveil {_name} {_arguments}".rstrip())(_command)
+    app.command(cls=LiteralCommand, epilog=f"Example:  peerveil {_name} {_arguments}".rstrip())(_command)
 app.add_typer(ledger.app, name="ledger")
 
 
