@@ -24,7 +24,7 @@ from peerveil.simulation.exports import KINDS, export
 from peerveil.support.atomic_files import staged_folder
 
 CRITERIA = ("soundness", "clarity", "originality")
-_REGIONS = (("baseline", "order, range, total"), ("chain", "the paper's bounds"), ("tight", "our bounds"))
+_REGIONS = {"chain": "the paper's bounds", "tight": "all bounds"}
 _OWN = (*(name for name, _ in KINDS.values()), *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 
 
@@ -84,10 +84,10 @@ def _replaces(request: DemoRequest) -> bool:
 def _errors(released: Release, reviews: Reviews, record: PublicRecord) -> dict[str, float]:
     """Return the root mean squared error of each vector that could be published."""
     weights, truth = weigh(record, released.quantity), true_vector(reviews, released.quantity)
-    errors = {"the noisy vector alone": _rmse(released.noisy, truth)}
-    for kind, bounds in _REGIONS:
-        errors[f"projected on {bounds}"] = _rmse(project(released.noisy, region(weights, kind)).values, truth)
-    return errors | {f"released: {released.estimator}": _rmse(released.values, truth)}
+    errors = {"noisy": _rmse(released.noisy, truth)}
+    for kind, bounds in _REGIONS.items():
+        errors[bounds] = _rmse(project(released.noisy, region(weights, kind)).values, truth)
+    return errors | {"released": _rmse(released.values, truth)}
 
 
 def _rmse(values: Floats, truth: Floats) -> float:

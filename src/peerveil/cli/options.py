@@ -206,6 +206,7 @@ OPTIONS: dict[str, Any] = {
 
 ReleasePlace = Annotated[str, typer.Argument(help=_A_RELEASE)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Everything = Annotated[bool, typer.Option("--all", help="Show everything, even if it does not fit on one screen.")]
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
+from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -20,7 +23,7 @@ from peerveil.errors import spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.planning.plans import Plan
 from peerveil.record.public_record import Floats
-from peerveil.releases.release import Release
+from peerveil.releases.release import DATA_FILES, FILES, Release
 
 if TYPE_CHECKING:
     from peerveil.private.tracks import GroupReleases
@@ -28,6 +31,32 @@ if TYPE_CHECKING:
 # Data may contain brackets and colons: it is never markup.
 out = Console(markup=False, emoji=False, highlight=False)
 err = Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+#: The most lines that a command prints without ``--all``.
+SCREEN = 40
+
+
+def print_screenful(*parts: RenderableType, everything: bool, after: int = 0) -> None:
+    """Print parts below each other, cut so that they and ``after`` more lines fit on one screen, or in full."""
+    lines = out.render_lines(Group(*parts), pad=False)
+    room = SCREEN - after
+    if everything or len(lines) <= room:
+        out.print(*parts, sep="\n")
+        return
+    kept = [segment for line in lines[: room - 1] for segment in (*line, Segment.line())]
+    out.print(Segments(kept), end="")
+    out.print(f"… and {len(lines) - room + 1} more lines: --all", style="dim")
+
+
+def typed(*arguments: str) -> str:
+    """Return a command as it can be typed where the user is: the program is called as it was started."""
+    started = Path(sys.argv[0])
+    program = [str(started)]
+    if started.name == "__main__.py":
+        program = [sys.executable, "-m", "peerveil"]
+    elif (found := shutil.which(started.name)) and Path(found).resolve() == started.resolve():
+        program = [started.name]
+    return shlex.join([*program, *arguments])
 
 
 def print_json(document: object) -> None:
@@ -41,6 +70,16 @@ def report_warnings(messages: Iterable[Warning]) -> None:
         err.print(f"peerveil: warning: {spelled(message, option)}", soft_wrap=True)
 
 
+def report_no_ledger(ledger: str | None) -> None:
+    """Print on stderr, if there is no ledger, that nothing adds up the budgets of several releases."""
+    if ledger is None:
+        err.print(
+            "peerveil: warning: no ledger is charged. Releases of the same reviews together reveal more than each "
+            "alone; to keep account of them: peerveil ledger open, then --ledger",
+            soft_wrap=True,
+        )
+
+
 def report_unsigned(signed: int) -> None:
     """Print on stderr that signatures were removed because their releases were replaced."""
     if signed:
@@ -48,17 +87,22 @@ def report_unsigned(signed: int) -> None:
         err.print(f"peerveil: {removed} removed; sign again with: peerveil sign", soft_wrap=True)
 
 
-def report_release(release: Release, output: str, *, as_json: bool, report: bool = True) -> None:
+def report_release(
+    release: Release, output: str, *, as_json: bool, everything: bool = False, report: bool = True
+) -> None:
     """Print what was released, and where it was written."""
+    files = [str(Path(output) / name) for name in (FILES if report else DATA_FILES)]
     with after_writing(output):
         if as_json:
-            facts = {"folder": output, "quantity": release.quantity, "mechanism": release.mechanism}
+            facts = {"folder": output, "files": files, "quantity": release.quantity, "mechanism": release.mechanism}
             facts |= {"estimator": release.estimator, "accuracy": PROMISES[release.estimator]}
             print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge})
             return
-        out.print(release_panel(release))
-        written = ("release.json", "release.csv", *(("report.html",) if report else ()))
-        out.print(f"Written: {', '.join(str(Path(output) / name) for name in written)}", soft_wrap=True)
+        out.print(release_panel(release, everything=everything))
+        pages = [file for file in files if Path(file).suffix != ".svg"]
+        out.print(f"Written: {', '.join(pages)}", soft_wrap=True)
+        if not everything:
+            out.print(f"The promise and its limits in full: {'report.html, or ' if report else ''}--all", style="dim")
         if release.charge is not None:
             out.print(f"Charged to the ledger as release {release.charge}.")
 
@@ -71,7 +115,9 @@ def _facts(release: Release) -> dict[str, object]:
     return facts | {"verdict": verdict, "caution": release.caution, "findings": findings}
 
 
-def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool) -> None:
+def report_groups(
+    groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool, everything: bool = False
+) -> None:
     """Print what was released of each group, and the joint guarantee."""
     facts = {name: _facts(release) for name, release in groups.releases.items()}
     with after_writing(output):
@@ -85,10 +131,12 @@ def report_groups(groups: GroupReleases, output: str, folders: dict[str, str], *
             verdict = groups.releases[name].verdict
             word = "" if verdict is None else verdict.word
             rows.append((name, str(fact["reviewers"]), error, word, folders[name], str(fact["guarantee"])))
-        out.print(rows_table(("group", "reviewers", "expected error", "verdict", "folder", "claim"), rows))
-        out.print()
-        out.print(f"All groups together: {groups.guarantee.summary}", style="bold")
-        out.print(groups.guarantee.promise)
+        joint = Text.assemble(
+            "\n", (f"All groups together: {groups.guarantee.summary}", "bold"), f"\n{groups.guarantee.promise}"
+        )
+        table = rows_table(("group", "reviewers", "expected error", "verdict", "folder", "claim"), rows)
+        print_screenful(table, everything=everything, after=len(out.render_lines(joint)))
+        out.print(joint)
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -104,7 +152,7 @@ def bar(share: float, width: int = 32) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
 
 
-def histogram(values: Floats, bins: int = 12) -> Table:
+def histogram(values: Floats, bins: int = 8) -> Table:
     """Return a histogram of the means."""
     low, high = float(values[0]), float(values[-1])
     if low == high:
@@ -117,26 +165,54 @@ def histogram(values: Floats, bins: int = 12) -> Table:
     return table
 
 
-def release_panel(release: Release) -> Panel:
-    """Return a histogram of the released means, with the claim and other facts."""
-    loads, outlook = release.loads, release.outlook
-    facts: list[tuple[str, object]] = [
-        *((("findings", "\n".join(finding.sentence for finding in release.findings)),) if release.findings else ()),
-        ("record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers"),
-        ("loads", loads.describe()),
-        ("public", release.public),
-        ("claim", Text(release.guarantee.summary, style="bold")),
-        *([("that is", release.human)] if release.human else []),
-        ("promise", release.promise),
-        ("limits", release.not_protected),
-        *([("expected error", outlook.summary), ("assuming", outlook.assumption)] if outlook else []),
-        ("accuracy", f"{PROMISES[release.estimator]} (estimator {release.estimator})"),
-        *([("verdict", Text(release.verdict.sentence, style="bold"))] if release.verdict else []),
-        *([("caution", release.caution)] if release.caution else []),
-        *(("note", note) for note in release.notes),
-    ]
+class _Fact(NamedTuple):
+    """A row of a panel; if they do not all fit on one screen, those with the highest ``rank`` are left out."""
+
+    rank: int
+    name: str
+    value: str | Text
+
+
+def release_panel(release: Release, *, everything: bool = False) -> Panel:
+    """Return a histogram of the released means, and the claim and other facts as far as they fit on one screen."""
     title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")
-    return Panel(Group(histogram(release.values), Text(), facts_table(facts)), title=title, title_align="left")
+    facts = _release_facts(release)
+    while True:
+        rows = Group(histogram(release.values), Text(), facts_table((fact.name, fact.value) for fact in facts))
+        panel = Panel(rows, title=title, title_align="left")
+        last = max(facts, key=lambda fact: fact.rank)
+        if everything or last.rank == 0 or len(out.render_lines(panel)) <= SCREEN - _BELOW:
+            return panel
+        facts.remove(last)
+
+
+#: Lines printed below the panel of a release.
+_BELOW = 3
+
+
+def _release_facts(release: Release) -> list[_Fact]:
+    """Return the facts about a release in the order in which they are shown."""
+    loads, outlook, verdict = release.loads, release.outlook, release.verdict
+    findings = [
+        _Fact(4 + place if place else 0, "" if place else "findings", finding.sentence)
+        for place, finding in enumerate(release.findings)
+    ]
+    return [
+        *findings,
+        *([_Fact(0, "verdict", Text(verdict.sentence, style="bold"))] if verdict else []),
+        *([_Fact(0, "caution", release.caution)] if release.caution else []),
+        *([_Fact(1, "expected error", outlook.summary)] if outlook else []),
+        _Fact(1, "accuracy", f"{PROMISES[release.estimator]} (estimator {release.estimator})"),
+        *(_Fact(2, "note", note) for note in release.notes),
+        _Fact(0, "claim", Text(release.guarantee.summary, style="bold")),
+        *([_Fact(0, "that is", release.human)] if release.human else []),
+        _Fact(12 if release.human else 0, "promise", release.promise),
+        _Fact(11, "limits", release.not_protected),
+        _Fact(3, "record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers"),
+        _Fact(3, "loads", loads.brief()),
+        _Fact(10, "public", release.public),
+        *([_Fact(13, "assuming", outlook.assumption)] if outlook else []),
+    ]
 
 
 def facts_table(facts: Iterable[tuple[str, object]]) -> Table:
@@ -166,8 +242,7 @@ def rows_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 
 def error_table(errors: dict[str, float]) -> Table:
     """Return a table of root mean squared errors, with bars on a logarithmic scale."""
-    error = Column("typical error of a mean", justify="right")
-    table = Table("what is published", error, "(logarithmic)", box=None, pad_edge=False)
+    table = Table("published", Column("error", justify="right"), "(logarithmic)", box=None, pad_edge=False)
     logs = {name: np.log10(max(value, 1e-12)) for name, value in errors.items()}
     low, high = min(logs.values()) - 0.5, max(logs.values())
     for name, value in errors.items():

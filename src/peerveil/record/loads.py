@@ -106,6 +106,18 @@ class Loads:
             return f"between {low} and {high} reviews each"
         return f"{', '.join(map(str, self.sizes[:-1]))} or {high} reviews each"
 
+    def brief(self) -> str:
+        """Return the loads in one line.
+
+        >>> declare_loads(11, loads={2: 1, 3: 3}).brief(), declare_loads(12, load=3).brief()
+        ('2 to 3 reviews each, median 3', '3 reviews each')
+        """
+        if self.uniform:
+            return f"{self.largest} review{'s'[: self.largest != 1]} each"
+        if self.counts is None:
+            return f"{self.smallest} to {self.largest} reviews each"
+        return f"{self.smallest} to {self.largest} reviews each, median {np.median(self.per_reviewer()):g}"
+
 
 def declare_loads(
     reviews: int,

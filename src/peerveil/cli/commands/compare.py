@@ -17,9 +17,12 @@ def compare(
     ],
     *,
     as_json: opt.AsJson = False,
+    everything: opt.Everything = False,
 ) -> None:
     """Compare two releases, of two years or two tracks, and say how much of a difference may be noise."""
-    from peerveil.cli.show import out, print_json, rows_table
+    from rich.text import Text
+
+    from peerveil.cli.show import out, print_json, print_screenful, rows_table
     from peerveil.releases.comparison import QUANTILE_COLUMNS, compare
     from peerveil.releases.release import Release
 
@@ -29,21 +32,28 @@ def compare(
         return
     reviewers = comparison.reviewers
     title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
-    out.print(title, style="bold")
-    out.print()
-    if sentences := comparison.sentences():
-        out.print(*sentences, "", sep="\n")
     rows = []
     for s in comparison.summaries:
         numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))
         rows.append((s.name, *starmap(_with_error, numbers)))
     rows.append(("distance", "", "", _with_error(*comparison.distance)))
-    out.print(rows_table(("of the means", "first", "second", "difference"), rows))
-    out.print()
-    out.print(rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in comparison.quantiles)))
-    out.print()
-    for sentence in comparison.words:
-        out.print(sentence)
+    sentences = comparison.sentences()
+    quantiles = comparison.quantiles if everything else comparison.quantiles[::2]
+    print_screenful(
+        Text(title, style="bold"),
+        "",
+        *sentences,
+        *([""] if sentences else []),
+        rows_table(("of the means", "first", "second", "difference"), rows),
+        "",
+        rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in quantiles)),
+        "",
+        *comparison.words,
+        everything=everything,
+        after=1,
+    )
+    if not everything:
+        out.print("Every decile: --all", style="dim")
 
 
 def _with_error(value: float, error: float | None) -> str:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerveil.cli import options as opt
+from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 
 if TYPE_CHECKING:
     from peerveil.privacy.budget import Spend
     from peerveil.private.ledger import Account, Ledger, Stated
+    from peerveil.private.ledger.checking import Finding
 
 
-app = typer.Typer(help="Budgets of data sets, and the releases charged to them.", no_args_is_help=True)
+app = typer.Typer(
+    cls=LiteralGroup, help="Budgets of data sets, and the releases charged to them.", no_args_is_help=True
+)
 
 Place = Annotated[
     str,
@@ -24,7 +28,9 @@ Place = Annotated[
 DataSet = Annotated[str | None, typer.Option("--dataset", help="Show only this data set.")]
 
 
-@app.command("open", epilog="Example:  peerveil ledger open budgets.db --dataset conf2026 --epsilon 3")
+@app.command(
+    "open", cls=LiteralCommand, epilog="Example:  peerveil ledger open budgets.db --dataset conf2026 --epsilon 3"
+)
 def open_budget(
     place: Place,
     *,
@@ -52,40 +58,52 @@ def open_budget(
     _show(ledger, [account], as_json=as_json)
 
 
-@app.command(epilog="Example:  peerveil ledger show budgets.db")
-def show(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger show budgets.db")
+def show(
+    place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False, everything: opt.Everything = False
+) -> None:
     """Show each budget with what is spent and left, and the statements about each data set."""
     ledger = _opened(place)
     name = dataset and ledger.dataset(dataset)
-    _show(ledger, ledger.accounts(name), as_json=as_json)
+    _show(ledger, ledger.accounts(name), as_json=as_json, everything=everything)
 
 
-@app.command(epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
-def history(place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False) -> None:
-    """Show all charges, oldest first."""
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
+def history(
+    place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False, everything: opt.Everything = False
+) -> None:
+    """Show the charges, the latest last."""
+    from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
     from peerveil.app.ledger import cost
-    from peerveil.cli.show import out, print_json
+    from peerveil.cli.show import SCREEN, out, print_json
 
     ledger = _opened(place)
     entries = ledger.history(dataset and ledger.dataset(dataset))
     if as_json:
         print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
         return
-    costs = [cost(entry.spend) for entry in entries]
-    width = max(map(len, costs), default=0)
-    for entry, charged in zip(entries, costs, strict=True):
+    shown: list[Group] = []
+    room = SCREEN - 1
+    for entry in reversed(entries):
         when = entry.charged.replace("T", " ").removesuffix("Z")
-        line = f"{when} UTC  {entry.release}  {charged:{width}}  {entry.unit:8}"
-        out.print(Text.assemble((line, "bold"), f"  {entry.dataset}"))
+        title = Text(f"{when} UTC  {entry.release}  {cost(entry.spend)}", style="bold")
         stated = "not known to the ledger" if entry.statement is None else entry.statement.describe()
-        out.print(Padding(f"{entry.quantity}: {_noise(entry.mechanism)}", (0, 0, 0, 4)))
-        out.print(Padding(f"stated: {stated}", (0, 0, 0, 4)))
+        what = f"{entry.dataset}, {entry.unit}: {entry.quantity}, {_noise(entry.mechanism)}"
+        charge = Group(title, *(Padding(words, (0, 0, 0, 4)) for words in (what, f"stated: {stated}")))
+        room -= len(out.render_lines(charge))
+        if room < 0 and not everything:
+            break
+        shown.append(charge)
+    if len(shown) < len(entries):
+        out.print(f"… {len(entries) - len(shown)} earlier charges: --all", style="dim")
+    for charge in reversed(shown):
+        out.print(charge)
 
 
-@app.command(epilog="Example:  peerveil ledger state budgets.db --dataset conf2026 --public all")
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger state budgets.db --dataset conf2026 --public all")
 def state(
     place: Place,
     *,
@@ -121,39 +139,48 @@ def state(
     _show(ledger, ledger.accounts(name), as_json=as_json)
 
 
-@app.command(epilog="Example:  peerveil ledger check budgets.db releases/")
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger check budgets.db releases/")
 def check(
     place: Place,
     folders: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders that contain all releases, at any depth.", metavar="[FOLDER]..."),
+        typer.Argument(help="Folders that contain all releases, at any depth.", metavar="FOLDER"),
     ] = None,
     *,
     head: Annotated[
         str | None, typer.Option(help="The last hash printed by an earlier check, which the ledger must still contain.")
     ] = None,
     as_json: opt.AsJson = False,
+    everything: opt.Everything = False,
 ) -> None:
     """Check the integrity of a ledger, and that it contains your releases; the exit code is 1 if there is a problem.
 
     Run it after restoring a backup: a release whose charge is missing was made after that backup.
     """
-    from peerveil.cli.show import out, print_json, rows_table
+    from rich.console import Group
+    from rich.text import Text
+
+    from peerveil.cli.show import out, print_json, print_screenful, rows_table
 
     checked = _opened(place).check(folders or (), head=head)
     if as_json:
         checks = [asdict(check) for check in checked.checks]
         print_json({"ok": checked.ok, **asdict(checked), "checks": checks})
     else:
-        out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in checked.checks]))
-        for finding in checked.findings:
-            words = finding.words if finding.about in finding.words else f"{finding.about}: {finding.words}"
-            out.print(f"{'problem' if finding.problem else 'remark'}: {words}", soft_wrap=True)
-        out.print(f"last hash: {checked.head}", soft_wrap=True)
+        table = rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in checked.checks])
+        findings = sorted(checked.findings, key=lambda finding: not finding.problem)
         number = len(checked.problems)
-        out.print("No problem." if checked else f"{number} problem{'s' if number > 1 else ''}.", style="bold")
+        verdict = "No problem." if checked else f"{number} problem{'s' if number > 1 else ''}."
+        end = Group(f"last hash: {checked.head}", Text(verdict, style="bold"))
+        print_screenful(table, *map(_in_words, findings), everything=everything, after=len(out.render_lines(end)))
+        out.print(end, soft_wrap=True)
     if not checked:
         raise typer.Exit(1)
+
+
+def _in_words(finding: Finding) -> str:
+    words = finding.words if finding.about in finding.words else f"{finding.about}: {finding.words}"
+    return f"{'problem' if finding.problem else 'remark'}: {words}"
 
 
 def _opened(place: str) -> Ledger:
@@ -167,14 +194,14 @@ def _opened(place: str) -> Ledger:
     return ledger
 
 
-@app.command(epilog="Example:  peerveil ledger pending budgets.db")
-def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger pending budgets.db")
+def pending(place: Place, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
     """Show releases that were charged but are not written yet.
 
     An interrupted release is finished, without another charge, when its command is run again.
     """
     from peerveil.app.ledger import pending
-    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.cli.show import out, print_json, print_screenful, rows_table
 
     entries = pending(place)
     if as_json:
@@ -184,7 +211,8 @@ def pending(place: Place, *, as_json: opt.AsJson = False) -> None:
         out.print("No release with this ledger is interrupted or under way.")
         return
     rows = [(entry.release, entry.begun, entry.dataset, entry.what, entry.state) for entry in entries]
-    out.print(rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows))
+    table = rows_table(("release", "begun (UTC)", "data set", "what", "state"), rows)
+    print_screenful(table, everything=everything)
 
 
 def _noise(described: dict[str, object]) -> str:
@@ -192,8 +220,8 @@ def _noise(described: dict[str, object]) -> str:
     return f"{described['name']}, {parameters}"
 
 
-def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
-    from peerveil.cli.show import out, print_json, rows_table
+def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool, everything: bool = False) -> None:
+    from peerveil.cli.show import print_json, print_screenful, rows_table
     from peerveil.privacy.guarantee import downward, upward
 
     names = dict.fromkeys(account.dataset for account in accounts)
@@ -208,18 +236,20 @@ def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool) -> None:
         limit = f"{budget.currency} {budget.limit:.6g}{at}"
         number = str(len(account.spends))
         rows.append((account.dataset, account.unit, limit, upward(account.spent), downward(account.left), number))
-    out.print(rows_table(("data set", "unit", "budget", "spent", "left", "releases"), rows))
+    lines: list[str] = []
     for account in accounts:
         budget = account.budget
         if budget.rho is not None:
             spent, limit = upward(budget.spent_epsilon(account.spends), 4), downward(budget.epsilon, 4)
-            out.print(f"{account.dataset}, {account.unit}: epsilon {spent} of {limit} at delta {budget.delta:g}")
+            lines.append(f"{account.dataset}, {account.unit}: epsilon {spent} of {limit} at delta {budget.delta:g}")
     for name, statements in stated.items():
         for entry in statements:
             how = "declared" if entry.declared else "stated"
-            out.print(f"{name}, {how} {entry.stated[:10]}: {entry.statement.describe()}")
+            lines.append(f"{name}, {how} {entry.stated[:10]}: {entry.statement.describe()}")
         if not statements and any(account.spends for account in accounts if account.dataset == name):
-            out.print(f"{name}: the statements of its releases are not known to the ledger")
+            lines.append(f"{name}: the statements of its releases are not known to the ledger")
+    table = rows_table(("data set", "unit", "budget", "spent", "left", "releases"), rows)
+    print_screenful(table, *lines, everything=everything)
 
 
 def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:

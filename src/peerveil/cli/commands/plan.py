@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from peerveil.app.requests import PlanRequest
 from peerveil.cli import options as opt
 
-Everything = Annotated[bool, typer.Option("--all", help="Show every mechanism and estimator.")]
-
 
 @opt.with_options
-def plan(request: PlanRequest, *, everything: Everything = False, as_json: opt.AsJson = False) -> None:
+def plan(request: PlanRequest, *, everything: opt.Everything = False, as_json: opt.AsJson = False) -> None:
     """Show the expected accuracy of a release at each budget, that of public data alone, and a verdict.
 
     Guaranteed: never less accurate than the noise alone (estimators projection and safe). Most accurate: lowest
-    expected error (often bayes). Only public data is used, so planning costs no privacy.
+    expected error (often bayes). Only public data is used, so planning costs no privacy. --all shows every mechanism
+    and estimator.
     """
     from peerveil.app.plan import plan as make_plan
-    from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, rows_table
+    from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, print_screenful, rows_table
     from peerveil.cli.working import after_writing, counting
     from peerveil.releases.plan_files import FILES, plan_document
 
@@ -32,8 +28,7 @@ def plan(request: PlanRequest, *, everything: Everything = False, as_json: opt.A
         if as_json:
             print_json(plan_document(plan))
             return
-        for sentence in plan.answer:
-            out.print(sentence)
+        print_screenful(*plan.answer, everything=everything, after=2)
         if everything:
             for budget, rows in plan_rows(plan).items():
                 out.print(f"\n{budget}", style="bold")

@@ -8,7 +8,7 @@ from peerveil.cli.working import working
 
 
 @opt.with_options
-def refine(request: RefineRequest, *, as_json: opt.AsJson = False) -> None:
+def refine(request: RefineRequest, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
     """Refine a published noisy vector with public data: more accurate, and equally private.
 
     A release.json already states its quantity, its noise and the public loads.
@@ -21,4 +21,5 @@ def refine(request: RefineRequest, *, as_json: opt.AsJson = False) -> None:
     with working("Reading") as step:
         refined = refine(request, step=step)
     report_unsigned(signed)
-    report_release(refined, request.output, as_json=as_json, report=not request.no_report)
+    report = not request.no_report
+    report_release(refined, request.output, as_json=as_json, everything=everything, report=report)

@@ -10,7 +10,7 @@ from peerveil.cli.working import charging, working
 
 
 @opt.with_options
-def release(request: ReleaseRequest, *, as_json: opt.AsJson = False) -> None:
+def release(request: ReleaseRequest, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
     """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
     With --epsilon alone, mechanism and estimator are chosen from public data: an estimator that is never less accurate
@@ -21,7 +21,7 @@ def release(request: ReleaseRequest, *, as_json: opt.AsJson = False) -> None:
     papers, each group gets its own release, folder and budget.
     """
     from peerveil.app.release import placed, release
-    from peerveil.cli.show import report_groups, report_release, report_unsigned, report_warnings
+    from peerveil.cli.show import report_groups, report_no_ledger, report_release, report_unsigned, report_warnings
     from peerveil.releases.release import Release
     from peerveil.releases.signatures import count_signatures
 
@@ -34,7 +34,9 @@ def release(request: ReleaseRequest, *, as_json: opt.AsJson = False) -> None:
     for remark in released.remarks:
         sys.stderr.write(f"peerveil: {remark}\n")
     report_unsigned(signed)
+    report_no_ledger(request.ledger)
+    report = not request.no_report
     if isinstance(released.release, Release):
-        report_release(released.release, request.output, as_json=as_json, report=not request.no_report)
+        report_release(released.release, request.output, as_json=as_json, everything=everything, report=report)
     else:
-        report_groups(released.release, request.output, released.folders, as_json=as_json)
+        report_groups(released.release, request.output, released.folders, as_json=as_json, everything=everything)
