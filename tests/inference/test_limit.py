@@ -50,6 +50,21 @@ def test_without_leniency_the_limit_is_the_law_of_independent_weights() -> None:
     assert law.known
 
 
+@pytest.mark.parametrize("leniency", [0.1, 1.0, 7.0])
+@pytest.mark.parametrize("weight", [[0.0, 1.0], [1.0, 1.0, 9.0, 9.5], SCORES, np.linspace(0, 1, 128) ** 2])
+def test_the_keys_are_as_close_as_they_must_be(weight: Floats, leniency: float) -> None:
+    law = WeightLaw.of(np.asarray(weight), 128)
+    place = np.arange(law.chance.size) - np.arange(law.chance.size) @ law.chance
+    centre = leniency * place / np.sqrt(place**2 @ law.chance)
+    expected = np.zeros(2 * law.chance.size - 1)
+    for key in np.arange(centre[0] - 9, centre[-1] + 9, 0.004):  # an integral in very small steps
+        held = np.exp(-0.5 * (key - centre) ** 2) * law.chance
+        if held.sum() > 0:
+            expected += np.convolve(held, held) / held.sum()
+    reached = np.diff(law.means(loads({2: 10}), leniency).below, prepend=0.0)
+    np.testing.assert_allclose(reached, expected / expected.sum(), atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["whole", "real", "heavy"])
 @pytest.mark.parametrize("leniency", [-1.3, -0.3, 0.0, 0.4, 2.0, 7.0])
 def test_the_limit_is_that_of_draws(kind: str, leniency: float) -> None:

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import peerveil as pv
@@ -121,6 +121,19 @@ def test_bands_cut_off_as_much_as_they_say() -> None:
     np.testing.assert_allclose(np.mean(drawn > upper, axis=0), 0.05, atol=0.003)
     np.testing.assert_allclose(drawn.mean(axis=0), mixture.mean, atol=0.02)
     np.testing.assert_allclose(drawn.var(axis=0), mixture.variance, rtol=0.02)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0, 100.0, 1e9])
+@pytest.mark.parametrize("variance", [0.0, 1e-12, 1.0, 1e12])
+def test_quantiles_of_far_and_narrow_components(apart: float, variance: float) -> None:
+    means, variances = np.array([[-apart], [apart], [0.3]]), np.array([[variance], [1.0], [1e-4]])
+    mixture = GaussianMixture(np.array([0.3, 0.5, 0.2]), means, variances, np.arange(3))
+    for p in (0.05, 0.299, 0.5, 0.501, 0.95):
+        at = mixture.quantile(p)[0]
+        step = 1e-9 * max(1.0, abs(at))
+        below, above = (norm.cdf(at + side, means[:, 0], np.sqrt(variances[:, 0]) + 1e-150) for side in (-step, step))
+        assert mixture.probabilities @ below <= p + 1e-9
+        assert mixture.probabilities @ above >= p - 1e-9
 
 
 def test_chances_are_chances() -> None:

@@ -45,8 +45,9 @@ _RANK = (np.arange(RANKS) + 0.5) / RANKS
 #: The maximal number of values of a weight, if drawn, of a reviewer's total, and the minimal number of a weight.
 _WEIGHTS, _WEIGHTS_DRAWN, _TOTALS, _FEWEST_WEIGHTS = 512, 128, 2_048, 32
 
-#: The keys at which reviewers are taken to stand: how far beyond all weights' own, how close, and at most how many.
-_TAIL, _NODE_GAP, _MOST_NODES = 6.0, 0.2, 1_000
+#: The keys at which reviewers are taken to stand: how far beyond all weights' own, how far apart at most, and at most
+#: how many.
+_TAIL, _WIDEST_GAP, _MOST_NODES = 6.0, 0.8, 1_000
 
 #: How often noise is replaced by normal noise: first of the same deviation, then at the last posterior mean.
 _ROUNDS = 3
@@ -232,7 +233,7 @@ class WeightLaw:
         length = load * (self.chance.size - 1) + 1
         if leniency >= 0:
             centre = leniency * self._standard
-            nodes = min(_MOST_NODES, math.ceil((centre[-1] - centre[0] + 2 * _TAIL) / _NODE_GAP) + 1)
+            nodes = min(_MOST_NODES, math.ceil((centre[-1] - centre[0] + 2 * _TAIL) / _key_gap(centre)) + 1)
             key = np.linspace(centre[0] - _TAIL, centre[-1] + _TAIL, nodes)
             held = np.exp(-0.5 * (key[:, None] - centre) ** 2) * self.chance
             density = held.sum(axis=1)
@@ -247,6 +248,7 @@ class WeightLaw:
 
     @cached_property
     def _standard(self) -> Floats:
+        """The weights, with mean 0 and deviation 1."""
         place = np.arange(self.chance.size)
         mean = place @ self.chance
         deviation = math.sqrt((place - mean) ** 2 @ self.chance)
@@ -261,6 +263,16 @@ class WeightLaw:
             below = ndtr(middle[:, None] - centre) @ self.chance < share
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray((low + high) / 2)
+
+
+def _key_gap(centre: Floats) -> float:
+    """How close keys must be for a sum over them to replace an integral.
+
+    The sum's error is ``exp(-2 pi d / gap)`` for an integrand whose nearest pole is ``i d`` away: here ``pi`` over the
+    distance of neighbouring weights' keys; and ``exp(-2 pi^2 / gap^2)`` for the density of the keys.
+    """
+    distance = float(np.max(np.diff(centre), initial=0.0))
+    return min(_WIDEST_GAP, 0.45 * math.pi / distance) if distance > 0 else _WIDEST_GAP
 
 
 def limit_posterior(prior: EntryPrior, likelihood: Likelihood) -> LongPosterior | None:
@@ -288,7 +300,8 @@ def limit_posterior(prior: EntryPrior, likelihood: Likelihood) -> LongPosterior 
         centre = mixture.mean + np.add.reduceat(gradient[0], first) / sizes / information
     assert mixture is not None  # noqa: S101 - as there are rounds
     sizes_, chosen = np.array(list(prior.family.discrepancies)), mixture.laws
-    left = np.array([discrepancy(prior.laws[i].mean[0], 0.0)[1] for i in (chosen // sizes_.size).tolist()])
+    laws, inverse = np.unique(chosen // sizes_.size, return_inverse=True)
+    left = np.array([discrepancy(prior.laws[i].mean[0], 0.0)[1] for i in laws.tolist()])[inverse]
     own = left * sizes_[chosen % sizes_.size, None] ** 2
     variances = mixture.variances + (1 - 1 / entries) * own / (1 + information * own)
     return LongPosterior(replace(mixture, variances=variances), n)

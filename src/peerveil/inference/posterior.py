@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -172,11 +173,20 @@ def discrepancy(mean: Floats, uncertainty: float) -> tuple[Floats, Floats]:
     A Brownian bridge in the ranks, as steep as the quantiles of a normal law, so that tails may differ more than the
     middle: as if the distribution of means were itself random around the prior's.
     """
-    n = mean.size
+    columns, left = _bridge(mean.size)
+    deviation = float(mean.std())
+    return with_known_sum(deviation * columns, np.ones(mean.size), uncertainty), deviation**2 * left
+
+
+@lru_cache(maxsize=4)
+def _bridge(n: int) -> tuple[Floats, Floats]:
+    """The discrepancy of means whose deviation is 1."""
     u = (np.arange(n) + 0.5) / n
     normal = np.exp(-0.5 * ndtri(u) ** 2) / math.sqrt(2 * math.pi)
-    steep = float(mean.std()) * np.minimum(1 / normal, 2 / np.sqrt(u * (1 - u)))
+    steep = np.minimum(1 / normal, 2 / np.sqrt(u * (1 - u)))
     j = np.arange(1, min(n, BRIDGE_MODES) + 1)
     columns = math.sqrt(2) / math.pi * np.sin(math.pi * np.outer(u, j)) / j
-    left = np.maximum(u * (1 - u) - np.sum(columns**2, axis=1), 0.0)
-    return with_known_sum(steep[:, None] * columns, np.ones(n), uncertainty), steep**2 * left
+    left = steep**2 * np.maximum(u * (1 - u) - np.sum(columns**2, axis=1), 0.0)
+    columns *= steep[:, None]
+    columns.flags.writeable = left.flags.writeable = False  # shared by all users
+    return columns, left

@@ -99,7 +99,7 @@ class PublicWeights:
         """Number of reviewers, the length of the vector to be released."""
         return self.loads.reviewers
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether every weight is public."""
         return self.low is self.high or bool(np.array_equal(self.low, self.high))
