@@ -72,7 +72,16 @@ def test_releases_are_shown_with_a_picture(reviews: pv.Reviews) -> None:
     tags = shown(release)
     assert release.guarantee.summary in tags.words
     assert "img" in tags.opened
-    assert not hasattr(reviews, "_repr_html_")  # private reviews are shown by their repr, which names nobody
+
+
+def test_private_reviews_are_shown_by_their_numbers_alone() -> None:
+    scores = [3.25, 5.5, 4.75, 3.25]
+    read = pv.Reviews.from_columns(["paper x"] * 2 + ["paper y"] * 2, ["ann", "bob", "ann", "cem"], scores)
+    assert read._repr_html_() == (
+        "<table><caption>Reviews; contents private</caption><tbody><tr><th>papers</th><td>2</td></tr>"
+        "<tr><th>reviews</th><td>4</td></tr><tr><th>reviewers</th><td>3</td></tr></tbody></table>"
+    )
+    assert "reviews left out</th><td>2" in read.only(["paper x"])._repr_html_()
 
 
 def test_words_of_others_are_escaped(reviews: pv.Reviews) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from peerveil.errors import InputError
 from peerveil.inference.verdict import Verdict
@@ -44,8 +44,8 @@ class ExpectedError:
     """
 
     expected_rmse: float
-    lower: Floats
-    upper: Floats
+    lower: Floats = field(repr=False)
+    upper: Floats = field(repr=False)
     level: float = LEVEL
     assumption: str = ASSUMPTION
     public_rmse: float | None = None

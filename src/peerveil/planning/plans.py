@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,13 @@ from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.support import parallel
 from peerveil.support.arguments import real
+from peerveil.support.frames import Backend, make_frame
 from peerveil.support.html_tables import table
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from peerveil.reporting.plots import Plot
 
 #: The default budgets.
 EPSILONS = (0.3, 1.0, 3.0)
@@ -135,9 +138,19 @@ class Plan:
     @property
     def table(self) -> pl.DataFrame:
         """All choices, one row each."""
-        import polars as pl  # noqa: PLC0415 - only frames need it
+        frame: pl.DataFrame = self.to_frame()
+        return frame
 
-        return pl.DataFrame([choice._asdict() for choice in self.choices], infer_schema_length=None)
+    def to_frame(self, backend: Backend = "polars") -> Any:
+        """Return all choices as a frame of polars, pandas or pyarrow, with one row each as in plan.csv."""
+        columns = zip(Choice._fields, zip(*self.choices, strict=True), strict=True)
+        return make_frame({name: list(cells) for name, cells in columns}, backend)
+
+    def plot(self) -> Plot:
+        """Return the chart of expected error against the budget, as in plan.svg; notebooks display it."""
+        from peerveil.reporting.plots import plan_plot  # noqa: PLC0415 - slow to load
+
+        return plan_plot(self)
 
     def best(self, epsilon: float, *, guaranteed: bool = True) -> Choice:
         """Return the most accurate choice at a budget, by default among the guaranteed ones.
@@ -232,6 +245,10 @@ class Plan:
             f"Errors are simulated on up to {self.draws} plausible assignments of the public record, with differences "
             f"in leniency from none to large ({listed}, equally likely). No private data was used."
         )
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"±{short(choice.rmse)} at epsilon {choice.epsilon:g}" for choice in self.recommended)
+        return f"Plan({self.quantity} of {self.reviewers} reviewers: {errors}; public data alone ±{short(self.alone)})"
 
     def _repr_html_(self) -> str:
         rows = [

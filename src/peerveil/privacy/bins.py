@@ -6,7 +6,7 @@ See docs/mathematics.md, "Histograms".
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -70,6 +70,9 @@ class Bins:
     def number(self) -> int:
         """The number of bins."""
         return self.low.size
+
+    def __repr__(self) -> str:
+        return f"Bins(number={self.number})"
 
     def same(self, other: Bins) -> bool:
         """Return whether two sets of bins are equal up to round-off."""
@@ -135,7 +138,7 @@ class NoisyCounts:
     """
 
     bins: Bins
-    counts: Ints
+    counts: Ints = field(repr=False)
     outside: int | None = None
 
     def __post_init__(self) -> None:

@@ -35,6 +35,7 @@ from peerveil.record.parts import (
     public_part,
 )
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, freeze, owned
+from peerveil.support import html_tables
 from peerveil.tables.table import Names
 
 EXPLAIN_PUBLIC = (
@@ -362,6 +363,14 @@ class Reviews:
             f"Reviews({len(self.papers)} papers, {self.score.size} reviews, {self.reviewers} reviewers; "
             "contents private)"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [("papers", len(self.papers)), ("reviews", self.score.size), ("reviewers", self.reviewers)]
+        if self.criteria_names:
+            rows.append(("criteria", len(self.criteria_names)))
+        if self.whole is not None:
+            rows.append(("reviews left out", self.whole.reviewer.size - self.score.size))
+        return html_tables.table("Reviews; contents private", rows)
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,13 @@ class Region:
     """
 
     name: str
-    lower: Floats
-    upper: Floats
+    lower: Floats = field(repr=False)
+    upper: Floats = field(repr=False)
     total: tuple[float, float]
-    cumulative_lower: Floats = field(default_factory=lambda: np.empty(0))
-    cumulative_upper: Floats = field(default_factory=lambda: np.empty(0))
-    top_lower: Floats = field(default_factory=lambda: np.empty(0))
-    top_upper: Floats = field(default_factory=lambda: np.empty(0))
+    cumulative_lower: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    cumulative_upper: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    top_lower: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    top_upper: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

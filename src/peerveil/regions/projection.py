@@ -6,7 +6,7 @@ By the paper's Proposition on convex sets, the projection is never further from 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class Projection:
     True
     """
 
-    values: Floats
+    values: Floats = field(repr=False)
     gap: float
     violation: float
 

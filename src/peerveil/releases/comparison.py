@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import compose
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
+from peerveil.support.frames import Backend, make_frame
 from peerveil.support.html_tables import table
+
+if TYPE_CHECKING:
+    from peerveil.reporting.plots import Plot
 
 #: The columns of a table of quantiles.
 QUANTILE_COLUMNS = ("share", "first", "second", "difference", "its band", "found")
@@ -120,6 +124,7 @@ class Comparison:
         distance: the area between the quantile functions, and its error bound as in a summary.
         level: least probability that the band of a difference contains it; ``None`` without bands.
         words: which conclusions are justified, and which are not.
+        releases: both releases.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
@@ -136,6 +141,38 @@ class Comparison:
     distance: tuple[float, float | None]
     level: float | None
     words: tuple[str, ...]
+    releases: tuple[Release, Release] = field(compare=False)
+
+    def to_frame(self, backend: Backend = "polars") -> Any:
+        """Return one row per decile as a frame of polars, pandas or pyarrow.
+
+        >>> import peerveil as pv
+        >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
+        >>> release = pv.refine([2.0, 3.0], weights)
+        >>> pv.compare(release, release).to_frame()["difference"].to_list()[:2]
+        [0.0, 0.0]
+        """
+        columns: dict[str, list[Any]] = {
+            name: [getattr(quantile, name) for quantile in self.quantiles]
+            for name in ("share", "first", "second", "difference")
+        }
+        for name in ("band", "proven"):
+            ends = [getattr(quantile, name) or (None, None) for quantile in self.quantiles]
+            columns |= {f"{name}_lower": [low for low, _ in ends], f"{name}_upper": [high for _, high in ends]}
+        return make_frame(columns | {"tells": [quantile.tells for quantile in self.quantiles]}, backend)
+
+    def plot(self, first: str = "first", second: str = "second") -> Plot:
+        """Return a chart of both distributions under these names; notebooks display it."""
+        from peerveil.reporting.plots import comparison_plot  # noqa: PLC0415 - slow to load
+
+        if first == second:
+            raise InputError(f"first and second must be different names, got {first!r} twice")
+        return comparison_plot(dict(zip((first, second), self.releases, strict=True)))
+
+    def __repr__(self) -> str:
+        clear = sum("," in quantile.tells for quantile in self.quantiles)
+        of = f"{self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
+        return f"Comparison({of}: clear differences at {clear} of {len(self.quantiles)} deciles)"
 
     def to_document(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -205,6 +242,7 @@ def compare(first: Release, second: Release) -> Comparison:
         distance=(_distance(first.values, second.values), summaries[0].error),
         level=level,
         words=tuple(_words(first, second, level)),
+        releases=(first, second),
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from peerveil.planning.plans import Choice, Plan
 from peerveil.releases.documents import csv_text
-from peerveil.reporting.charts import error_against_epsilon, write_svg
+from peerveil.reporting.plots import plan_plot
+from peerveil.reporting.plots import plan_rows as picture_rows  # noqa: F401 - its name in version 0.2
 from peerveil.support.version import software
 
 #: The files of a plan.
@@ -42,20 +43,4 @@ def write_plan(plan: Plan, folder: Path) -> None:
     """Write a plan's files into an existing folder."""
     (folder / "plan.json").write_text(json.dumps(plan_document(plan), indent=1) + "\n", encoding="utf-8")
     (folder / "plan.csv").write_text(csv_text(Choice._fields, plan.choices), encoding="utf-8", newline="")
-    write_svg(error_against_epsilon(picture_rows(plan), alone=plan.alone), folder / "plan.svg")
-
-
-def picture_rows(plan: Plan) -> list[tuple[str, str, float, float, float]]:
-    """Return the rows of a plan's chart: the best choice per mechanism, estimator and budget.
-
-    >>> import peerveil as pv
-    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5]], load=2)
-    >>> [row[:3] for row in picture_rows(pv.plan(weights, epsilons=[1], draws=2, workers=1))][:2]
-    [('laplace', 'projection', 1.0), ('laplace', 'safe', 1.0)]
-    """
-    best: dict[tuple[str, str, float], Choice] = {}
-    for choice in plan.choices:
-        key = (choice.mechanism, choice.estimator, choice.epsilon)
-        if key not in best or choice.rmse < best[key].rmse:
-            best[key] = choice
-    return [(*key, choice.rmse, choice.rmse_error) for key, choice in best.items()]
+    plan_plot(plan).save(folder / "plan.svg")

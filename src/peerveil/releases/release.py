@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,9 +27,13 @@ from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.terms import Terms
 from peerveil.reporting.published import FIGURES, Published
 from peerveil.support.atomic_files import staged_folder
+from peerveil.support.frames import Backend, make_frame
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with
 from peerveil.tables.opening import read_text
+
+if TYPE_CHECKING:
+    from peerveil.reporting.plots import Plot
 
 #: The files of a release: data, and the report with its charts.
 DATA_FILES = ("release.json", "release.csv")
@@ -236,11 +239,31 @@ class Release(Published):
 
             write_report(self, folder, table=table)
 
-    def _repr_html_(self) -> str:
-        from peerveil.reporting.charts import cumulative, to_svg  # noqa: PLC0415 - slow to load
+    def to_frame(self, backend: Backend = "polars") -> Any:
+        """Return one row per reviewer as a frame of polars, pandas or pyarrow, with the columns of release.csv.
 
-        # Embedded as a file, to isolate its style.
-        picture = base64.b64encode(to_svg(cumulative(self)).encode()).decode()
+        >>> import peerveil as pv
+        >>> weights = pv.PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
+        >>> pv.refine([1.3, -0.2], weights).to_frame()["rank"].to_list()
+        [1, 2]
+        """
+        return make_frame(self._columns(), backend)
+
+    def plot(self, kind: str = "means") -> Plot:
+        """Return a chart of the report: ``"means"``, ``"shares"``, ``"refinement"`` or ``"bounds"``.
+
+        Notebooks display it, and its method ``save`` writes it as SVG or PNG.
+        """
+        from peerveil.reporting.plots import release_plot  # noqa: PLC0415 - slow to load
+
+        return release_plot(self, kind)
+
+    def __repr__(self) -> str:
+        error = "not known" if self.outlook is None else f"{self.outlook.expected_rmse:.3g}"
+        claim = self.guarantee.summary
+        return f"Release({self.quantity} of {self.reviewers} reviewers; {claim}; expected error {error})"
+
+    def _repr_html_(self) -> str:
         rows = [
             *(("finding", finding.sentence) for finding in self.findings),
             ("reviewers", self.reviewers),
@@ -255,15 +278,18 @@ class Release(Published):
         ]
         if self.group is not None:
             rows.insert(0, ("group", self.group.name))
-        image = f'<img alt="Share of reviewers at or below each mean" src="data:image/svg+xml;base64,{picture}">'
-        return table(f"Release: {self.quantity}", rows, below=image)
+        return table(f"Release: {self.quantity}", rows, below=self.plot("shares")._repr_html_())
 
     def to_csv(self) -> str:
         """Return the text of release.csv."""
+        return documents.csv_text(COLUMNS, zip(*self._columns().values(), strict=True))
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """The columns of release.csv; bands are ``None`` if they are not known."""
         vectors = [getattr(self, name).tolist() for name in _VECTORS]
         bands = (self.outlook.lower, self.outlook.upper) if self.outlook else ()
-        vectors += [v.tolist() for v in bands] or [[""] * self.reviewers] * 2
-        return documents.csv_text(COLUMNS, zip(range(1, self.reviewers + 1), *vectors, strict=True))
+        vectors += [v.tolist() for v in bands] or [[None] * self.reviewers] * 2
+        return dict(zip(COLUMNS, (list(range(1, self.reviewers + 1)), *vectors), strict=True))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:

@@ -37,10 +37,13 @@ _ESTIMATORS = {
 _PERCENTAGES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
 
 
+#: The function that draws the chart in each file.
+DRAW = dict(zip(FIGURES, (histogram, cumulative, refinement, proven), strict=True))
+
+
 def figures(release: Published) -> dict[str, str]:
     """Return the charts of a release as SVG, by file name."""
-    draw = (histogram, cumulative, refinement, proven)
-    return {name: to_svg(drawn(release)) for name, drawn in zip(FIGURES, draw, strict=True)}
+    return {name: to_svg(draw(release)) for name, draw in DRAW.items()}
 
 
 def report_html(release: Published, *, pictures: Mapping[str, str], table: str) -> str:

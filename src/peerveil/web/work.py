@@ -120,8 +120,7 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
 def _plan(task: Task, step: Step) -> dict[str, Any]:
     """Return the expected accuracy at each budget; nothing is drawn or charged."""
     from peerveil.app.plan import plan_release
-    from peerveil.releases.plan_files import picture_rows
-    from peerveil.reporting import charts
+    from peerveil.reporting.plots import plan_plot
 
     request, epsilon = request_of(ReleaseRequest, task), task.options["epsilon"]
     plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws, for a quick answer
@@ -130,7 +129,7 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
         "epsilon": epsilon,
         "answer": list(plan.answer),
         "assumption": plan.assumption,
-        "svg": charts.to_svg(charts.error_against_epsilon(picture_rows(plan), chosen=epsilon, alone=plan.alone)),
+        "svg": plan_plot(plan, chosen=epsilon).svg,
     }
 
 
