@@ -13,7 +13,7 @@ import pytest
 import peerveil as pv
 from cli.test_cli import Run, run
 from own_reader import WHY, Paperflow, install
-from peerveil.app.formats import TABLES, format_labels
+from peerveil.app.options import TABLES, format_labels
 from peerveil.errors import FileError
 from peerveil.private.inspection import inspect
 from peerveil.private.readers import READERS

@@ -103,7 +103,7 @@ ADDITIONS: dict[str, dict[str, str]] = {
 USE = """
 from pathlib import Path
 import peerveil as pv
-from peerveil.app.formats import format_labels
+from peerveil.app.options import format_labels
 from peerveil.app.parsing import parse_mechanism
 
 Path("export.txt").write_text("#paperflow\\n1|a|3\\n1|b|5\\n2|b|4\\n2|c|4\\n3|c|8\\n3|a|6\\n")

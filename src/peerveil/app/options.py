@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
+from peerveil.support.discovery import declared
+
 T = TypeVar("T")
+
+#: The labels of generic tables, by the name of their format.
+TABLES = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "jsonl": "JSON Lines", "json": "JSON"}
 
 
 @dataclass(frozen=True)
@@ -127,3 +133,14 @@ def changed(options: Any) -> dict[str, Any]:
         elif value != field.default:
             values[field.name] = value
     return values
+
+
+def format_labels() -> dict[str, str]:
+    """Return the label of each format that can be read: of platforms, tables, and readers that users registered.
+
+    The latter are looked up only if the readers' package is loaded, which registering another one requires.
+    """
+    labels = declared("private.readers") | TABLES
+    loaded = sys.modules.get("peerveil.private.readers")
+    readers = {} if loaded is None else loaded.READERS
+    return labels | {name: getattr(reader, "label", name) for name, reader in readers.items() if name not in labels}

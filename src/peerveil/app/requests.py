@@ -87,6 +87,14 @@ class VerifyRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CompareRequest:
+    """Compare two published releases."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class BatchRequest:
     """Release many venues."""
 

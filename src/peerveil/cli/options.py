@@ -13,9 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.models import OptionInfo
 
-from peerveil.app.formats import format_labels
 from peerveil.app.messages import written
-from peerveil.app.options import filled
+from peerveil.app.options import filled, format_labels
 from peerveil.errors import Argument
 from peerveil.quantities.base import names
 from peerveil.support.discovery import declared
@@ -179,6 +178,10 @@ OPTIONS: dict[str, Any] = {
     "RefineRequest.noise_scale": typer.Option(help="Scale of the noise, if known.", rich_help_panel="Noise"),
     "VerifyRequest.release": typer.Argument(help=_A_RELEASE),
     "VerifyRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "CompareRequest.first": typer.Argument(help=_A_RELEASE),
+    "CompareRequest.second": typer.Argument(
+        help="Another release of the same quantity; differences are second minus first."
+    ),
     "BatchRequest.venues": typer.Argument(
         help="A TOML file with one [[venue]] per venue, or a folder with one file each."
     ),

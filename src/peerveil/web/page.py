@@ -15,7 +15,7 @@ import jinja2
 from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from peerveil.app.formats import format_labels
+from peerveil.app.options import format_labels
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.quantities.base import registered

@@ -164,7 +164,7 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
 
 def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
     """Write a release into a folder: its files, a zip file of them, and charts for the page."""
-    from peerveil.releases.release import Release
+    from peerveil.app.compare import comparison_chart
     from peerveil.reporting import charts
 
     step("Drawing charts and writing files")
@@ -179,8 +179,7 @@ def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
         "bounds": charts.proven(release),
     }
     if task.others:
-        releases = {title: Release.load(place) for title, place in task.others.items()}
-        pictures["comparison"] = charts.comparison({**releases, task.options["called"]: release})
+        pictures["comparison"] = comparison_chart(task.others, task.options["called"], release)
         (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
     specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
     (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")

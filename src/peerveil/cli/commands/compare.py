@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from itertools import starmap
-from typing import Annotated
 
-import typer
-
+from peerveil.app.requests import CompareRequest
 from peerveil.cli import options as opt
 
 
-def compare(
-    first: opt.ReleasePlace,
-    second: Annotated[
-        str, typer.Argument(help="Another release of the same quantity; differences are second minus first.")
-    ],
-    *,
-    as_json: opt.AsJson = False,
-    everything: opt.Everything = False,
-) -> None:
+@opt.with_options
+def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
     """Compare two releases, of two years or two tracks, and say how much of a difference may be noise."""
     from rich.text import Text
 
+    from peerveil.app.compare import compare
     from peerveil.cli.show import out, print_json, print_screenful, rows_table
-    from peerveil.releases.comparison import QUANTILE_COLUMNS, compare
-    from peerveil.releases.release import Release
+    from peerveil.releases.comparison import QUANTILE_COLUMNS
 
-    comparison = compare(Release.load(first), Release.load(second))
+    comparison = compare(request)
     if as_json:
         print_json(comparison.to_document())
         return
