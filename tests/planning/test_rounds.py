@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,14 +53,35 @@ def test_a_plan_for_a_long_vector() -> None:
     assert 0 < plan.best(1.0, guaranteed=False).rmse < plan.alone
 
 
+def test_plans_share_nothing_with_those_of_other_assumptions() -> None:
+    """The digest of weights does not state the version of the model."""
+    options = {"epsilons": [1.0], "mechanisms": ["histogram"], "estimators": ["bayes"], "draws": 1, "workers": 1}
+    new, other = scores(20, 2), scores(21, 2)
+    old = replace(new, model=1)
+    assert old.digest() == new.digest()
+    errors = [
+        [choice.rmse for choice in pv.plan(weights, **options).choices]  # type: ignore[arg-type]
+        for weights in (other, new, old, other, old)
+    ]
+    assert errors[2] == errors[4] != errors[1]
+
+
+def test_candidates_are_rehearsed_on_the_same_truths() -> None:
+    weights = scores(20, 2)
+    truth = plausible(weights, leniency=3, draw=1, seed=5)
+    assert plausible(replace(weights), leniency=3, draw=1, seed=5) is truth
+    assert not truth.flags.writeable
+    others = [plausible(weights, *place) for place in ((2, 1, 5), (3, 0, 5), (3, 1, 6))]
+    assert not any(np.array_equal(truth, other) for other in others)
+
+
 def test_small_plans_start_no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int | None] = []
 
-    def run(*arguments: object, workers: int | None, **options: object) -> object:
+    def run(_: object, tasks: Sequence[object], *, workers: int | None, **_options: object) -> object:
         used.append(workers)
-        return original(*arguments, workers=1, **options)  # type: ignore[arg-type]
+        return [[[0.1, 0.1]] for _ in tasks]  # errors that no rehearsal gave: the number of processes is tested
 
-    original = parallel.run
     monkeypatch.setattr(parallel, "run", run)
     options = {"mechanisms": ["laplace"], "estimators": ["projection"], "draws": 1}
     pv.plan(scores(50, 2), epsilons=[1.0], **options)  # type: ignore[arg-type]

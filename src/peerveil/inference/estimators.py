@@ -12,6 +12,7 @@ See docs/mathematics.md, "Estimation". Public data and the noisy vector only.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,24 +98,50 @@ def estimate(
     >>> round(float(made.values.sum()), 6), made.outlook.expected_rmse < 1      # the total is public
     (11.5, True)
     """
-    check_estimator(estimator, law_known=likelihood is not None)
+    made = estimates(noisy, weights, region, likelihood, [estimator], posterior=posterior, outlook=outlook)
+    return made[estimator]
+
+
+def estimates(
+    noisy: npt.ArrayLike,
+    weights: PublicWeights,
+    region: Region,
+    likelihood: Likelihood | CountLikelihood | None,
+    estimators: Sequence[str],
+    *,
+    posterior: Posterior | None = None,
+    outlook: bool = True,
+) -> dict[str, Estimate]:
+    """Return the estimates of several estimators by name, as :func:`estimate` makes them; they share what they can."""
+    for name in estimators:
+        check_estimator(name, law_known=likelihood is not None)
     r = check_vector("noisy", noisy, region.reviewers)
-    point = projected = project(r, region)
+    projected = project(r, region)
     if likelihood is None:
-        return Estimate(values=projected.values, gap=projected.gap)
-    posterior = weights.derived(RecordModel).posterior(likelihood) if posterior is None else posterior
+        return dict.fromkeys(estimators, Estimate(values=projected.values, gap=projected.gap))
+    model = weights.derived(RecordModel)
+    posterior = model.posterior(likelihood) if posterior is None else posterior
     if posterior is None:
         note = "No expected error could be computed; the values are the projection."
-        return Estimate(values=projected.values, gap=projected.gap, notes=(note,))
-    if estimator != "projection":
-        point = _shrunk_mean(posterior, projected, region, likelihood, r)
-        if estimator == "safe":
-            point = nearest_safe(point, projected, region, r, long=weights.derived(RecordModel).long)
+        return dict.fromkeys(estimators, Estimate(values=projected.values, gap=projected.gap, notes=(note,)))
+    points = {"projection": projected}
+    if set(estimators) != {"projection"}:
+        points["bayes"] = _shrunk_mean(posterior, projected, region, likelihood, r)
+    if "safe" in estimators:
+        points["safe"] = nearest_safe(points["bayes"], projected, region, r, long=model.long)
+    return {name: _with_outlook(points[name], posterior, region, weights, outlook=outlook) for name in estimators}
+
+
+def _with_outlook(
+    point: Projection, posterior: Posterior, region: Region, weights: PublicWeights, *, outlook: bool
+) -> Estimate:
+    """The estimate at a point, with expected error and bands if asked for."""
+    if not outlook:
+        return Estimate(values=point.values, gap=point.gap)
     assumption = ASSUMPTION if weights.exact else ASSUMPTION + ASSUMPTION_HIDDEN
-    expected = _expected_error(point.values, posterior, region, weights, assumption) if outlook else None
-    if expected is not None:
-        apart = posterior.variance + (posterior.mean - weights.derived(RecordModel).guess) ** 2
-        expected = replace(expected, public_rmse=math.sqrt(float(np.mean(apart))))
+    expected = _expected_error(point.values, posterior, region, weights, assumption)
+    apart = posterior.variance + (posterior.mean - weights.derived(RecordModel).guess) ** 2
+    expected = replace(expected, public_rmse=math.sqrt(float(np.mean(apart))))
     return Estimate(values=point.values, gap=point.gap, outlook=expected)
 
 

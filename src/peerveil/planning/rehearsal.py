@@ -14,7 +14,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.inference.count_posterior import CountLikelihood
-from peerveil.inference.estimators import ESTIMATORS, Estimate, estimate
+from peerveil.inference.estimators import ESTIMATORS, Estimate, estimate, estimates
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
 from peerveil.mechanisms import Mechanism, Settled
@@ -23,8 +23,7 @@ from peerveil.privacy.guarantee import check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
-from peerveil.regions import Region, check_region
-from peerveil.regions import region as make_region
+from peerveil.regions import REGIONS, Region, check_region
 from peerveil.regions.projection import project
 
 
@@ -90,10 +89,6 @@ class Rehearsal:
             return None  # and nothing need be drawn for bins
         return self.mechanism.binned(self.weights, self._sensitivity)
 
-    @cached_property
-    def _regions(self) -> dict[str, Region]:
-        return {}
-
     def perturb(self, truth: Floats, rng: np.random.Generator) -> Floats | NoisyCounts:
         """Simulated noise on a synthetic truth: a noisy vector or noisy counts."""
         if self.bins is None:
@@ -112,26 +107,18 @@ class Rehearsal:
         r, law = self.noisy_vector(noisy), self.noise.law
         likelihood = CountLikelihood(noisy, law) if isinstance(noisy, NoisyCounts) else EntryLikelihood(r, law)
         posterior = self.weights.derived(RecordModel).posterior(likelihood, self.blocks)
-        used = None if posterior is None else likelihood
-        bounds = self.region(self.kind)
-        return {
-            name: estimate(
-                r,
-                self.weights,
-                bounds,
-                used,
-                estimator=name if used else "projection",
-                posterior=posterior,
-                outlook=outlook,
-            )
-            for name in estimators
-        }
+        if posterior is None:
+            projected = estimate(r, self.weights, self.region(self.kind), None, estimator="projection")
+            return dict.fromkeys(estimators, projected)
+        return estimates(
+            r, self.weights, self.region(self.kind), likelihood, estimators, posterior=posterior, outlook=outlook
+        )
 
     def answers(self, noisy: Floats | NoisyCounts, methods: Sequence[str]) -> dict[str, Floats]:
         """What each method makes of noisy data: ``noisy``, an estimator, or projection on a region by its name."""
         found = {}
-        wanted = [method for method in methods if method in ("safe", "bayes")]
-        made = self.estimates(noisy, wanted, outlook=False) if wanted else {}
+        wanted = [method for method in methods if method in ESTIMATORS]
+        made = self.estimates(noisy, wanted, outlook=False) if {*wanted} - {"projection"} else {}
         r = self.noisy_vector(noisy)
         for method in methods:
             if method == "noisy":
@@ -143,7 +130,6 @@ class Rehearsal:
         return found
 
     def region(self, kind: str) -> Region:
-        """The region of a kind, made once."""
-        if kind not in self._regions:
-            self._regions[kind] = make_region(self.weights, kind)
-        return self._regions[kind]
+        """The region of a kind, made once for all rehearsals on the same weights."""
+        check_region(kind)
+        return self.weights.derived(REGIONS[kind])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,8 +35,13 @@ def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Fl
     >>> float(plausible(weights, leniency=0, draw=3, seed=1).sum())
     1.0
     """
-    seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
-    return np.asarray(prior(weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors[0])
+    planned = _planned(weights)
+    if (leniency, draw, seed) not in planned.truths:
+        seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
+        (truth,) = prior(planned.weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors
+        truth.flags.writeable = False  # shared by all candidates
+        planned.truths[leniency, draw, seed] = truth
+    return planned.truths[leniency, draw, seed]
 
 
 @dataclass(frozen=True)
@@ -93,17 +98,31 @@ def _rehearse(task: _Task, seeds: np.random.SeedSequence) -> list[list[float]]:
     ]
 
 
-#: The weights that this process is planning for, and the rehearsals on them, by the weights' digest.
-_PLANNED: dict[str, tuple[PublicWeights, dict[tuple[Mechanism, Unit], Rehearsal]]] = {}
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """The weights that a process is planning for, with rehearsals on them and synthetic truths."""
+
+    weights: PublicWeights
+    rehearsals: dict[tuple[Mechanism, Unit], Rehearsal] = field(default_factory=dict)
+    truths: dict[tuple[int, int, int], Floats] = field(default_factory=dict)
+
+
+#: What this process is planning for, by everything that weights contain.
+_PLANNED: dict[Hashable, _Planned] = {}
+
+
+def _planned(weights: PublicWeights) -> _Planned:
+    """What is shared by all tasks on the same weights. Each task unpickles them anew; the first ones serve all."""
+    key = (weights.digest(), weights.loads, weights.hidden_span, weights.reach, weights.model)
+    if key not in _PLANNED:
+        _PLANNED.clear()
+        _PLANNED[key] = _Planned(weights)
+    return _PLANNED[key]
 
 
 def _rehearsal(weights: PublicWeights, candidate: Mechanism, unit: Unit) -> Rehearsal:
-    """The rehearsal of a candidate. Each task unpickles the weights anew; the first ones serve all tasks."""
-    digest = weights.digest()
-    if digest not in _PLANNED:
-        _PLANNED.clear()
-        _PLANNED[digest] = (weights, {})
-    weights, rehearsals = _PLANNED[digest]
-    if (candidate, unit) not in rehearsals:
-        rehearsals[candidate, unit] = Rehearsal.of(weights, candidate, unit=unit, blocks=_BLOCKS)
-    return rehearsals[candidate, unit]
+    """The rehearsal of a candidate."""
+    planned = _planned(weights)
+    if (candidate, unit) not in planned.rehearsals:
+        planned.rehearsals[candidate, unit] = Rehearsal.of(planned.weights, candidate, unit=unit, blocks=_BLOCKS)
+    return planned.rehearsals[candidate, unit]
