@@ -310,6 +310,36 @@ def test_hidden_scores_may_change_with_the_exchange(
                 assert within(norms(vector(one, first), vector(other, second)), bound)
 
 
+def test_the_bounds_are_attained_by_a_reviewer_who_exchanges_nothing() -> None:
+    """Two reviewers exchange their reviews of two papers, and both hidden scores change from 1 to 5.
+
+    The third one holds the other review of both papers, and moves twice as far as either of the two. All other means
+    are above or below those of these three, which keep their order, so that nothing cancels.
+    """
+    one = {
+        "ann": {"p": 1.0, "a": 4.0, "b": 4.0, "c": 4.0},
+        "bob": {"q": 1.0, "d": 4.0, "e": 4.0, "f": 4.0},
+        "cem": {"p": 3.0, "q": 3.0, "r": 3.0, "s": 3.0},
+        "dea": {"r": 3.0, "a": 2.0, "b": 2.0, "c": 2.0},
+        "eve": {"s": 3.0, "d": 2.0, "e": 2.0, "f": 2.0},
+    }
+    other = one | {
+        "ann": {"q": 5.0, "a": 4.0, "b": 4.0, "c": 4.0},
+        "bob": {"p": 5.0, "d": 4.0, "e": 4.0, "f": 4.0},
+    }
+    rows: list[list[float | None]] = [[None, 3.0], [None, 3.0], [3.0, 3.0], [3.0, 3.0], *([2.0, 4.0] for _ in "abcdef")]
+    weights = pv.weigh(pv.PublicRecord.from_rows(rows, load=4, scale=(1, 5)), "miscalibration")
+    vectors = []
+    for assignment in (one, other):
+        reviews = [(p, name, score) for name, held in assignment.items() for p, score in held.items()]
+        vectors.append(true_vector(pv.Reviews.from_columns(*zip(*reviews, strict=True)), "miscalibration"))
+    bound = sensitivity(weights, "review")
+    l1, l2, linf, counts = norms(*(map(Fraction, vector.tolist()) for vector in vectors))
+    assert within((l1, l2, linf, counts), bound)
+    assert (float(l1), float(linf)) == (4.0, 2.0)
+    assert (bound.l1, bound.linf) == pytest.approx((4.0, 2.0), rel=1e-12)
+
+
 def test_numbers_that_cannot_be_protected_in_floating_point_are_refused() -> None:
     for rows in ([[0.0, 5e-324]] * 3, [[0.0, 1e200]] * 3):
         with pytest.raises(pv.InputError, match="too small or too large"):
