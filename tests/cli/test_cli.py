@@ -341,7 +341,7 @@ def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
     private = json.loads(run("inspect", "reviews.csv", "--json").out)
     assert private["content"] == "private reviews"
     assert (private["papers"], private["reviews"], private["reviewers"]) == (3, 6, 3)
-    assert private["loads"] == "3 reviewers with 2 reviews"
+    assert (private["loads"], private["load counts"]) == ("2 reviews each", "2:3")
     shown = run("inspect", "public.csv", "--score-scale", "1,10").out
     assert "public scores" in shown
     assert "1 to 10" in shown

@@ -224,6 +224,16 @@ def facts_table(facts: Iterable[tuple[str, object]]) -> Table:
     return table
 
 
+def heading(name: str, most: int = 40) -> str:
+    r"""Return the name of a column as a terminal may show it: in one line, cut, and without control characters.
+
+    >>> heading("Final\x1b[2J  rating")
+    'Final?[2J rating'
+    """
+    shown = "".join(character if character.isprintable() else "?" for character in " ".join(name.split()))
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
 #: Columns whose cells have at most this many characters are not wrapped.
 _UNWRAPPED = 12
 

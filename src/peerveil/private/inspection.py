@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import is_venue
 from peerveil.private.readers.protocol import Choices
 from peerveil.private.reviews import Reviews
+from peerveil.record.loads import Loads
+from peerveil.record.oddities import outlying_loads, placeholders
 from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, recognise
-from peerveil.record.public_record import check_scale
+from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.opening import Readable, Source, located, open_source
@@ -42,56 +44,111 @@ def inspect(
     public = format if format in (PAPERLISTS, PEERREAD) else None
     choices = choices_from(mapping, format=None if public else format, **arguments)
     opened = source if is_venue(source) or (choices.format is None and is_folder(source)) else open_source(source)
-    facts: dict[str, Any] = {"file": opened.name if isinstance(opened, Source) else str(source)}
-    if not public and _is_private(opened, choices):
-        extracted, kind, why = extract(opened, choices)
-        reviews = finish(replace(extracted, criteria={}), choices, format=kind, why=why)
-        graded = grades(extracted)
-        facts |= {"format": kind, "because": why}
-        if kind in FORMATS:
-            header = extracted.table.showable((choices.paper, choices.reviewer, choices.score, *choices.criteria))
-            others = len(extracted.table.header) - len(header)
-            facts |= {"format": extracted.table.kind} | _columns(header, others)
-        facts |= _private_facts(reviews)
-        sizes: Sequence[int] = np.bincount(reviews.paper).tolist()
-        scores, declared = reviews.score, reviews.scale
-        problems = [*reviews.report.problems]
-        if reviews.reviewers < 2:
-            problems.append("one reviewer only: nothing can be released")
-    else:
-        names: dict[str, Any] = {"paper": choices.paper, "ratings": choices.score, "criteria": choices.criteria}
-        shown = public_scores(opened, format=public or choices.format, **names)
-        scores = shown.score
-        graded = {name: column[~np.isnan(scores)] for name, column in shown.criteria.items()}
-        declared = choices.scale
-        check_scale(np.empty(0), declared)  # an invalid scale is not an error of the file
-        located(lambda: check_scale(scores, declared), facts["file"])
-        sizes = shown.sizes.tolist()
-        facts |= {"format": shown.format, "because": shown.why} | _columns(list(shown.header), shown.others)
-        facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
-        if shown.left_out:
-            facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
-        if np.isnan(scores).any():
-            facts["hidden scores"] = int(np.count_nonzero(np.isnan(scores)))
-            scores = scores[~np.isnan(scores)]
-        problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
-        if shown.others and shown.format in FORMATS:
-            problems.append(
-                "no column of reviewers was found, so the file is read as public scores; if it holds reviews, name the "
-                "column of reviewers (--reviewer)"
-            )
+    file = opened.name if isinstance(opened, Source) else str(source)
+    private = not public and _is_private(opened, choices)
+    found = _private_contents(opened, choices) if private else _public_contents(opened, choices, public, file)
+    facts, problems, sizes, scores = found.facts, found.problems, found.sizes, found.scores
     if alone := sum(size == 1 for size in sizes):
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
     facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
-    facts["declared scale"] = "none" if declared is None else f"{declared[0]:g} to {declared[1]:g}"
-    for name, column in graded.items():
+    facts["declared scale"] = "none; state the lowest and the highest possible score"
+    if found.scale is not None:
+        facts["declared scale"] = f"{found.scale[0]:g} to {found.scale[1]:g}"
+    elif scores.size:
+        problems += placeholders(scores)
+    for name, column in found.graded.items():
         values = column[~np.isnan(column)]
         facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
         if values.size < column.size:
             problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")
-    return facts | {"problems": problems}
+    return {"file": file} | facts | {"problems": problems}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Contents:
+    """Contents of a file: facts, problems, the number of reviews per paper, scores, scale, and criteria by name."""
+
+    facts: dict[str, Any]
+    problems: list[str]
+    sizes: Sequence[int]
+    scores: Floats
+    scale: tuple[float, float] | None
+    graded: Mapping[str, Floats]
+
+
+def _private_contents(opened: Readable, choices: Choices) -> _Contents:
+    """Return the contents of a file of private reviews."""
+    extracted, kind, why = extract(opened, choices)
+    reviews = finish(replace(extracted, criteria={}), choices, format=kind, why=why)
+    taken: Mapping[str, str] = extracted.taken or {
+        extracted.paper: "paper",
+        extracted.reviewer: "reviewer",
+        extracted.score: "score",
+        **dict.fromkeys(extracted.criteria.values(), "criterion"),
+    }
+    facts: dict[str, Any] = {"format": kind, "because": why}
+    header: tuple[str, ...] = ()
+    if kind in FORMATS:
+        header = extracted.table.header
+        facts |= {"format": extracted.table.kind, "columns": list(header)}
+    facts["taken"] = _taken(taken, header, choices)
+    problems = [*reviews.report.problems]
+    if reviews.reviewers < 2:
+        problems.append("one reviewer only: nothing can be released")
+    return _Contents(
+        facts=facts | _private_facts(reviews),
+        problems=problems + outlying_loads(np.bincount(reviews.reviewer)),
+        sizes=np.bincount(reviews.paper).tolist(),
+        scores=reviews.score,
+        scale=reviews.scale,
+        graded=grades(extracted),
+    )
+
+
+def _public_contents(opened: Readable, choices: Choices, asked: str | None, file: str) -> _Contents:
+    """Return the contents of a file of public scores."""
+    names: dict[str, Any] = {"paper": choices.paper, "ratings": choices.score, "criteria": choices.criteria}
+    shown = public_scores(opened, format=asked or choices.format, **names)
+    scores, hidden = shown.score, np.isnan(shown.score)
+    check_scale(np.empty(0), choices.scale)  # an invalid scale is not an error of the file
+    located(lambda: check_scale(scores, choices.scale), file)
+    sizes = shown.sizes.tolist()
+    facts: dict[str, Any] = {"format": shown.format, "because": shown.why}
+    if shown.format in _PUBLIC_NAMES:
+        facts["taken"] = _taken(_PUBLIC_NAMES[shown.format], (), choices)
+    else:
+        facts |= {"columns": list(shown.columns), "taken": _taken(shown.taken, shown.columns, choices)}
+    facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
+    if shown.left_out:
+        facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
+    if hidden.any():
+        facts["hidden scores"] = int(np.count_nonzero(hidden))
+    problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
+    if shown.doubled:
+        copies = f"{shown.doubled} of {scores.size} reviews repeat another review of their paper, text and score"
+        problems.append(f"{copies}: keep one of each, as every copy counts")
+    if shown.others and shown.format in FORMATS:
+        problems.append(
+            "no column of reviewers was found, so the file is read as public scores; if it holds reviews, name the "
+            "column of reviewers (--reviewer)"
+        )
+    return _Contents(
+        facts=facts,
+        problems=problems,
+        sizes=sizes,
+        scores=scores[~hidden],
+        scale=choices.scale,
+        graded={name: column[~hidden] for name, column in shown.criteria.items()},
+    )
+
+
+#: The members of public JSON formats that hold papers and scores.
+_PUBLIC_NAMES = {
+    PAPERLISTS: {"id": "paper", "rating": "score"},
+    PEERREAD: {"id": "paper", "RECOMMENDATION": "score"},
+}
 
 
 def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: Any) -> None:
@@ -140,14 +197,35 @@ def _private_facts(reviews: Reviews) -> dict[str, Any]:
     report = reviews.report
     facts: dict[str, Any] = {"content": "private reviews", "papers": len(reviews.papers), "reviews": reviews.score.size}
     loads = (reviews.whole or reviews).loads()  # stated loads are those of the whole conference
-    facts |= {"reviewers": loads.reviewers, "loads": loads.describe()}
+    facts |= {"reviewers": loads.reviewers, "loads": loads.brief(), "load counts": _counts(loads)}
     if reviews.whole is not None:
-        facts["loads among kept reviews"] = reviews.loads().describe()
+        facts["loads among kept reviews"] = reviews.loads().brief()
     facts["left out"] = list(report.left_out)
     facts["public"] = [*report.shows, "you say what is public (--public); nothing is assumed"]
     return facts
 
 
-def _columns(shown: list[str], others: int) -> dict[str, Any]:
-    hidden = {"other columns": f"{others}, not shown here as they could be names"} if others else {}
-    return {"columns": shown, **hidden}
+def _counts(loads: Loads) -> str:
+    """Return the number of reviewers with each load, as users state it."""
+    return ",".join(f"{load}:{count}" for load, count in loads.stated()["loads"].items())
+
+
+def _taken(taken: Mapping[str, str], header: Sequence[str], choices: Choices) -> list[dict[str, str]]:
+    """Return for each column what it was taken for, and why."""
+    named = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
+    addressed = any(map(wanted_columns(REVIEWER_NAMES_ELSE), header))
+
+    def why(column: str, role: str) -> str:
+        if column in named:
+            return "you named it"
+        if role == "reviewer" and addressed and not wanted_columns(REVIEWER_NAMES_ELSE)(column):
+            return "a usual name; an id or address identifies people better than a name"
+        if column.isdecimal():
+            return "one column per review"
+        return "a usual name" if header else "its name in this format"
+
+    order = {role: place for place, role in enumerate(("paper", "reviewer", "score", "criterion"))}
+    rows = sorted(taken.items(), key=lambda item: order[item[1]])
+    used = [{"column": column, "taken as": role, "why": why(column, role)} for column, role in rows]
+    others = [{"column": column, "taken as": "", "why": ""} for column in header if column not in taken]
+    return used + others

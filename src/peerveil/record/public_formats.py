@@ -26,12 +26,21 @@ PUBLIC_FORMATS = (*FORMATS, PAPERLISTS, PEERREAD)
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTable:
-    """A table of public scores, its format, how that was recognised, and the number of reviews left out by reason."""
+    """A table of public scores.
+
+    Attributes:
+        table: the table.
+        format: the format of the file.
+        why: how it was recognised.
+        left_out: the number of reviews left out, by reason.
+        doubled: the number of reviews whose text and score another review of the paper has as well.
+    """
 
     table: Table
     format: str
     why: str
     left_out: dict[str, int] = field(default_factory=dict)
+    doubled: int = 0
 
 
 def recognise(seen: Look) -> tuple[str, str]:
@@ -96,6 +105,7 @@ def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[s
     papers = columns["paper"]
     lines = array("I")
     left_out: Counter[str] = Counter()
+    doubled = 0
     for file in files:
         for line, paper in _objects(file):
             reviews = paper.get("reviews")
@@ -103,6 +113,7 @@ def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[s
                 raise FileError("a paper has no list of reviews", file=file.name, line=line)
             papers.append(to_text(paper.get("id")))
             scored = list(_scored(reviews, left_out))
+            doubled += _doubled(scored)
             columns["ratings"].append([to_text(review["RECOMMENDATION"]) for review in scored])
             for criterion in criteria:
                 grades = (_field(review, criterion) for review in scored)
@@ -111,7 +122,9 @@ def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[s
     ids = Table.of(name, "json", {"paper": papers}, lines)
     lists = {column: pl.Series(columns[column], dtype=pl.List(pl.String)) for column in columns if column != "paper"}
     table = Table(name, "json", tuple(columns), ids.cells.with_columns(**lists), lines)
-    return PublicTable(table=_checked(table, criteria), format=PEERREAD, why=why, left_out=dict(left_out))
+    return PublicTable(
+        table=_checked(table, criteria), format=PEERREAD, why=why, left_out=dict(left_out), doubled=doubled
+    )
 
 
 def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[dict[str, Any]]:
@@ -123,6 +136,13 @@ def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[d
             left_out["reviews without a score"] += 1
         else:
             yield review
+
+
+def _doubled(reviews: list[dict[str, Any]]) -> int:
+    """Return how many reviews of a paper repeat another one of it: its text and its score."""
+    texts = [(to_text(review.get("comments")), to_text(review["RECOMMENDATION"])) for review in reviews]
+    written = [text for text in texts if not is_missing(text[0])]
+    return len(written) - len(set(written))
 
 
 def _objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -54,6 +54,9 @@ class PublicScores:
         header: the columns of the file that messages may show.
         others: the number of other columns.
         left_out: the number of reviews left out, by reason.
+        doubled: the number of reviews that repeat another one of their paper.
+        taken: what each column was taken for.
+        columns: all columns of the file; they may hold names of people.
     """
 
     papers: tuple[str, ...]
@@ -66,6 +69,9 @@ class PublicScores:
     header: tuple[str, ...] = ()
     others: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    doubled: int = 0
+    taken: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> Ints:
@@ -103,7 +109,8 @@ def public_scores(
     table = public.table
     graded = table.find_criteria(criteria)
     usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
-    papers = table.names(table.find("paper", usual, paper))
+    named = table.find("paper", usual, paper)
+    papers = table.names(named)
     scored = [name for name in table.header if name.isdecimal()]  # one column per review, called 0, 1 and so on
     numbered = ratings is None and bool(scored) and not table.matches(RATING_NAMES)
     per_review = len(papers.values) < table.rows
@@ -134,6 +141,9 @@ def public_scores(
         header=header,
         others=len(table.header) - len(header),
         left_out=public.left_out,
+        doubled=public.doubled,
+        taken={named: "paper"} | dict.fromkeys(rows.scored, "score") | dict.fromkeys(graded, "criterion"),
+        columns=table.header,
     )
 
 

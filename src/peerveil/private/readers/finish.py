@@ -68,7 +68,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         )
     except RecordError as error:
         parts = error.parts
-    _check_once(table, papers, reviewers, extract.reviewer)  # names the line
+    _check_once(table, papers, reviewers, scores, extract.reviewer)  # names the line
     raise table.error(*parts)
 
 
@@ -81,7 +81,7 @@ def grades(extract: Extract) -> dict[str, Floats]:
     }
 
 
-def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> None:
+def _check_once(table: Table, papers: Names, reviewers: Names, scores: Floats, column: str) -> None:
     pairs = papers.codes * np.int64(len(reviewers.values)) + reviewers.codes
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order][1:] == pairs[order][:-1]]
@@ -89,6 +89,10 @@ def _check_once(table: Table, papers: Names, reviewers: Names, column: str) -> N
         row = int(again.min())
         first = int(np.flatnonzero(pairs == pairs[row])[0])
         where = f"{'row' if table.kind in ('frame', 'parquet') else 'line'} {table.lines[first]}"
-        raise table.error(
-            f"the same reviewer has a review of the same paper in {where}; keep one of them", row=row, column=column
+        firsts = order[np.searchsorted(pairs[order], pairs[again])]  # stable: the first review of each pair
+        alike = np.count_nonzero(
+            (scores[firsts] == scores[again]) | (np.isnan(scores[firsts]) & np.isnan(scores[again]))
         )
+        more = f" ({again.size} rows repeat one, {alike} with the same score)" if again.size > 1 else ""
+        problem = f"the same reviewer has a review of the same paper in {where}; keep one of them{more}"
+        raise table.error(problem, row=row, column=column)

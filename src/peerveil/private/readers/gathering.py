@@ -82,7 +82,12 @@ class Gathering:
         grades = {columns[name]: cells for name, cells in self._grades.items()}
         table = Table.of(self.name, self.kind, {**self._cells, "score": self._scores(), **grades}, self._lines)
         return Extract(
-            table=table, criteria=columns, left_out=self.left_out, shows=tuple(shows), problems=tuple(problems)
+            table=table,
+            criteria=columns,
+            left_out=self.left_out,
+            shows=tuple(shows),
+            problems=tuple(problems),
+            taken=dict.fromkeys(self._fields, "score"),
         )
 
     def _scores(self) -> list[str]:

@@ -71,6 +71,7 @@ class Extract:
         shows: what the file shows about which scores are public.
         problems: warnings for the chair.
         certain: whether the ids are known to identify people.
+        taken: what columns of the file were taken for, where the table has other names for them.
     """
 
     table: Table
@@ -82,6 +83,7 @@ class Extract:
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     certain: bool = False
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reader(Protocol):

@@ -82,7 +82,7 @@ def peerread(conference: Conference, cast: Cast, style: Style) -> bytes:
     papers = []
     for p in _papers(conference):
         reviews: list[dict[str, Any]] = [
-            {"RECOMMENDATION": style.score(x), "CLARITY": "3", "comments": TEXT}
+            {"RECOMMENDATION": style.score(x), "CLARITY": "3", "comments": f"{TEXT} {i}"}
             | {name.upper(): style.score(column[i]) for name, column in p.grades.items()}
             for i, x in enumerate(p.scores)
         ]
