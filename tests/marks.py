@@ -1,4 +1,4 @@
-"""Marks of parameters."""
+"""Marks of parameters, and numbers of generated examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def slow(*values: Any) -> Any:
@@ -19,3 +20,11 @@ def mostly_slow(values: Sequence[Any], *quick: int) -> list[Any]:
         value if place in quick else slow(*value) if isinstance(value, tuple) else slow(value)
         for place, value in enumerate(values)
     ]
+
+
+def examples(thorough: int) -> settings:
+    """Settings with so many examples in the profile `thorough`, and with as many fewer or more as other profiles have.
+
+    For tests whose examples take long. Those of `make test` are half of them.
+    """
+    return settings(max_examples=max(1, thorough * settings().max_examples // 100))

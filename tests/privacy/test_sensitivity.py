@@ -327,7 +327,8 @@ def test_the_bounds_are_attained_by_a_reviewer_who_exchanges_nothing() -> None:
         "ann": {"q": 5.0, "a": 4.0, "b": 4.0, "c": 4.0},
         "bob": {"p": 5.0, "d": 4.0, "e": 4.0, "f": 4.0},
     }
-    rows: list[list[float | None]] = [[None, 3.0], [None, 3.0], [3.0, 3.0], [3.0, 3.0], *([2.0, 4.0] for _ in "abcdef")]
+    rows: list[list[float | None]] = [[None, 3.0], [None, 3.0], [3.0, 3.0], [3.0, 3.0]]
+    rows += [[2.0, 4.0] for _ in "abcdef"]
     weights = pv.weigh(pv.PublicRecord.from_rows(rows, load=4, scale=(1, 5)), "miscalibration")
     vectors = []
     for assignment in (one, other):

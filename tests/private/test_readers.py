@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import examples
 from peerveil.private.inspection import draft_mapping, inspect
 from peerveil.private.readers import openreview_live, read
 from peerveil.private.readers.finish import finish
@@ -117,7 +118,7 @@ def written(folder: str | Path, conference: Conference, kind: str, **how: Any) -
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
-@settings(max_examples=15)
+@examples(25)
 @given(data=st.data())
 def test_what_is_exported_is_read_back(kind: str, data: st.DataObject) -> None:
     conference = data.draw(conferences())

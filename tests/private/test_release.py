@@ -11,10 +11,11 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import examples
 from peerveil.private.noise import Prepared
 from peerveil.record.public_record import Floats
 from peerveil.releases.documents import release_schema
@@ -79,7 +80,7 @@ def bytes_differ(
 
 
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
-@settings(max_examples=6)
+@examples(12)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
     case: Case, report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -91,7 +92,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
 
 
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
-@settings(max_examples=6)
+@examples(12)
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(
     pair: tuple[Case, list[list[bool]]], report: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
