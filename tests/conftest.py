@@ -73,6 +73,12 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PEERVEIL_STATE_DIR", raising=False)
 
 
+@pytest.fixture
+def quick_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases that name no mechanism choose one by a plan of few rehearsals: every path is taken, in less time."""
+    monkeypatch.setattr("peerveil.planning.auto._DRAWS", 1)
+
+
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each core runs tests already: only tests that ask for several workers start processes for them."""

@@ -113,6 +113,7 @@ def everything_under(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
+@pytest.mark.usefixtures("quick_plans")
 def test_release_writes_what_it_says(run: Run, tmp_path: Path) -> None:
     result = run("release", "reviews.csv", "--public", "all", "--epsilon", "1", "--score-scale", "1,10", "-o", "out")
     assert result.code == 0, result.err
@@ -347,11 +348,13 @@ def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
     assert "1 to 10" in shown
 
 
+@pytest.mark.usefixtures("quick_plans")
 def test_demo_releases_every_quantity_and_can_be_repeated(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("peerveil.app.demo.synthetic_conference", partial(synthetic_conference, reviewers=12))
     with monkeypatch.context() as patch:
-        patch.setattr("peerveil.app.demo.synthetic_conference", partial(synthetic_conference, reviewers=12))
+        patch.setattr("peerveil.app.demo.QUANTITIES", ("ratings",))
         assert run("demo").code == 0
     monkeypatch.setattr(show, "out", Console(markup=False, emoji=False, highlight=False, width=80))
     result = run("demo")
@@ -365,7 +368,7 @@ def test_demo_releases_every_quantity_and_can_be_repeated(
     for quantity in ("ratings", "miscalibration", "normalized", "subjectivity"):
         assert re.search(rf"^{quantity} +\w+, \w+", result.out, re.MULTILINE)
         made = pv.Release.load(tmp_path / "peerveil-demo" / quantity)
-        assert made.reviewers == 300
+        assert made.reviewers == 12
         assert made.quantity == quantity
     public = ["--public", "peerveil-demo/public.csv", "--load", "4", "--criteria", "soundness,clarity,originality"]
     options = [*public, "--estimator", made.estimator, "-o", "again"]
@@ -600,7 +603,10 @@ LEAK_CALLS: list[tuple[list[str], str]] = [
     *((["inspect", "reviews.csv", "--json"], text) for text in HEADINGS),
     (["inspect", "reviews.csv", "--paper", "paper", "--score", "score"], HEADINGS[-1]),
     (["refine", "reviews.csv", "--public", "public.csv", "--load", "2", "-o", "out"], planted()),
-    (["release", "reviews.csv", "--public", "reviews.csv", "--load", "2", "--epsilon", "1", "-o", "out"], planted()),
+    (
+        ["release", "reviews.csv", "--public", "reviews.csv", "--load", "2", "--noise-scale", "1", "-o", "out"],
+        planted(),
+    ),
 ]
 
 

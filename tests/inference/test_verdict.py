@@ -14,6 +14,7 @@ from scipy.stats import binom
 import peerveil as pv
 from bench_verdicts import outcome, right
 from cli.test_cli import Run, run
+from marks import slow
 from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.likelihood import EntryLikelihood
@@ -165,8 +166,9 @@ def check_verdicts(number: int, *, most: int, planned: bool) -> None:
         assert binom.cdf(sum(held), len(held), 0.9) > 0.05, (word, sum(held), len(held))
 
 
-def test_verdicts_come_true() -> None:
-    check_verdicts(28, most=3_000, planned=False)
+@pytest.mark.parametrize("number", [14, slow(28)])
+def test_verdicts_come_true(number: int) -> None:
+    check_verdicts(number, most=3_000, planned=False)
 
 
 @pytest.mark.slow

@@ -102,6 +102,7 @@ def run_commands(text: str, run: Run) -> list[str]:
     return printed
 
 
+@pytest.mark.usefixtures("quick_plans")
 @pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
 def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
@@ -111,6 +112,7 @@ def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     run_commands(text, run)
 
 
+@pytest.mark.usefixtures("quick_plans")
 def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path, python: Python) -> None:
     conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(4))
     conference.frame().write_csv(tmp_path / "reviews.csv")
