@@ -247,6 +247,16 @@ def test_too_much_is_refused_whatever_its_sender_says(monkeypatch: pytest.Monkey
         ask("PUT", origin=ORIGIN, body=1001 * b"x", transfer_encoding="chunked")
 
 
+def test_files_may_be_as_large_as_the_page_and_the_documents_say() -> None:
+    """Without a limit, one upload could fill the disk."""
+    folder = Path(__file__).parents[2]
+    for file in ("src/peerveil/web/templates/chair_start.html", "docs/page.md"):
+        (stated,) = re.findall(r"[Aa]t most (\d+) MB", (folder / file).read_text(encoding="utf-8"))
+        most = int(stated) * 1024 * 1024
+        assert ask("PUT", origin=ORIGIN, content_length=str(most)).reached
+        assert ask("PUT", origin=ORIGIN, content_length=str(most + 1)).status == 413
+
+
 def test_there_are_no_sockets_of_other_kinds() -> None:
     assert not ask(kind="websocket").reached
 
@@ -376,6 +386,7 @@ def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.Mo
     assert "Gaussian differential privacy" in other["summary"]
 
 
+@pytest.mark.usefixtures("quick_plans")
 def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         for draw in ("draw", "draw_counts"):
