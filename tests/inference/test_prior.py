@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from peerveil.inference.model import RecordModel
 from peerveil.inference.prior import _draw_loads, pair_ends, prior
 from reference.leniency import lean
 from reference.theta import theta
@@ -112,3 +113,21 @@ def test_modes_and_rest_make_up_the_variance() -> None:
         np.testing.assert_allclose(np.sum(modes**2, axis=1) + rest, np.diag(full), rtol=1e-9, atol=1e-15)
         best = np.linalg.eigvalsh(full)[::-1][:most].sum()
         assert np.sum(modes**2) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_expected_vector_of_random_dealing_is_that_of_shuffled_reviews() -> None:
+    """Against shuffling until nobody holds two reviews of one paper; leniency gives another vector."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(1, 11, (30, 2)).astype(float)
+    weights = pv.PublicWeights.from_rows(rows.tolist(), load=3)
+    paper = np.repeat(np.arange(30), 2)
+    shuffled: list[np.ndarray] = []
+    while len(shuffled) < 1500:
+        order = rng.permutation(60).reshape(20, 3)
+        if all(len(set(paper[held])) == 3 for held in order):
+            shuffled.append(np.sort(rows.ravel()[order].mean(axis=1)))
+    model = RecordModel(weights)
+    draws = model.ensembles[0].vectors.shape[0]
+    slack = 4 * np.std(shuffled, axis=0) * np.sqrt(1 / draws + 1 / 1500)
+    assert (np.abs(np.mean(shuffled, axis=0) - model.dealt) <= slack).all()
+    assert not (np.abs(np.mean(shuffled, axis=0) - model.ensembles[-5].mean) <= slack).all()

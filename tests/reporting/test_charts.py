@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,22 @@ from hypothesis import strategies as st
 import peerveil as pv
 from made_up import release
 from peerveil.inference.expected_error import ExpectedError
+from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.regions import Region
 from peerveil.reporting import charts
-from peerveil.reporting.charts import look
-from peerveil.reporting.charts.shapes import BINS, DOTS, GROUPS, POINTS, bins_for, counted, grouped, round_step, thinned
+from peerveil.reporting.charts import look, titles
+from peerveil.reporting.charts.shapes import (
+    BINS,
+    DOTS,
+    GROUPS,
+    bins_for,
+    chance_counts,
+    counted,
+    grouped,
+    round_step,
+    thinned,
+)
+from peerveil.reporting.published import CHANCE_RANKS, POINTS
 from peerveil.simulation.experiments import METHODS, Sweep
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -47,12 +60,32 @@ PLAN = [
     for epsilon in (0.3, 1.0, 3.0)
 ]
 
+
+def dealt(made: pv.Release) -> pv.Release:
+    """The release, with means under random dealing that differ less than its own."""
+    places = thinned(made.values.size, CHANCE_RANKS)
+    return replace(made, chance=made.values.mean() + 0.6 * (made.values - made.values.mean())[places])
+
+
+def with_counts(made: pv.Release) -> pv.Release:
+    """The release, as if noise had been added to counts in five bins."""
+    edges = np.linspace(1.0, 10.0, 6)
+    bins = Bins.even(edges[:-1], edges[1:])
+    counts = bins.counts(made.values) + np.array([2, -3, 1, 0, -1])
+    histogram = NoisyCounts(bins=bins, counts=counts)
+    mechanism = {"name": "histogram", "epsilon": None, "scale": 2.0, "bins": 5}
+    return replace(made, histogram=histogram, noisy=histogram.vector(made.values.size), mechanism=mechanism)
+
+
 PICTURES: dict[str, Callable[[], look.Picture]] = {
     "histogram": lambda: charts.histogram(release()),
     "histogram-without-bands": lambda: charts.histogram(release(known=False)),
     "cumulative": lambda: charts.cumulative(release()),
     "cumulative-proven": lambda: charts.cumulative(release(known=False)),
+    "histogram-chance": lambda: charts.histogram(dealt(release(300))),
+    "cumulative-chance": lambda: charts.cumulative(dealt(release(300))),
     "refinement": lambda: charts.refinement(release()),
+    "refinement-counts": lambda: charts.refinement(with_counts(release())),
     "refinement-many": lambda: charts.refinement(release(DOTS + 1)),
     "proven": lambda: charts.proven(release()),
     "miscalibration": lambda: charts.miscalibration(release(quantity="miscalibration")),
@@ -87,12 +120,16 @@ def test_pictures_follow_the_schema_and_have_titles_axes_and_words(name: str) ->
     assert spec["title"]
     assert len(spec["description"]) > 20
     axes = {
-        channel: {layer["encoding"][channel].get("title") for layer in spec["layer"] if channel in layer["encoding"]}
+        channel: {
+            " ".join(np.atleast_1d(layer["encoding"][channel].get("title") or ""))
+            for layer in spec["layer"]
+            if channel in layer["encoding"]
+        }
         for channel in ("x", "y")
     }
-    for channel, titles in axes.items():
-        assert any(title for title in titles if title), f"{name}: no title on {channel}"
-    said = " ".join(str(title) for titles in axes.values() for title in titles if title)
+    for channel, named in axes.items():
+        assert any(named), f"{name}: no title on {channel}"
+    said = " ".join(title for named in axes.values() for title in named)
     assert re.search(r"points|%|number", said), f"{name}: no units in {said!r}"
 
 
@@ -143,10 +180,83 @@ def test_colours_stand_out_from_the_background(dark: bool) -> None:
 def test_twenty_and_twenty_thousand_reviewers_make_pictures_of_one_size(draw: Any, n: int) -> None:
     spec = charts.specification(draw(release(n)))
     places = [spec, *spec["layer"]]
-    rows = sum(len(place["data"]["values"]) for place in places if "data" in place)
+    rows = sum("label" not in row for place in places if "data" in place for row in place["data"]["values"])
     assert rows
     assert rows <= 3 * POINTS
     assert len(json.dumps(spec)) < 120_000
+
+
+DRAWN = (charts.histogram, charts.cumulative, charts.refinement, charts.proven)
+
+
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration", "extremity"])
+def test_the_charts_of_a_release_have_one_size(quantity: str) -> None:
+    for made in (release(3, quantity), dealt(release(300, quantity)), with_counts(release(50, quantity, known=False))):
+        for draw in DRAWN:
+            svg = parsed(charts.to_svg(draw(made)))
+            assert (svg.get("width"), svg.get("height")) == (f"{look.WIDTH}", f"{look.HEIGHT}")
+
+
+def test_titles_say_what_the_released_means_say() -> None:
+    made = release(300)
+    low, high = np.quantile(made.values, [0.25, 0.75], method="inverted_cdf")
+    assert titles.half(made) == f"Half of the reviewers average between {low:.1f} and {high:.1f}"
+    inside = np.count_nonzero((made.values >= low) & (made.values <= high))
+    assert 150 <= inside <= 152
+    assert (
+        titles.tenths(made) == f"A tenth average {made.values[29]:.1f} or less, a tenth {made.values[270]:.1f} or more"
+    )
+    assert (
+        titles.half(release(40, "miscalibration"))
+        == "Half of the reviewers differ by \N{MINUS SIGN}1.2 to +1.1 on average"
+    )
+    assert titles.half(release(40, spread=0.0)) == "Half of the reviewers or more have a mean of 5.5"
+    assert titles.reduction(made) == "From noise of ±4.2 per mean to an error of 0.2"
+    assert titles.reduction(with_counts(release())).startswith("From noise of ±2.8 per bin")
+    assert titles.reduction(release(known=False)) == "Before and after refinement"
+    assert titles.widths(made) == "The likely range is 0.7 wide on average, the proven one 3"
+
+
+def test_noise_far_beyond_the_means_does_not_flatten_them() -> None:
+    """Laplace noise of a hundred points: the axis stays with the means, and says what it leaves out."""
+    made = release(300)
+    wild = replace(made, noisy=made.values + np.where(np.arange(300) % 4 == 0, 400.0, 0.0))
+    spec = charts.specification(charts.refinement(wild))
+    low, high = spec["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    assert low <= made.lower.min()
+    assert made.upper.max() <= high
+    assert high - low <= 2 * (made.upper.max() - made.lower.min())
+    assert any("25\N{NO-BREAK SPACE}%" in line for line in spec["title"]["subtitle"])
+    drawn = [row[key] for row in spec["layer"][0]["data"]["values"] for key in ("value", "high")]
+    assert min(drawn) >= low
+    assert max(drawn) <= high
+    few = replace(release(8), noisy=release(8).values + np.array([0.0, 90.0] * 4))
+    layer = charts.specification(charts.refinement(few))["layer"][0]
+    assert [row["rank"] for row in layer["data"]["values"]] == [1, 3, 5, 7]
+
+
+def test_before_and_after_shows_both_counts() -> None:
+    made = with_counts(release())
+    spec = charts.specification(charts.refinement(made))
+    rows = spec["layer"][0]["data"]["values"] if "data" in spec["layer"][0] else spec["data"]["values"]
+    assert made.histogram is not None
+    assert [row["before"] for row in rows] == made.histogram.counts.tolist()
+    assert [row["after"] for row in rows] == made.histogram.bins.counts(made.values).tolist()
+    fields = {
+        layer["encoding"]["y"].get("field") for layer in spec["layer"] if "field" in layer["encoding"].get("y", {})
+    }
+    assert {"before", "after"} <= fields
+
+
+@given(st.integers(2, 400), st.integers(2, 12))
+def test_counts_by_chance_are_those_of_its_means(n: int, bins: int) -> None:
+    made = dealt(release(n))
+    edges = np.linspace(0.0, 11.0, bins + 1)
+    found = chance_counts(made, edges)
+    every = made.values.mean() + 0.6 * (made.values - made.values.mean())
+    plain = np.histogram(every, edges)[0]
+    assert found.sum() == pytest.approx(n)
+    assert np.abs(np.cumsum(found) - np.cumsum(plain)).max() <= 0.5 + n / 100
 
 
 def test_svg_is_one_file_for_light_and_dark_and_the_same_every_time() -> None:

@@ -49,6 +49,7 @@ class RecordModel:
         self._kept: dict[Hashable, Any] = {}
         self._size = 0
         self._guess: Floats | None = None
+        self._dealt: Floats | None = None
         self.most_kept: float = MOST_KEPT
 
     @property
@@ -74,6 +75,14 @@ class RecordModel:
             self.ensembles  # noqa: B018 - draws it
         assert self._guess is not None  # noqa: S101 - drawn
         return self._guess
+
+    @property
+    def dealt(self) -> Floats:
+        """The expected sorted vector if reviews were dealt to reviewers at random: leniency 0."""
+        if self._dealt is None:
+            self.ensembles  # noqa: B018 - draws it
+        assert self._dealt is not None  # noqa: S101 - drawn
+        return self._dealt
 
     def entry_prior(self, blocks: int | None = None) -> EntryPrior:
         """Prior of the sorted vector; see :meth:`EntryPrior.of`."""
@@ -120,6 +129,10 @@ class RecordModel:
         chances = np.tile(family_of(self._weights).correlation_chances, len(ensembles) // CORRELATIONS.size)
         guess = np.asarray(chances @ np.array([one.mean for one in ensembles]) / chances.sum())
         self._guess = stretched(guess, weights.reviewers)
+        at_chance = ensembles[
+            int(np.flatnonzero(CORRELATIONS == 0)[0]) :: CORRELATIONS.size
+        ]  # one per range of offsets
+        self._dealt = stretched(np.mean([one.mean for one in at_chance], axis=0), weights.reviewers)
         return ensembles
 
     def _drawn(self, ranges: Sequence[tuple[float, float]]) -> Iterator[Ensemble]:

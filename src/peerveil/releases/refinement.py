@@ -14,6 +14,7 @@ from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.estimators import check_estimator, estimate
 from peerveil.inference.findings import Finding, findings
 from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.model import RecordModel
 from peerveil.mechanisms import Described, External, mechanism_from
 from peerveil.planning.auto import CHOSEN
 from peerveil.privacy.bins import NoisyCounts
@@ -28,6 +29,7 @@ from peerveil.regions import region as make_region
 from peerveil.regions.projection import check_vector
 from peerveil.releases.release import Release
 from peerveil.releases.terms import Terms
+from peerveil.reporting.published import CHANCE_RANKS, thinned
 from peerveil.support.threads import on_one_thread
 from peerveil.support.version import software
 
@@ -113,7 +115,7 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
     _check_law(estimator, release.mechanism)
     refined = assemble(release.perturbed, weights, bounds=bounds, estimator=estimator, **_stated(release))
     if release.schema == 1:  # which states none
-        refined = replace(refined, findings=())
+        refined = replace(refined, findings=(), chance=None)
     kept = ("terms", "group", "charge", "part", "extension", "schema")
     return replace(refined, **{name: getattr(release, name) for name in kept})
 
@@ -146,8 +148,11 @@ def assemble(
     with on_one_thread():
         estimated = estimate(r, weights, bounds, likelihood, estimator=chosen)
         found: tuple[Finding, ...] = ()
+        chance: Floats | None = None
         if likelihood is not None and estimated.outlook is not None:
             found = findings(weights, likelihood, estimated.values, estimated.outlook)
+            if weights.model > 1 and weights.exact and not weights.open:  # unknown to earlier versions
+                chance = weights.derived(RecordModel).dealt[thinned(weights.reviewers, CHANCE_RANKS)]
     lower, upper = proven_bounds(weights, bounds)
     return Release(
         quantity=weights.quantity,
@@ -162,6 +167,7 @@ def assemble(
         estimator=chosen,
         outlook=estimated.outlook,
         findings=found,
+        chance=chance,
         papers=weights.sizes().size,
         loads=weights.loads,
         part=weights.part,

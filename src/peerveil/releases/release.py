@@ -25,7 +25,7 @@ from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
 from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.terms import Terms
-from peerveil.reporting.published import FIGURES, Published
+from peerveil.reporting.published import CHANCE_RANKS, FIGURES, Published, thinned
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.frames import Backend, make_frame
 from peerveil.support.html_tables import table
@@ -60,6 +60,9 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 #: The vectors of a release.
 _VECTORS = ("values", "noisy", "lower", "upper")
 
+#: The additions to release.json that are fields of a release.
+_EXTENDED = ("chance",)
+
 #: The fields of a guarantee that follow from the others.
 _WORDS = ("promise", "not_protected", "human")
 
@@ -84,6 +87,8 @@ class Release(Published):
         outlook: expected error, credible bands and their assumption; ``None`` if the noise distribution is unknown.
         findings: what the release says about reviewers, in numbers with intervals and in sentences; free of privacy
             cost. Empty if the noise distribution is unknown, or in a file of an earlier version.
+        chance: the expected means if reviews were dealt to reviewers at random, at up to 101 evenly spread ranks with
+            both ends; ``None`` where scores are hidden, the noise distribution is unknown, and in earlier versions.
         papers: number of papers.
         loads: public information about loads.
         public: what was declared public, in words.
@@ -112,7 +117,6 @@ class Release(Published):
     """
 
     gap: float
-    histogram: NoisyCounts | None = None
     group: Group | None = None
     terms: Terms = field(default=Terms())
     charge: str | None = None
@@ -124,8 +128,11 @@ class Release(Published):
     def __post_init__(self) -> None:
         if self.schema not in SCHEMA_VERSIONS:
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
-        if self.schema == 1 and (self.charge is not None or self.part is not None or self.extension or self.findings):
+        later = (self.charge, self.part, self.chance, self.extension or None, self.findings or None)
+        if self.schema == 1 and any(each is not None for each in later):
             raise InputError("a release of schema 1 has no charge, part, extension or findings; leave them out")
+        if self.chance is not None and self.chance.size != thinned(self.values.size, CHANCE_RANKS).size:
+            raise InputError(f"chance must have one mean for each of up to {CHANCE_RANKS} evenly spread ranks")
         if self.group is not None and (self.schema == 1) != (self.group.together is None):
             raise InputError("a release of a group must state the joint claim of all groups, except in schema 1")
         if self.charge is not None and not _CHARGE.fullmatch(self.charge):
@@ -134,8 +141,9 @@ class Release(Published):
             raise InputError("rendered must contain package names and their versions")
         for name in ("mechanism", "extension"):
             documents.check_plain(getattr(self, name), name)
-        for name in _VECTORS:
-            getattr(self, name).flags.writeable = False
+        for vector in (*(getattr(self, name) for name in _VECTORS), self.chance):
+            if vector is not None:
+                vector.flags.writeable = False
 
     @property
     def perturbed(self) -> Floats | NoisyCounts:
@@ -208,11 +216,15 @@ class Release(Published):
             document["guarantee"] |= {"human": self.human, "neighbours": self.guarantee.neighbours.to_document()}
             document |= {"charge": self.charge, "rendered": self.rendered}
             document["part"] = None if self.part is None else self.part.to_document()
-            document |= {"claim": self.claim, "extension": self.extension}
+            document |= {"claim": self.claim, "extension": self._extended()}
         if self.findings:
             document["findings"] = [finding.to_document() for finding in self.findings]
         document["digest"] = documents.document_digest(document)
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _extended(self) -> dict[str, Any]:
+        """The additions to release.json."""
+        return self.extension | ({} if self.chance is None else {"chance": self.chance.tolist()})
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
         """Write the release's files into a folder atomically, and return the folder.
@@ -321,7 +333,7 @@ class Release(Published):
     @classmethod
     def _from_valid(cls, document: dict[str, Any]) -> Release:
         """A release from a document that follows the schema, after the checks that a schema cannot express."""
-        record, claim = document["record"], document["guarantee"]
+        record, claim, extension = document["record"], document["guarantee"], document.get("extension", {})
         for name in ("mechanism", "part", "claim", "extension"):  # not restricted by the schema
             documents.check_plain(document.get(name), name)
         vectors: dict[str, Any] = {key: documents.vector_from(document[key], key) for key in _VECTORS}
@@ -340,7 +352,10 @@ class Release(Published):
             schema=document["schema_version"],
             charge=document.get("charge"),  # absent in schema 1, as are the next three
             part=None if (part := document.get("part")) is None else Part.from_document(part),
-            extension=document.get("extension", {}),
+            extension={key: value for key, value in extension.items() if key not in _EXTENDED},
+            chance=None
+            if "chance" not in extension
+            else documents.vector_from(extension["chance"], "extension/chance"),
             rendered=document.get("rendered", {}),
             histogram=histogram,
             **{name: document[name] for name in ("quantity", "region", "estimator", "software")},

@@ -163,7 +163,7 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights) ->
     yield checked("outlook", lambda: _outlook(release, again, bounds))
     yield checked("findings", lambda: _findings(release, again))
     yield checked("notes", lambda: _notes(release, again))
-    yield checked("document", lambda: _document(release, document, again, weights))
+    yield checked("document", lambda: _document(release, document, again, weights, bounds))
 
 
 def _attempt(make: Callable[[], T]) -> tuple[T | None, str]:
@@ -449,16 +449,28 @@ _PUBLIC: dict[str, bool | None] = {
 }
 
 
-def _document(release: Release, document: dict[str, Any], again: Release, weights: PublicWeights) -> str:
+def _document(
+    release: Release, document: dict[str, Any], again: Release, weights: PublicWeights, bounds: Region
+) -> str:
     public = release.public if release.group is None else release.public.removesuffix(", in each group of papers")
     hidden = next((kind for words, kind in _PUBLIC.items() if re.fullmatch(words, public)), "unknown")
     if hidden == "unknown" or hidden not in (None, weights.hidden_span > 0):
         raise RefusedError("record/public is not a declaration for this record")
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
-    # An extension is not carried over and therefore refused: this version writes none.
-    written = replace(again, mechanism=described, part=weights.part, extension={})
+    if not _same_chance(release, again, bounds):
+        raise RefusedError(f"extension/chance differs from its recomputation{_versions(release)}")
+    # Other extensions are not carried over and therefore refused.
+    written = replace(again, mechanism=described, part=weights.part, chance=release.chance, extension={})
     return check_document(document, json.loads(written.to_json())) + _versions(release)
+
+
+def _same_chance(release: Release, again: Release, bounds: Region) -> bool:
+    """Whether the means under random dealing equal their recomputation."""
+    ours, theirs = again.chance, release.chance
+    if ours is None or theirs is None:
+        return ours is theirs
+    return _furthest(ours, theirs) <= bounds.slack(_tolerance(release))
 
 
 def _furthest(a: Floats, b: Floats) -> float:

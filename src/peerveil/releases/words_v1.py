@@ -10,6 +10,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Context, Decimal
 
 from peerveil.privacy.guarantee import Guarantee, exact, factor
+from peerveil.quantities.base import words_of
 
 NOT_PROTECTED = (
     "Not protected: who has which load, the number of reviews of each paper, and the numbers of papers, reviews and "
@@ -39,21 +40,40 @@ _NOT_FLOAT_SAFE = (
 )
 
 
-def chart_words(level: float | None) -> set[str]:
-    """Return the titles and legends of charts in 0.1 and 0.2 that later versions changed, for bands of a level.
+def chart_words(level: float | None, quantity: str) -> set[str]:
+    """Return the words in charts of 0.1 and 0.2 that later versions changed, for bands of a level.
 
-    >>> "likely (90 %)" in chart_words(0.9)
+    >>> {"likely (90 %)", "a reviewer's mean rating (points)"} <= chart_words(0.9, "ratings")
     True
     """
+    words = words_of(quantity)
+    bands = ("likely ({:g} %)", "{:g} % band of each mean", "{:g} % credible band")
     return {
         "How many have at most which mean",
+        "Reviewers by their released mean",
+        "Reviewers on either side of zero",
+        "number of reviewers",
         "reviewers with at most this mean (%)",
+        "rank of the reviewer (1 has the smallest mean)",
         "Before and after public data is used",
+        "before: noisy",
+        "after: released",
+        "released",
         "noisy: from the first to the last decile of neighbouring ranks",
         "What is possible, likely and released",
         "possible by public data",
-        *(() if level is None else (f"likely ({100 * level:g} %)", f"{100 * level:g} % band of each mean")),
+        words.axis,
+        words.short_axis,
+        *(words.sides or ()),
+        *(() if level is None else (band.format(100 * level) for band in bands)),
     }
+
+
+def refinement_label(reviewers: int, quantity: str) -> str:
+    """Return the description of the chart of refinement in 0.1 and 0.2."""
+    return (
+        f"The noisy vector of {reviewers:,} reviewer{'s' * (reviewers != 1)} and the released one, by rank: {quantity}."
+    )
 
 
 def promise(claim: Guarantee) -> str:

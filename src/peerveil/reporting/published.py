@@ -6,16 +6,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
 from peerveil.inference.verdict import Verdict
+from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
-from peerveil.record.public_record import Floats
+from peerveil.record.public_record import Floats, Ints
 
 #: The files of the charts.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
+
+#: The most points of a curve, and of the means that random dealing would give.
+POINTS, CHANCE_RANKS = 120, 101
+
+
+def thinned(length: int, most: int = POINTS) -> Ints:
+    """Return the indices to draw a curve through: all, or evenly spread ones with both ends.
+
+    >>> thinned(5).tolist(), thinned(1000, 5).tolist()
+    ([0, 1, 2, 3, 4], [0, 250, 500, 749, 999])
+    """
+    if length <= most:
+        return np.arange(length)
+    return np.unique(np.rint(np.linspace(0, length - 1, most)).astype(np.int64))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +61,8 @@ class Published:
     software: str
     part: Part | None = None
     findings: tuple[Finding, ...] = ()
+    histogram: NoisyCounts | None = None
+    chance: Floats | None = None
 
     @property
     def verdict(self) -> Verdict | None:

@@ -16,8 +16,9 @@ from peerveil.mechanisms import kind_of
 from peerveil.privacy.guarantee import Guarantee, exact, upward
 from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
+from peerveil.reporting.charts.before_after import refinement
 from peerveil.reporting.charts.bounds import proven
-from peerveil.reporting.charts.distribution import cumulative, histogram, refinement
+from peerveil.reporting.charts.distribution import cumulative, histogram
 from peerveil.reporting.charts.look import dark_css, to_svg
 from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
 from peerveil.reporting.published import Published

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from peerveil.reporting.charts.before_after import refinement
 from peerveil.reporting.charts.bounds import envelope, proven
-from peerveil.reporting.charts.distribution import comparison, cumulative, histogram, miscalibration, refinement
+from peerveil.reporting.charts.distribution import comparison, cumulative, histogram, miscalibration
 from peerveil.reporting.charts.errors import ExpectedError, error_against_epsilon, errors_against_setting
 from peerveil.reporting.charts.look import dark_css, darkened, specification, to_png, to_svg, write_png, write_svg
 

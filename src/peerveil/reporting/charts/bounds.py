@@ -3,47 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 import numpy as np
 
-from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.regions import Region
-from peerveil.reporting.charts import look
+from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import HEIGHT, WIDTH, Picture, rank_axis, tip
 from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
-
-#: The legend of proven bounds, and of credible bands.
-PROVEN = "proven by public data"
-CREDIBLE = "{:g} % credible band"
+from peerveil.reporting.words import say
 
 
 @look.unvalidated
 def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """Return a chart of proven bounds, credible band and released mean by rank."""
-    n = release.values.size
+    n, outlook = release.values.size, release.outlook
     places = thinned(n)
-    areas = {PROVEN: (look.GREY, release.lower, release.upper)}
-    if (outlook := release.outlook) is not None:
-        areas[CREDIBLE.format(100 * outlook.level)] = (look.BLUE, outlook.lower, outlook.upper)
+    areas = [(look.GREY, release.lower, release.upper)]
+    if outlook is not None:
+        areas.append((look.BLUE, outlook.lower, outlook.upper))
     x = rank_axis(n, width)
-    y = alt.Y("low:Q", title=words_of(release.quantity).short_axis, scale=alt.Scale(zero=False))
-    layers = []
-    for name, (colour, low, high) in areas.items():
-        rows = [{"rank": int(i) + 1, "low": float(low[i]), "high": float(high[i]), "what": name} for i in places]
-        area = look.chart(rows).mark_area(opacity=0.28)
-        layers.append(area.encode(x=x, y=y, y2="high:Q", color=look.shade_named({name: colour})))
-    rows = [{"rank": int(i) + 1, "value": float(release.values[i]), "what": "released"} for i in places]
-    line = look.chart(rows).mark_line(strokeWidth=2)
-    tooltip = [tip("rank", format=",d"), tip("value", "released mean", ".3~f")]
-    layers.append(line.encode(x=x, y=alt.Y("value:Q"), color=look.line_named({"released": look.INK}), tooltip=tooltip))
-    words = (
-        f"What is proven, likely and released of the means of {look.count(n, 'reviewer')}, by rank: {release.quantity}."
+    layers: list[Any] = []
+    for colour, low, high in areas:
+        rows = [{"rank": int(i) + 1, "value": float(low[i]), "high": float(high[i])} for i in places]
+        area = look.chart(rows).mark_area(opacity=0.28, color=colour)
+        layers.append(area.encode(x=x, y=look.mean_axis(release.quantity, height), y2="high:Q"))
+    rows = [{"rank": int(i) + 1, "value": float(release.values[i])} for i in places]
+    line = look.chart(rows).mark_line(strokeWidth=2, color=look.INK)
+    layers.append(line.encode(x=x, y="value:Q", tooltip=[tip("rank", format=",d"), tip("value", "mean", ".3~f")]))
+    layers.append(look.corner(say("chart.proven"), look.MUTED, top=True))
+    layers.append(look.corner(say("chart.released"), look.INK, top=False))
+    if outlook is not None:
+        layers.append(look.corner(say("chart.credible", level=100 * outlook.level), look.BLUE, top=False, row=1))
+    return look.finished(
+        alt.layer(*layers),
+        title=titles.widths(release),
+        description=titles.described("proven", release),
+        width=width,
+        height=height,
     )
-    title = "Proven bounds, credible band and released means"
-    return look.finished(look.layered(*layers), title=title, description=words, width=width, height=height)
 
 
 @look.unvalidated
@@ -52,8 +53,8 @@ def envelope(
     *,
     truth: Floats | None = None,
     title: str = "What public data proves about sums of means",
-    width: int = WIDTH,
-    height: int = HEIGHT,
+    width: int = 360,
+    height: int = 210,
 ) -> Picture:
     """Return a chart of each region's lower bounds on the sums of the smallest means.
 
@@ -85,11 +86,11 @@ def envelope(
     line = look.chart(rows).mark_line(strokeWidth=2.2)
     drawn = line.encode(
         x=alt.X("reviewers:Q", title="number of reviewers with the smallest means", scale=alt.Scale(nice=False)),
-        y=alt.Y("sum:Q", title="sum of their means, above equal means (points)"),
-        color=look.line_named(dict(zip(curves, colours, strict=False))),
+        y=alt.Y("sum:Q", title=["sum of their means,", "above equal means (points)"]),
+        color=look.line_named(dict(zip(curves, colours, strict=False)), columns=1),
     )
     words = f"Bounds on the sums of the smallest means of {look.count(n, 'reviewer')}."
-    return look.finished(alt.layer(drawn), title=title, description=words, width=width, height=height)
+    return look.finished(alt.layer(drawn), title=title, description=words, width=width, height=height, fit=False)
 
 
 def _least_sums(region: Region) -> Floats:

@@ -11,7 +11,7 @@ import altair as alt
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.reporting.charts import look
-from peerveil.reporting.charts.look import BLUE, GREEN, GREY, HEIGHT, INK, ORANGE, PURPLE, RED, SKY, WIDTH, Picture, tip
+from peerveil.reporting.charts.look import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY, Picture, tip
 from peerveil.simulation.experiments import TITLES, Sweep
 
 #: Colour, dashes and line width of each method in every chart. `bayes` often equals `safe`: its thin line runs inside
@@ -57,8 +57,8 @@ def error_against_epsilon(
     *,
     chosen: float | None = None,
     alone: float | None = None,
-    width: int = WIDTH,
-    height: int = HEIGHT,
+    width: int = 360,
+    height: int = 230,
 ) -> Picture:
     """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
@@ -94,8 +94,13 @@ def error_against_epsilon(
         color=alt.Color("mechanism:N", sort=mechanisms, scale=alt.Scale(domain=mechanisms, range=colours)),
     )
     scale = alt.Scale(**_LOGARITHMIC, padding=8)
-    y = alt.Y("rmse:Q", title="expected error of a mean (points)", scale=scale, axis=_decades(drawn))
-    dash = alt.StrokeDash("estimator:N", sort=estimators, scale=alt.Scale(domain=estimators, range=dashes))
+    y = alt.Y("rmse:Q", title=["expected error", "of a mean (points)"], scale=scale, axis=_decades(drawn))
+    dash = alt.StrokeDash(
+        "estimator:N",
+        sort=estimators,
+        scale=alt.Scale(domain=estimators, range=dashes),
+        legend=alt.Legend(orient="bottom"),  # beside the other, both would be too wide
+    )
     tooltip = [alt.Tooltip("mechanism:N"), alt.Tooltip("estimator:N"), tip("epsilon", format="~g")]
     tooltip.append(tip("rmse", "expected error", ".3~g"))
     layers: list[Any] = [
@@ -114,7 +119,7 @@ def error_against_epsilon(
         layers.append(label.encode(x="epsilon:Q", y=alt.Y("rmse:Q", scale=scale), text="name:N"))
         words += f" Public data alone: {alone:.2g}."
     title = "Expected error against the budget"
-    return look.finished(alt.layer(*layers), title=title, description=words, width=width, height=height)
+    return look.finished(alt.layer(*layers), title=title, description=words, width=width, height=height, fit=False)
 
 
 @look.unvalidated
@@ -152,7 +157,9 @@ def errors_against_setting(sweep: Sweep, *, width: int = 420, height: int = 300)
         base.mark_point(filled=True, size=26, opacity=1).encode(y=error),
     ]
     words = f"Errors of {', '.join(titles)} against {_SETTINGS[sweep.axis]}."
-    return look.finished(alt.layer(*layers), title=sweep.title, description=words, width=width, height=height)
+    return look.finished(
+        alt.layer(*layers), title=sweep.title, description=words, width=width, height=height, fit=False
+    )
 
 
 def _error_bar(value: float, error: float) -> dict[str, float]:

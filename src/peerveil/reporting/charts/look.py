@@ -1,13 +1,15 @@
 """The common style of charts, and their conversion to SVG and PNG.
 
 Colours are Okabe and Ito's palette for colour-blind readers, and lines also differ in dashes. Each colour has a
-counterpart for dark backgrounds; an SVG carries both and follows the reader's setting.
+counterpart for dark backgrounds; an SVG carries both and follows the reader's setting. Charts of a release all have one
+size, whatever their titles and axes need of it; texts are wrapped such that wide fonts fit, too.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,18 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from peerveil.quantities.base import words_of
+from peerveil.reporting.words import say
+
 #: The type of every chart.
 Picture = alt.TopLevelMixin
 
 INK, MUTED, GRID = "#1b1f24", "#57606a", "#dfe3e8"
 BLUE, SKY, ORANGE, RED, GREEN, GREY = "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73", "#80868f"
 PURPLE = "#b0578d"
+
+#: Orange and grey as colours of words, which need more contrast.
+RUST = "#a35200"
 
 #: The counterpart of each colour on a dark background.
 DARK = {
@@ -35,11 +43,16 @@ DARK = {
     GREEN: "#2fc79a",
     GREY: "#969ea8",
     PURPLE: "#dd8fbf",
+    RUST: "#f5bd4f",
 }
 _PAPER, _NIGHT = "#ffffff", "#15181c"
 
-#: Width and height of a plot without axes: two charts fit side by side on a page, one on a phone.
-WIDTH, HEIGHT = 360, 210
+#: Width and height of a chart with its titles and axes: two fit side by side on a page, one on a phone, where words are
+#: about as large as the text around them.
+WIDTH, HEIGHT = 350, 340
+
+#: The most characters of a line of a title, of a subtitle or horizontal axis, and of a vertical axis.
+_TITLE, _LINE, _SIDE = 32, 38, 22
 
 #: Fonts with the letter widths that legends are laid out with.
 _FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
@@ -50,12 +63,22 @@ _CONFIG: dict[str, Any] = {
     "font": _FONT,
     "padding": 6,
     "view": {"stroke": None},
-    "title": {"anchor": "start", "color": INK, "fontSize": 13, "fontWeight": 600, "offset": 10, "subtitleColor": MUTED},
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "color": INK,
+        "fontSize": 16,
+        "fontWeight": 600,
+        "offset": 10,
+        "subtitleColor": MUTED,
+        "subtitleFontSize": 14,
+        "subtitlePadding": 6,
+    },
     "axis": {
         "labelColor": MUTED,
         "titleColor": MUTED,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
+        "labelFontSize": 14,
+        "titleFontSize": 14,
         "titleFontWeight": "normal",
         "titlePadding": 8,
         "gridColor": GRID,
@@ -66,19 +89,20 @@ _CONFIG: dict[str, Any] = {
     },
     "axisX": {"grid": False},
     "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+    "text": {"fontSize": 14, "fontWeight": 600},
     "legend": {
         "orient": "top",
         "direction": "horizontal",
-        "columns": 3,
+        "columns": 2,
         "title": None,
         "labelColor": INK,
-        "labelFontSize": 11,
+        "labelFontSize": 14,
         "labelLimit": 260,
         "symbolStrokeWidth": 2,
         "symbolSize": 90,
         "offset": 6,
         "padding": 0,
-        "columnPadding": 22,
+        "columnPadding": 30,
     },
 }
 
@@ -87,10 +111,79 @@ _CONFIG: dict[str, Any] = {
 unvalidated = debug_mode(False)
 
 
-def finished(layers: Any, *, title: Any, description: str, width: int, height: int) -> Picture:
-    """Return a chart with its title, text alternative and size."""
-    picture: Picture = layers.properties(title=title, description=description, width=width, height=height)
+def finished(
+    layers: Any,
+    *,
+    title: str,
+    description: str,
+    width: int,
+    height: int,
+    explained: Sequence[str] = (),
+    fit: bool = True,
+) -> Picture:
+    """Return a chart with its title, text alternative and size.
+
+    Args:
+        layers: the drawing.
+        title: what the chart shows, best as a sentence.
+        description: the text alternative.
+        width: the width, with titles and axes if ``fit``, otherwise without.
+        height: the height, likewise.
+        explained: what needs to be said about its parts, below the title.
+        fit: whether the size is that of the whole.
+    """
+    if not fit:
+        return _sized(layers, title=title, description=description, width=width, height=height)
+    heading: dict[str, Any] = {"text": wrapped(title, _TITLE)}
+    if explained:
+        heading["subtitle"] = [line for each in explained for line in wrapped(each, _LINE)]
+    size = alt.AutoSizeParams(type="fit", contains="padding")
+    parts = {"title": alt.TitleParams(**heading), "description": description, "autosize": size}
+    return _sized(layers, **parts, width=width, height=height)
+
+
+def _sized(layers: Any, **properties: Any) -> Picture:
+    picture: Picture = layers.properties(**properties)
     return picture
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text of at most so many characters, about equally long.
+
+    >>> wrapped("Half of the reviewers average between 4.7 and 6.4", 32)
+    ['Half of the reviewers', 'average between 4.7 and 6.4']
+    """
+    lines = textwrap.wrap(text, width) or [""]
+    narrower = (textwrap.wrap(text, narrow) for narrow in range(max(len(text) // len(lines), 1), width))
+    return next((equal for equal in narrower if len(equal) == len(lines)), lines)
+
+
+def below(title: str) -> list[str]:
+    """Return the lines of a title of a horizontal axis."""
+    return wrapped(title, _TITLE)
+
+
+def beside(title: str) -> list[str]:
+    """Return the lines of a title of a vertical axis."""
+    return wrapped(title, _SIDE)
+
+
+def label(text: str, colour: str, *, x: float, y: float, up: bool) -> Any:
+    """Return words beside a point of an ascending curve: above to the left of it, or below to the right."""
+    side: dict[str, Any] = {"align": "right", "baseline": "bottom", "dx": -5, "dy": -3}
+    if not up:
+        side = {"align": "left", "baseline": "top", "dx": 5, "dy": 3}
+    mark = chart([{"x": x, "y": y, "label": text}]).mark_text(color=colour, **side)
+    return mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text="label:N")
+
+
+def corner(text: str, colour: str, *, top: bool, row: int = 0) -> Any:
+    """Return words in the upper left or lower right corner of a chart, one row below or above others."""
+    if top:
+        mark = chart([{"label": text}]).mark_text(align="left", baseline="top", color=colour)
+        return mark.encode(text="label:N", x=alt.value(4), y=alt.value(2 + 18 * row))
+    mark = chart([{"label": text}]).mark_text(align="right", baseline="bottom", dy=-4 - 18 * row, color=colour)
+    return mark.encode(text="label:N", x=alt.value("width"), y=alt.value("height"))
 
 
 def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
@@ -119,16 +212,23 @@ def ticks(number: int, **options: Any) -> alt.Axis:
 def rank_axis(n: int, width: int) -> alt.X:
     """Return the axis of ranks 1 to n."""
     scale = alt.Scale(domain=[1, max(n, 2)], nice=False)
-    title = "rank of the reviewer (1 has the smallest mean)"
+    title = below(say("chart.axis_rank"))
     return alt.X("rank:Q", title=title, scale=scale, axis=ticks(width // 80, tickMinStep=1))
+
+
+def mean_axis(quantity: str, height: int, *, domain: tuple[float, float] | None = None) -> alt.Y:
+    """Return the vertical axis of means, by default as far as they reach."""
+    scale = alt.Scale(zero=False) if domain is None else alt.Scale(domain=list(domain), nice=False)
+    return alt.Y("value:Q", title=beside(words_of(quantity).short_axis), scale=scale, axis=ticks(height // 60))
 
 
 def _named(symbol: str) -> Callable[..., alt.Color]:
     """Return a function from colours by name to a colour encoding whose legend shows this symbol."""
 
-    def named(colours: Mapping[str, str], field: str = "what:N") -> alt.Color:
+    def named(colours: Mapping[str, str], field: str = "what:N", *, columns: int = 2) -> alt.Color:
         scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-        return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=alt.Legend(symbolType=symbol))
+        legend = alt.Legend(symbolType=symbol, columns=columns)
+        return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=legend)
 
     return named
 

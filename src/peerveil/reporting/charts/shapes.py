@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.published import Published
+from peerveil.reporting.published import thinned as thinned  # noqa: PLC0414 - the other reductions are here
 
-#: The most points of a curve, entries drawn as dots, groups of ranks (above so many entries), and bins of a histogram.
-POINTS, DOTS, GROUPS, BINS = 120, 100, 60, 24
+#: Entries drawn as dots at most, groups of ranks (above so many entries), and bins of a histogram.
+DOTS, GROUPS, BINS = 100, 60, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,8 @@ class Counts:
 
 def bins_for(release: Published) -> Floats:
     """Return round edges of bins that are at least twice the expected error wide and suit the number of reviewers."""
-    low, high = float(release.values[0]), float(release.values[-1])
+    drawn = release.values if release.chance is None else np.append(release.values, release.chance)
+    low, high = float(drawn.min()), float(drawn.max())
     reach = high - low
     if not reach > 1e-9 * max(1.0, abs(low), abs(high)):
         half = 0.5 if abs(low) < 1e6 else 0.05 * abs(low)
@@ -72,15 +76,24 @@ def counted(release: Published, edges: Floats) -> Counts:
     return Counts(edges, counts, np.minimum(least, counts), np.maximum(begun - ended[:bins], counts))
 
 
-def thinned(length: int, most: int = POINTS) -> Ints:
-    """Return the indices to draw a curve through: all, or evenly spread ones with both ends.
+def chance_counts(release: Published, edges: Floats) -> Floats:
+    """Return how many means random dealing would give in each bin; none if that is not known.
 
-    >>> thinned(5).tolist(), thinned(1000, 5).tolist()
-    ([0, 1, 2, 3, 4], [0, 250, 500, 749, 999])
+    The expected means are at evenly spread ranks, and the number up to a mean is interpolated between them.
     """
-    if length <= most:
-        return np.arange(length)
-    return np.unique(np.rint(np.linspace(0, length - 1, most)).astype(np.int64))
+    if release.chance is None:
+        return np.empty(0)
+    n = release.values.size
+    ranks = thinned(n, release.chance.size) + 0.5
+    up_to = np.interp(edges, *_rising(release.chance, ranks), left=0.0, right=float(n))
+    up_to[0], up_to[-1] = 0.0, float(n)
+    return np.diff(up_to)
+
+
+def _rising(means: Floats, ranks: npt.NDArray[np.floating[Any]]) -> tuple[Floats, Floats]:
+    """Means without repetition, and the middle rank of each."""
+    distinct, place = np.unique(means, return_inverse=True)
+    return distinct, np.bincount(place, weights=ranks) / np.bincount(place)
 
 
 def grouped(vector: Floats, groups: int = GROUPS) -> list[tuple[float, float, float, float]]:

@@ -1,0 +1,80 @@
+"""The findings that charts of a release have as titles, and their text alternatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from peerveil.mechanisms import mechanism_from
+from peerveil.quantities.base import words_of
+from peerveil.reporting.charts.look import count
+from peerveil.reporting.published import Published
+from peerveil.reporting.words import say
+
+#: The least number of reviewers of whom shares are told.
+_FEWEST = 10
+
+
+def half(release: Published) -> str:
+    """Return between which means half of the reviewers lie."""
+    n = release.values.size
+    if n < _FEWEST:
+        return say("title.histogram")
+    low, high = (_number(release, math.ceil(share * n) - 1) for share in (0.25, 0.75))
+    if low == high:
+        return say("title.alike", low=low)
+    return say(f"title.half_{_kind(release)}", low=low, high=high)
+
+
+def tenths(release: Published) -> str:
+    """Return the means of the lowest and the highest tenth of the reviewers, those of their findings."""
+    n = release.values.size
+    if n < _FEWEST:
+        return say("title.cumulative")
+    low, high = _number(release, n // 10 - 1), _number(release, n - n // 10)
+    return say(f"title.tenth_{_kind(release)}", low=low, high=high)
+
+
+def reduction(release: Published) -> str:
+    """Return how large the noise was, and the expected error once public data was used."""
+    known = mechanism_from(release.mechanism)
+    noise = None if known is None else known.stated
+    if noise is None or noise.law is None or release.outlook is None:
+        return say("title.refinement")
+    key = "vector" if release.histogram is None else "counts"
+    deviation, error = (
+        f"{number:.2g}" if number < 100 else f"{number:,.0f}"
+        for number in (float(noise.law.deviation), release.outlook.expected_rmse)
+    )
+    return say(f"title.{key}", noise=deviation, error=error)
+
+
+def widths(release: Published) -> str:
+    """Return how wide credible bands and proven bounds are on average."""
+    proven = f"{float(np.mean(release.upper - release.lower)):.2g}"
+    if release.outlook is None:
+        return say("title.proven_width", proven=proven)
+    band = f"{float(np.mean(release.outlook.upper - release.outlook.lower)):.2g}"
+    return say("title.widths", band=band, proven=proven)
+
+
+def described(key: str, release: Published) -> str:
+    """Return the text alternative of a chart."""
+    return say(f"description.{key}", reviewers=count(release.values.size, "reviewer"), quantity=release.quantity)
+
+
+def _kind(release: Published) -> str:
+    if release.quantity == "ratings":
+        return "ratings"
+    return "means" if words_of(release.quantity).sides is None else "difference"
+
+
+def _number(release: Published, rank: int) -> str:
+    """The released mean of a rank, counted from 0, with the digits that its expected error leaves."""
+    reach = float(release.values[-1] - release.values[0])
+    error = release.outlook.expected_rmse if release.outlook else reach / 100
+    digits = min(max(-math.floor(math.log10(error)), 0), 4) if error > 0 else 4
+    number = round(float(release.values[rank]), digits) + 0.0
+    sign = "+" if _kind(release) == "difference" else ""
+    return f"{number:{sign},.{digits}f}".replace("-", "\N{MINUS SIGN}")
