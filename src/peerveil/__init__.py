@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from peerveil.privacy.guarantee import compose as compose
     from peerveil.privacy.stated_facts import Statement as Statement
     from peerveil.private.ledger import Ledger as Ledger
+    from peerveil.private.promises import Promise as Promise
+    from peerveil.private.promises import promise as promise
     from peerveil.private.readers import read as read
     from peerveil.private.release import release as release
     from peerveil.private.reviews import Reviews as Reviews
@@ -69,6 +71,7 @@ _NAMES = {
     "privacy.guarantee": "Guarantee compose",
     "privacy.stated_facts": "Statement",
     "private.ledger": "Ledger",
+    "private.promises": "Promise promise",
     "private.readers": "read",
     "private.release": "release",
     "private.reviews": "Reviews",

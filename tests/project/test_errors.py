@@ -22,7 +22,7 @@ from peerveil.cli import app
 from peerveil.cli.options import option
 from peerveil.errors import Argument, FileError, InputError, OutputError, PeerveilError, WriteError
 from peerveil.private.batch.folders import open_folders
-from peerveil.releases.sweep_files import sweep_folder
+from peerveil.reporting.sweep_files import sweep_folder
 from peerveil.support.atomic_files import replace_file, write_new
 from peerveil.support.parallel import _Store
 

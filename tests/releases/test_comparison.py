@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from cli.test_cli import Run, run
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.releases.page_text import PageText
+
+__all__ = ["run"]  # a fixture
 
 FIRST = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
 SECOND = pv.PublicWeights.from_rows([[6, 9], [7, 7], [8, 8], [6, 9], [6, 8]], load=2)
@@ -164,3 +169,31 @@ def test_findings_are_told_apart_if_their_intervals_are() -> None:
     assert len(pv.compare(high, high).findings) == 1  # the tenths are among the quantiles
     assert json.loads(json.dumps(pv.compare(low, high).to_document()))["findings"][0][1]["value"] == 0.4
     assert "In the second release" in pv.compare(low, high)._repr_html_()
+
+
+def test_comparisons_are_written_by_suffix(tmp_path: Path) -> None:
+    found = pv.compare(made(FIRST), made(SECOND))
+    page = found.save(tmp_path / "years.html", first="2025", second="<2026>").read_text(encoding="utf-8")
+    assert "<title>Comparison: weights of 4 and of 5 reviewers: 2025 and &lt;2026&gt;</title>" in page
+    text = PageText(page)
+    assert not text.active
+    for words in (*found.words, *found.sentences(), *(cell for q in found.quantiles for cell in q.cells() if cell)):
+        assert " ".join(words.split()) in text.text
+    assert found.save(tmp_path / "years.svg").read_text(encoding="utf-8") == found.plot().svg
+    document = json.loads(found.save(tmp_path / "years.json").read_text(encoding="utf-8"))
+    assert document == json.loads(json.dumps(found.to_document()))
+    with pytest.raises(pv.InputError, match=r"written as \.html, \.svg or \.json, not as '\.pdf'"):
+        found.save(tmp_path / "years.pdf")
+    with pytest.raises(pv.OutputError, match="already exists"):
+        found.save(tmp_path / "years.svg")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_command_writes_the_same_file(run: Run, tmp_path: Path) -> None:
+    for name, weights in (("one", FIRST), ("two", SECOND)):
+        made(weights).save(tmp_path / name, report=False)
+    done = run("compare", "one", "two", "-o", "years.svg", "--names", "2025", "2026", "--all")
+    assert done.code == 0, done.err
+    assert done.out.endswith("Written: years.svg\n")
+    found = pv.compare(pv.Release.load(tmp_path / "one"), pv.Release.load(tmp_path / "two"))
+    assert (tmp_path / "years.svg").read_text(encoding="utf-8") == found.plot("2025", "2026").svg

@@ -12,7 +12,7 @@ import pytest
 import peerveil as pv
 from cli.test_cli import Run, run
 from marks import slow
-from peerveil.releases.sweep_files import sweep_folder, write_sweep
+from peerveil.reporting.sweep_files import sweep_folder, write_sweep
 from peerveil.simulation.experiments import EXPERIMENTS, simulate, simulate_record
 
 __all__ = ["run"]  # a fixture

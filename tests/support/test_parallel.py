@@ -19,7 +19,7 @@ import pytest
 
 import peerveil as pv
 from engine_tasks import always_die, count, die_once, draw, fail, place
-from peerveil.releases.sweep_files import write_sweep
+from peerveil.reporting.sweep_files import write_sweep
 from peerveil.simulation.experiments import simulate
 from peerveil.support.parallel import cluster, run, starting_processes
 

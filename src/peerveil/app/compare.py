@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def compare(request: CompareRequest) -> Comparison:
-    """Return the comparison of two published releases."""
-    return compare_releases(Release.load(request.first), Release.load(request.second))
+    """Return the comparison of two published releases; write it if the request names a file."""
+    comparison = compare_releases(Release.load(request.first), Release.load(request.second))
+    if request.output is not None:
+        comparison.save(request.output, first=request.names[0], second=request.names[1])
+    return comparison
 
 
 def comparison_chart(earlier: Mapping[str, str], title: str, release: Release) -> Picture:

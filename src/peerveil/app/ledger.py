@@ -12,8 +12,19 @@ from peerveil.privacy.guarantee import downward, upward
 from peerveil.private.charging import Spending, pending
 from peerveil.private.ledger import Ledger
 from peerveil.private.ledger.database import ledger_url
+from peerveil.private.ledger.exporting import ledger_text
 
-__all__ = ["Ledger", "Spending", "absolute_place", "charges_since", "cost", "ledger_view", "pending", "releases_so_far"]
+__all__ = [
+    "Ledger",
+    "Spending",
+    "absolute_place",
+    "charges_since",
+    "cost",
+    "ledger_text",
+    "ledger_view",
+    "pending",
+    "releases_so_far",
+]
 
 
 def absolute_place(ledger: str) -> str:

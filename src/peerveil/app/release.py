@@ -1,4 +1,4 @@
-"""Releases of private reviews, and what they would state."""
+"""Releases of private reviews, and what they would state and cost."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from peerveil.inference.verdict import PROMISES
 from peerveil.planning.auto import CHOSEN
 from peerveil.privacy.guarantee import caution
 from peerveil.private.charging import Spending
+from peerveil.private.promises import GroupPromises, Promise, promise_groups, promise_release
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import GroupReleases, release_groups_within
 from peerveil.record.tracks import folder_names
+from peerveil.regions import check_region
 from peerveil.releases.release import OWN_FILES, Release
+from peerveil.releases.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
 
 #: Called with the name of each step of the work.
@@ -87,6 +90,25 @@ def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
     }
 
 
+def dry_run(request: ReleaseRequest, step: Step) -> tuple[Promise | GroupPromises, tuple[str, ...]]:
+    """Return what the requested release would state, cost and achieve, and remarks on the file, for the chair only.
+
+    Nothing is drawn, charged or written.
+    """
+    _check(request)
+    groups = _groups(request)
+    reviews, arguments = _read(request, step)
+    check_region(arguments.pop("region"))
+    Terms(licence=arguments.pop("licence"), citation=arguments.pop("citation"))
+    step("Computing how much noise is needed, and simulating releases on public data")
+    place: dict[str, Any] = {"ledger": request.ledger, "dataset": request.what.dataset}
+    if not groups:
+        return promise_release(reviews, **place, **arguments), _remarks(reviews)
+    del arguments["declare_kept"]  # the loads of groups are always declared public
+    shared = not request.no_shared_reviewers
+    return promise_groups(reviews, groups, shared=shared, **place, **arguments), _remarks(reviews)
+
+
 def release(
     request: ReleaseRequest, spending: Spending, *, step: Step, write: Write | None = None, parents: bool = True
 ) -> Released:
@@ -97,7 +119,7 @@ def release(
     _check(request)
     request = placed(request)
     assert request.output is not None  # noqa: S101 - it is placed
-    groups = groups_by_paper(request.tracks, request.file, request.reading.paper) if request.tracks.given else {}
+    groups = _groups(request)
     folders = folder_names(set(groups.values()))
     own = [f"{folder}/{file}" for folder in folders.values() for file in OWN_FILES] or OWN_FILES
     write = write or default_write(report=not request.no_report)
@@ -122,8 +144,7 @@ def release(
         warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
         remarks=(
             *(f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed),
-            *(f"left out: {reason}" for reason in reviews.report.left_out),
-            *reviews.report.problems,
+            *_remarks(reviews),
         ),
     )
 
@@ -134,6 +155,16 @@ def _check(request: ReleaseRequest) -> None:
     mechanism_or_auto(request.noise)
     if request.no_shared_reviewers and not request.tracks.given:
         raise refusal("{no_shared_reviewers} goes with {groups} or {group_column}")
+
+
+def _groups(request: ReleaseRequest) -> dict[str, str]:
+    """Return the group of each paper; none if the papers are not in groups."""
+    return groups_by_paper(request.tracks, request.file, request.reading.paper) if request.tracks.given else {}
+
+
+def _remarks(reviews: Reviews) -> tuple[str, ...]:
+    """Return what was left out of the private file, and its problems."""
+    return (*(f"left out: {reason}" for reason in reviews.report.left_out), *reviews.report.problems)
 
 
 def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]:

@@ -92,6 +92,8 @@ class CompareRequest:
 
     first: str
     second: str
+    output: str | None = None
+    names: tuple[str, str] = ("first", "second")
 
 
 @dataclass(frozen=True, kw_only=True)

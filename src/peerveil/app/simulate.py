@@ -16,7 +16,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN, Mechanism
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.quantities.weights import PublicWeights
-from peerveil.releases.sweep_files import sweep_folder, write_sweep
+from peerveil.reporting.sweep_files import sweep_folder, write_sweep
 from peerveil.simulation import experiments
 from peerveil.simulation.experiments import EXPERIMENTS, Sweep
 from peerveil.support import parallel

@@ -182,6 +182,8 @@ OPTIONS: dict[str, Any] = {
     "CompareRequest.second": typer.Argument(
         help="Another release of the same quantity; differences are second minus first."
     ),
+    "CompareRequest.output": _folder("Also write a new file: a page (.html), a chart (.svg) or all numbers (.json)."),
+    "CompareRequest.names": typer.Option(help="With -o: the names of the two releases, e.g. 2025 2026."),
     "BatchRequest.venues": typer.Argument(
         help="A TOML file with one [[venue]] per venue, or a folder with one file each."
     ),

@@ -26,6 +26,7 @@ from peerveil.record.public_record import Floats
 from peerveil.releases.release import DATA_FILES, FILES, Release
 
 if TYPE_CHECKING:
+    from peerveil.private.promises import GroupPromises, Promise
     from peerveil.private.tracks import GroupReleases
 
 # Data may contain brackets and colons: it is never markup.
@@ -113,6 +114,21 @@ def _facts(release: Release) -> dict[str, object]:
     findings = [finding.to_document() for finding in release.findings]
     facts = {"reviewers": release.reviewers, "guarantee": release.guarantee.summary, "expected_rmse": expected}
     return facts | {"verdict": verdict, "caution": release.caution, "findings": findings}
+
+
+def report_promise(promised: Promise | GroupPromises, *, as_json: bool, everything: bool = False) -> None:
+    """Print what a release would state, cost and achieve."""
+    if as_json:
+        print_json({"drawn": False, "charged": False} | promised.to_document())
+        return
+    parts: list[RenderableType] = [Text("Dry run: nothing was drawn, charged or written.", style="bold"), ""]
+    if groups := getattr(promised, "promises", {}):
+        rows = []
+        for name, part in groups.items():
+            word = "" if part.verdict is None else part.verdict.word
+            rows.append((name, str(part.reviewers), part.accuracy, word, part.guarantee.summary))
+        parts += [rows_table(("group", "reviewers", "expected error", "verdict", "claim"), rows), ""]
+    print_screenful(*parts, facts_table(promised.facts()), everything=everything)
 
 
 def report_groups(

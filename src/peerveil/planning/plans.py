@@ -50,6 +50,9 @@ _PRICE = 1.05
 _ENTRIES = 20_000
 _FEWEST, _MOST = 2, 12
 
+#: Assignments per leniency for a quick answer.
+_FEW_DRAWS = 4
+
 #: Mechanisms are dropped if their mean squared error exceeds that of the best by this factor.
 _HOPELESS = 2.0
 
@@ -337,6 +340,25 @@ def plan(
         alone=_alone(weights, draws, seed),
         _delta_stated=delta is not None,
     )
+
+
+def expected_errors(
+    weights: PublicWeights, mechanism: Mechanism, estimator: str, *, unit: Unit, draws: int | None = None, seed: int = 1
+) -> tuple[float, float]:
+    """Return the expected error of a mechanism with an estimator, and that of public data alone.
+
+    ``draws`` is the number of assignments per leniency, by default at most four.
+
+    >>> from peerveil.mechanisms import Laplace
+    >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    >>> little, alone = expected_errors(weights, Laplace(epsilon=100.0), "safe", unit="reviewer", draws=2)
+    >>> little < alone
+    True
+    """
+    draws = min(_FEW_DRAWS, usual_draws(weights.reviewers)) if draws is None else draws
+    rounds = Rounds(weights, unit, (estimator,), seed, 1, None)
+    errors = rounds.run([mechanism], range(draws), lambda _done, _total: None)[mechanism]
+    return math.sqrt(float(errors[..., 0].mean())), _alone(weights, draws, seed)
 
 
 def short(error: float) -> str:

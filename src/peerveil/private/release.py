@@ -297,14 +297,14 @@ class PreparedRelease:
 
     def draw(self, spending: Spending, dataset: str | None) -> Release:
         """Return the release; ``spending`` holds its charge until the caller has written it."""
-        check_dataset(dataset, spending)
+        check_dataset(dataset, spending.ledger)
         perturbed, number = self.ready.drawn_for(spending, dataset)
         return replace(perturbed.refined(self.bounds, self.ready.estimator), terms=self.terms, charge=number)
 
 
-def check_dataset(dataset: str | None, spending: Spending) -> None:
+def check_dataset(dataset: str | None, ledger: str | None) -> None:
     """Refuse a data set without a ledger."""
-    if dataset is not None and spending.ledger is None:
+    if dataset is not None and ledger is None:
         raise InputError(
             Argument("dataset", dataset), " names a budget, but no ledger is given (", Argument("ledger", ...), ")"
         )

@@ -125,7 +125,7 @@ def release_groups_within(
     """
     check_region(region)
     terms = Terms(licence=licence, citation=citation)
-    check_dataset(dataset, spending)
+    check_dataset(dataset, spending.ledger)
     prepared = prepare_groups(
         reviews, groups, public=public, mechanism=mechanism, shared=shared, estimator=estimator, **how
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from html import escape
+from itertools import starmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import compose
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
+from peerveil.support.atomic_files import write_new
 from peerveil.support.frames import Backend, make_frame
 from peerveil.support.html_tables import table
 
@@ -23,6 +28,9 @@ if TYPE_CHECKING:
 
 #: The columns of a table of quantiles.
 QUANTILE_COLUMNS = ("share", "first", "second", "difference", "its band", "found")
+
+#: The columns of a table of summaries.
+SUMMARY_COLUMNS = ("of the means", "first", "second", "difference")
 
 #: The shares of reviewers at which distributions are compared.
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -187,11 +195,56 @@ class Comparison:
             "words": list(self.words),
         }
 
+    def summary_cells(self) -> list[tuple[str, ...]]:
+        """Return the rows of a table with :data:`SUMMARY_COLUMNS`: the summaries and the distance."""
+        rows = []
+        for s in self.summaries:
+            numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))
+            rows.append((s.name, *starmap(_with_error, numbers)))
+        return [*rows, ("distance", "", "", _with_error(*self.distance))]
+
+    def save(self, path: str | os.PathLike[str], *, first: str = "first", second: str = "second") -> Path:
+        """Write a new file and return its path: a page (``.html``), a chart (``.svg``) or all numbers (``.json``).
+
+        ``first`` and ``second`` are the names of the releases in the chart.
+        """
+        place = Path(path)
+        if place.suffix == ".json":
+            text = json.dumps(self.to_document(), indent=1, allow_nan=False) + "\n"
+        elif place.suffix == ".svg":
+            text = self.plot(first, second).svg
+        elif place.suffix == ".html":
+            text = self._page(first, second)
+        else:
+            raise InputError(f"a comparison is written as .html, .svg or .json, not as {place.suffix or place.name!r}")
+        write_new(place, text)
+        return place
+
+    def _page(self, first: str, second: str) -> str:
+        from peerveil.reporting.comparison_page import comparison_html  # noqa: PLC0415 - slow to load
+
+        def named(columns: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple({"first": first, "second": second}.get(column, column) for column in columns)
+
+        return comparison_html(
+            title=f"{self._title}: {first} and {second}",
+            sentences=self.sentences(),
+            picture=self.plot(first, second).svg,
+            tables={
+                "Summary": (named(SUMMARY_COLUMNS), self.summary_cells()),
+                "Deciles": (named(QUANTILE_COLUMNS), [quantile.cells() for quantile in self.quantiles]),
+            },
+            words=self.words,
+        )
+
+    @property
+    def _title(self) -> str:
+        return f"Comparison: {self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
+
     def _repr_html_(self) -> str:
         rows = [quantile.cells() for quantile in self.quantiles]
-        title = f"Comparison: {self.quantity} of {self.reviewers[0]} and of {self.reviewers[1]} reviewers"
         below = "".join(f"<p>{escape(words)}</p>" for words in (*self.sentences(), *self.words))
-        return table(title, rows, header=QUANTILE_COLUMNS, below=below)
+        return table(self._title, rows, header=QUANTILE_COLUMNS, below=below)
 
     def sentences(self) -> list[str]:
         """Return the findings of both releases in words, and whether their intervals tell them apart."""
@@ -244,6 +297,10 @@ def compare(first: Release, second: Release) -> Comparison:
         words=tuple(_words(first, second, level)),
         releases=(first, second),
     )
+
+
+def _with_error(value: float, error: float | None) -> str:
+    return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.2g}"
 
 
 def _pairs(first: Release, second: Release) -> Iterator[tuple[Finding, Finding]]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -101,15 +98,6 @@ def float_or_none(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table as the text of a CSV file."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def check_plain(value: object, name: str, *, depth: int = 0) -> None:

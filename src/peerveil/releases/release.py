@@ -27,7 +27,7 @@ from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.terms import Terms
 from peerveil.reporting.published import CHANCE_RANKS, FIGURES, Published, thinned
 from peerveil.support.atomic_files import staged_folder
-from peerveil.support.frames import Backend, make_frame
+from peerveil.support.frames import Backend, csv_text, make_frame
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with
 from peerveil.tables.opening import read_text
@@ -294,7 +294,7 @@ class Release(Published):
 
     def to_csv(self) -> str:
         """Return the text of release.csv."""
-        return documents.csv_text(COLUMNS, zip(*self._columns().values(), strict=True))
+        return csv_text(COLUMNS, zip(*self._columns().values(), strict=True))
 
     def _columns(self) -> dict[str, list[Any]]:
         """The columns of release.csv; bands are ``None`` if they are not known."""

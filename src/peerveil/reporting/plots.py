@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path, PurePath
 
-from peerveil.errors import Argument, InputError
+from peerveil.errors import InputError
 from peerveil.planning.plans import Choice, Plan
 from peerveil.reporting.charts import comparison, error_against_epsilon, to_svg
 from peerveil.reporting.published import Published
@@ -47,7 +47,7 @@ class Plot:
         """Write the chart as SVG or PNG, by the suffix of the path, and return the path."""
         place = Path(path)
         if place.suffix not in (".svg", ".png"):
-            raise InputError(Argument("path"), f" must end in .svg or .png, got {place.name!r}")
+            raise InputError(f"path must end in .svg or .png, got {place.name!r}")
         replace_file(
             place, lambda stage: stage.write_bytes(self.svg.encode() if place.suffix == ".svg" else self.png())
         )
@@ -73,7 +73,7 @@ class Plot:
 def release_plot(release: Published, kind: str) -> Plot:
     """Return a chart of a release, the same as in its report; ``kind`` is one of :data:`KINDS`."""
     if kind not in KINDS:
-        raise InputError(Argument("kind"), f" must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise InputError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     return Plot(to_svg(DRAW[KINDS[kind]](release)))
 
 

@@ -61,7 +61,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     # The page has one style for all charts; each has its own only in its file.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
     kind = kind_of(release.mechanism["name"])
-    html: str = _template().render(
+    html: str = template("report.html").render(
         release=release,
         title=words.title,
         meaning=words.meaning,
@@ -91,13 +91,14 @@ def write_report(release: Published, folder: Path, *, table: str) -> None:
 
 
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template, which refuses undefined names."""
     loader = jinja2.PackageLoader("peerveil.reporting")
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = lambda value: f"{value:,}"
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _deciles(release: Published) -> list[dict[str, str]]:

@@ -1,11 +1,13 @@
-"""Frames of published numbers, made by the library that the user asks for."""
+"""Published numbers as frames of the library that the user asks for, and as CSV text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from peerveil.errors import Argument, InputError
+from peerveil.errors import InputError
 
 #: The libraries that can make a frame. Polars is always installed.
 Backend = Literal["polars", "pandas", "pyarrow"]
@@ -20,12 +22,19 @@ def make_frame(columns: Mapping[str, Sequence[object]], backend: Backend = "pola
     import narwhals as nw  # noqa: PLC0415 - only frames need it
 
     if backend not in (known := get_args(Backend)):
-        raise InputError(Argument("backend"), f" must be one of {', '.join(known)}, got {backend!r}")
+        raise InputError(f"backend must be one of {', '.join(known)}, got {backend!r}")
     # A column without any number would have no type.
     types = {name: nw.Float64() if all(cell is None for cell in cells) else None for name, cells in columns.items()}
     try:
         return nw.from_dict(columns, schema=types, backend=backend).to_native()
     except ModuleNotFoundError:
-        raise InputError(
-            Argument("backend", backend), f" needs the package {backend}, which is not installed"
-        ) from None
+        raise InputError(f"a frame of {backend} needs the package {backend}, which is not installed") from None
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as the text of a CSV file."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
-
 from peerveil.app.requests import CompareRequest
 from peerveil.cli import options as opt
 
@@ -15,7 +13,7 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
 
     from peerveil.app.compare import compare
     from peerveil.cli.show import out, print_json, print_screenful, rows_table
-    from peerveil.releases.comparison import QUANTILE_COLUMNS
+    from peerveil.releases.comparison import QUANTILE_COLUMNS, SUMMARY_COLUMNS
 
     comparison = compare(request)
     if as_json:
@@ -23,11 +21,6 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
         return
     reviewers = comparison.reviewers
     title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
-    rows = []
-    for s in comparison.summaries:
-        numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))
-        rows.append((s.name, *starmap(_with_error, numbers)))
-    rows.append(("distance", "", "", _with_error(*comparison.distance)))
     sentences = comparison.sentences()
     quantiles = comparison.quantiles if everything else comparison.quantiles[::2]
     print_screenful(
@@ -35,17 +28,15 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
         "",
         *sentences,
         *([""] if sentences else []),
-        rows_table(("of the means", "first", "second", "difference"), rows),
+        rows_table(SUMMARY_COLUMNS, comparison.summary_cells()),
         "",
         rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in quantiles)),
         "",
         *comparison.words,
         everything=everything,
-        after=1,
+        after=1 + (request.output is not None),
     )
+    if request.output is not None:
+        out.print(f"Written: {request.output}", soft_wrap=True)
     if not everything:
         out.print("Every decile: --all", style="dim")
-
-
-def _with_error(value: float, error: float | None) -> str:
-    return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.2g}"

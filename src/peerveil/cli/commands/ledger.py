@@ -215,6 +215,27 @@ def pending(place: Place, *, as_json: opt.AsJson = False, everything: opt.Everyt
     print_screenful(table, everything=everything)
 
 
+@app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger export budgets.db budgets.csv")
+def export(
+    place: Place,
+    file: Annotated[str, typer.Argument(help="A new file: .csv or .json.")],
+    *,
+    dataset: Annotated[str | None, typer.Option("--dataset", help="Export only this data set.")] = None,
+) -> None:
+    """Write all budgets, charges and statements to a CSV or JSON file, for a spreadsheet or an archive.
+
+    The file contains no fingerprint of the reviews. It cannot be charged: the ledger stays the only record of budgets.
+    """
+    from pathlib import Path
+
+    from peerveil.app.ledger import ledger_text
+    from peerveil.cli.show import out
+    from peerveil.support.atomic_files import write_new
+
+    write_new(file, ledger_text(_opened(place), Path(file).suffix, dataset))
+    out.print(f"Written: {file}", soft_wrap=True)
+
+
 def _noise(described: dict[str, object]) -> str:
     parameters = ", ".join(f"{key} {value:g}" for key, value in described.items() if isinstance(value, float))
     return f"{described['name']}, {parameters}"

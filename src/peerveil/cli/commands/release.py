@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+import typer
 
 from peerveil.app.requests import ReleaseRequest
 from peerveil.cli import options as opt
 from peerveil.cli.working import charging, working
 
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show promise, cost and expected accuracy; nothing is drawn, charged or written."),
+]
+
 
 @opt.with_options
-def release(request: ReleaseRequest, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
+def release(
+    request: ReleaseRequest, *, dry_run: DryRun = False, as_json: opt.AsJson = False, everything: opt.Everything = False
+) -> None:
     """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
     With --epsilon alone, mechanism and estimator are chosen from public data: an estimator that is never less accurate
@@ -20,16 +30,30 @@ def release(request: ReleaseRequest, *, as_json: opt.AsJson = False, everything:
     With a file of public scores, state what is public about loads: --load, --loads, or --reviewers. With groups of
     papers, each group gets its own release, folder and budget.
     """
-    from peerveil.app.release import placed, release
-    from peerveil.cli.show import report_groups, report_no_ledger, report_release, report_unsigned, report_warnings
+    from peerveil.app import release as releases
+    from peerveil.cli.show import (
+        report_groups,
+        report_no_ledger,
+        report_promise,
+        report_release,
+        report_unsigned,
+        report_warnings,
+    )
     from peerveil.releases.release import Release
     from peerveil.releases.signatures import count_signatures
 
-    request = placed(request)
+    if dry_run:
+        with working("Reading the reviews") as step:
+            promised, remarks = releases.dry_run(request, step)
+        for remark in remarks:
+            sys.stderr.write(f"peerveil: {remark}\n")
+        report_promise(promised, as_json=as_json, everything=everything)
+        return
+    request = releases.placed(request)
     assert request.output is not None  # noqa: S101 - it is placed
     signed = count_signatures(request.output)
     with charging(request.ledger) as spending, working("Reading the reviews") as step:
-        released = release(request, spending, step=step)
+        released = releases.release(request, spending, step=step)
     report_warnings(released.warnings)
     for remark in released.remarks:
         sys.stderr.write(f"peerveil: {remark}\n")

@@ -7,7 +7,7 @@ are stored as claims (epsilon, rho, omega), which each budget adds up by its own
 
 from __future__ import annotations
 
-from peerveil.private.ledger.accounts import Account, Charge, Entry, Stated
+from peerveil.private.ledger.accounts import Account, Charge, Entry, Quote, Stated
 from peerveil.private.ledger.book import Ledger, check_dataset, new_release_number
 from peerveil.private.ledger.checking import Finding, LedgerCheck
 
@@ -18,6 +18,7 @@ __all__ = [
     "Finding",
     "Ledger",
     "LedgerCheck",
+    "Quote",
     "Stated",
     "check_dataset",
     "new_release_number",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -64,6 +64,40 @@ class Account:
                 f"the release costs {currency} {after - self.spent:.6g}, and of the budget of {self.dataset!r} "
                 f"({self.unit}) {downward(self.left)} of {limit:.6g} is left; nothing was released"
             )
+
+    def quote(self, spend: Spend) -> Quote:
+        """Return the cost of a release; raises as :meth:`check` if the budget does not suffice."""
+        self.check(spend)
+        after = replace(self, spends=(*self.spends, spend))
+        return Quote(
+            dataset=self.dataset,
+            unit=self.unit,
+            currency=self.budget.currency,
+            cost=after.spent - self.spent,
+            left=self.left,
+            after=after.left,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """The cost of a release to a budget, before it is charged.
+
+    Attributes:
+        dataset: the data set.
+        unit: the unit of the budget.
+        currency: epsilon or rho.
+        cost: what would be charged.
+        left: what is left now.
+        after: what would be left.
+    """
+
+    dataset: str
+    unit: Unit
+    currency: str
+    cost: float
+    left: float
+    after: float
 
 
 @dataclass(frozen=True, kw_only=True)

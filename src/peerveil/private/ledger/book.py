@@ -24,6 +24,7 @@ from peerveil.private.ledger.accounts import (
     Account,
     Charge,
     Entry,
+    Quote,
     Stated,
     finite_or_none,
     read_accounts,
@@ -229,6 +230,30 @@ class Ledger:
         notes = (*self.remarks, *notes)
         return Charge(release=release, dataset=dataset, data_changed=changed, also_as=others, notes=notes)
 
+    def quote(self, dataset: str, claim_for: Callable[[Unit], Guarantee], *, statement: Statement) -> tuple[Quote, ...]:
+        """The cost of a release to every budget of a data set, without charging it; arguments as in :meth:`charge`.
+
+        Raises:
+            BudgetError: if the release could not be charged.
+        """
+        with self._using() as connection:
+            accounts = [account for _, account in read_accounts(connection, dataset)]
+            quotes = tuple(account.quote(_checked_spend(account, claim_for)) for account in accounts)
+            self._stated(connection, dataset, statement)
+        return quotes
+
+    def _stated(self, connection: sa.Connection, dataset: str, statement: Statement) -> list[Statement]:
+        """The statements of a data set; refuses one that fixes more."""
+        stated = [earlier.statement for earlier in read_statements(connection, dataset)]
+        if more := additional(statement, stated):
+            raise BudgetError(
+                f"the release fixes more than was stated for the releases of {dataset!r} so far: {'; '.join(more)}. "
+                "Their claims would no longer hold together. State the same as before; or, if this was public all "
+                f"along, declare it once for the data set: {_command(self.name, dataset, statement)}; nothing was "
+                "charged"
+            )
+        return stated
+
     def _state(
         self, connection: sa.Connection, chain: Chain, dataset: str, statement: Statement | None, keys: list[int]
     ) -> tuple[str, ...]:
@@ -239,14 +264,7 @@ class Ledger:
                 "ledger cannot tell whether its claim adds up with those of the other releases"
             )
             return (remark,)
-        stated = [earlier.statement for earlier in read_statements(connection, dataset)]
-        if more := additional(statement, stated):
-            raise BudgetError(
-                f"the release fixes more than was stated for the releases of {dataset!r} so far: {'; '.join(more)}. "
-                "Their claims would no longer hold together. State the same as before; or, if this was public all "
-                f"along, declare it once for the data set: {_command(self.name, dataset, statement)}; nothing was "
-                "charged"
-            )
+        stated = self._stated(connection, dataset, statement)
         if statement.score not in {earlier.score for earlier in stated}:
             chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=0, statement=_text(statement))
         if stated or not _exists(connection, CHARGES.c.budget.in_(keys), CHARGES.c.statement.startswith(UNKNOWN)):

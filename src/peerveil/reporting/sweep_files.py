@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from peerveil.errors import Argument, OutputError, write_failure
-from peerveil.releases.documents import csv_text
 from peerveil.reporting.charts import errors_against_setting, write_svg
 from peerveil.simulation.experiments import Point, Sweep
 from peerveil.support.atomic_files import replace_file
+from peerveil.support.frames import csv_text
 
 #: The settings of a folder's sweeps; only sweeps with the same settings continue there.
 _ABOUT = "sweep.json"
