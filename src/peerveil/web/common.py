@@ -1,8 +1,10 @@
-"""Routes for everyone: start page, ledger, progress, and results."""
+"""Routes for everyone: start page, example, ledger, progress, and results."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from functools import cache
 
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, JSONResponse, Response
@@ -10,7 +12,8 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from peerveil.app.ledger import ledger_view
 from peerveil.reporting.charts.look import DARK, dark_css
 from peerveil.web.guard import REPORT_POLICY
-from peerveil.web.page import HERE, Here, lookup
+from peerveil.web.page import EXAMPLE, HERE, Here, lookup
+from peerveil.web.work import Task
 
 router = APIRouter()
 
@@ -25,7 +28,32 @@ _RESULTS = {
 @router.get("/")
 async def home(page: Here) -> Response:
     """Return the start page."""
-    return page.show("home.html")
+    return page.show("home.html", findings=_example_findings())
+
+
+@cache
+def _example_findings() -> list[str]:
+    """Return what the example finds, as its report states it."""
+    document = json.loads((EXAMPLE / "release.json").read_text(encoding="utf-8"))
+    return [finding["sentence"] for finding in document["findings"]]
+
+
+@router.get("/example")
+async def example(page: Here) -> Response:
+    """Return the report of the example, which is written when it is first asked for."""
+    if page.example is None or page.example.state in ("failed", "cancelled"):
+        task = Task(kind="example", folder=str(EXAMPLE), output=str(page.workspace.folder / "example"))
+        page.example = page.jobs.start(task, title="Writing the example", ahead="/example/report.html", back="/")
+    return await page.follow(page.example)
+
+
+@router.get("/example/report.html")
+async def example_report(page: Here) -> Response:
+    """Return the written report of the example."""
+    file = page.workspace.folder / "example" / "report.html"
+    if not file.is_file():
+        raise HTTPException(404, _NO_FILE)
+    return FileResponse(file, headers={"content-security-policy": REPORT_POLICY})
 
 
 @router.get("/ledger")

@@ -27,6 +27,9 @@ from peerveil.web.workspace import Workspace, safe_name
 
 HERE = Path(__file__).parent
 
+#: The folder of the example: the release of a synthetic conference.
+EXAMPLE = HERE / "example"
+
 #: How long to wait for a job before its progress is shown, in seconds.
 _PATIENCE = 1.5
 
@@ -52,6 +55,7 @@ class Page:
         jobs: all jobs.
         chairs: the cases of chairs by id.
         studies: the cases of researchers by id.
+        example: the job that writes the report of the example.
     """
 
     ledger: str | None = None
@@ -60,6 +64,7 @@ class Page:
     jobs: Jobs = field(default_factory=Jobs)
     chairs: dict[str, Case] = field(default_factory=dict)
     studies: dict[str, Case] = field(default_factory=dict)
+    example: Job | None = None
 
     def new_case(self, cases: dict[str, Case]) -> Case:
         """Return a new case with its own folder, added to ``cases``."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from peerveil.releases.release import Release
 
 Step = Callable[[str], None]
+
+#: A note in the report of the example.
+_SYNTHETIC = "This is an example from a synthetic conference: its reviewers are simulated."
 Request = TypeVar("Request")
 
 
@@ -43,7 +46,7 @@ class Task:
         quantities: the registered quantities; a new process has only those of the package.
     """
 
-    kind: Literal["warm", "demo", "inspect", "plan", "promise", "release", "refine"]
+    kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine"]
     folder: str
     options: dict[str, Any] = field(default_factory=dict)
     output: str = ""
@@ -90,6 +93,16 @@ def _warm(task: Task, step: Step) -> dict[str, Any]:
     part = Path(f"{task.output}.part")
     part.write_text(bundle(), encoding="utf-8")
     part.replace(task.output)
+    return {}
+
+
+def _example(task: Task, step: Step) -> dict[str, Any]:
+    """Write the files of the release in the working directory, with a note that it is synthetic."""
+    from peerveil.releases.release import Release
+
+    step("Drawing charts and writing the report")
+    release = Release.load(task.folder)
+    replace(release, notes=(_SYNTHETIC, *release.notes)).save(task.output, overwrite=True)
     return {}
 
 
@@ -217,6 +230,7 @@ def pack(folder: Path, file: Path) -> None:
 
 _KINDS = {
     "warm": _warm,
+    "example": _example,
     "demo": _demo,
     "inspect": _inspect,
     "plan": _plan,
