@@ -11,6 +11,7 @@ from peerveil.moved import MovedModules
 if TYPE_CHECKING:
     from peerveil.errors import BudgetError as BudgetError
     from peerveil.errors import FileError as FileError
+    from peerveil.errors import FileWarning as FileWarning
     from peerveil.errors import GroupWarning as GroupWarning
     from peerveil.errors import InputError as InputError
     from peerveil.errors import LedgerError as LedgerError
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
 
 # Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _NAMES = {
-    "errors": "BudgetError FileError GroupWarning InputError LedgerError LedgerWarning OutputError PeerveilError "
-    "ProjectionError RecordError VenueError WriteError",
+    "errors": "BudgetError FileError FileWarning GroupWarning InputError LedgerError LedgerWarning OutputError "
+    "PeerveilError ProjectionError RecordError VenueError WriteError",
     "mechanisms.external": "External",
     "mechanisms.gaussian": "Gaussian",
     "mechanisms.histogram": "Histogram",

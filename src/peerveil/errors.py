@@ -17,6 +17,7 @@
     └── VenueError                a venue could not be read from its platform
 
     PeerveilWarning               base of all warnings (also a UserWarning)
+    ├── FileWarning               how a file was read, where it could have been read otherwise
     ├── GroupWarning              a group of papers has few reviewers
     └── LedgerWarning             something about the ledger that the chair should know
 
@@ -205,6 +206,10 @@ class VenueError(PeerveilError):
 
 class PeerveilWarning(_Message, UserWarning):
     """Base of every warning of Peerveil."""
+
+
+class FileWarning(PeerveilWarning):
+    """How a file was read, where it could have been read otherwise: its sheet, its encoding, its headings."""
 
 
 class GroupWarning(PeerveilWarning):

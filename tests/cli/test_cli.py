@@ -29,6 +29,7 @@ from peerveil.regions import REGIONS
 from peerveil.releases.release import DATA_FILES, FILES
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.support.discovery import declared
+from spreadsheets import Rows, by_openpyxl
 
 Run = Callable[..., "Result"]
 
@@ -85,6 +86,38 @@ def files(tmp_path: Path) -> Path:
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The command line in a process of its own."""
     return subprocess.Popen([sys.executable, "-m", "peerveil", *arguments], text=True, **options)
+
+
+def test_workbooks_are_taken_wherever_a_file_is(run: Run) -> None:
+    rows: Rows = [
+        ["paper", "reviewer", "score"],
+        *([f"p{i // 3}", f"r{(i + i // 3) % 5}@x.org", i % 9 + 1] for i in range(30)),
+    ]
+    public: Rows = [
+        ["paper", "ratings"],
+        *([f"p{i}", f"{3 * i % 9 + 1};{(3 * i + 1) % 9 + 1};{(3 * i + 2) % 9 + 1}"] for i in range(10)),
+    ]
+    by_openpyxl(Path("a.xlsx"), {"Title": [["x"]], "All": rows, "Scores": public})
+    stated = ["--public", "a.xlsx", "--load", "6", "--score-scale", "1,9", "--mechanism", "laplace", "--epsilon", "1"]
+    asked = run("release", "a.xlsx", *stated, "-o", "out")
+    assert asked.code == 2
+    assert (
+        "several sheets could be meant, of 'Title', 'All', 'Scores'; say which sheet to read with --public-sheet"
+        in asked.err
+    )
+    done = run("release", "a.xlsx", *stated, "--public-sheet", "Scores", "-o", "out", "--no-report")
+    assert done.code == 0, done.err
+    assert "peerveil: note: a.xlsx: its sheet 'All' was read, as the only one" in done.err
+    assert run("verify", "out", "--public", "a.xlsx", "--sheet", "Scores", "--score-scale", "1,9").code == 0
+    assert run("plan", "a.xlsx", "--load", "6").code == 2
+    for place in Path("out").rglob("*.*"):
+        assert b"Scores" not in place.read_bytes()
+    Path("batch.toml").write_text(
+        '[[venue]]\npublic = "all"\nepsilon = 1\nmechanism = "laplace"\nname = "v"\nfile = "a.xlsx"\nsheet = "All"\n'
+    )
+    assert run("batch", "batch.toml", "-o", "many", "--no-report", "--workers", "1").code == 0
+    facts = json.loads(run("inspect", "a.xlsx", "--sheet", "All", "--json").out)
+    assert (facts["format"], facts["reviewers"]) == ("xlsx", 5)
 
 
 def test_estimators_are_chosen_and_the_error_to_expect_is_shown(run: Run) -> None:

@@ -539,7 +539,7 @@ def test_hotcrp_tells_of_decisions(tmp_path: Path, conference: Conference) -> No
 
 def test_files_of_other_kinds(tmp_path: Path) -> None:
     for data, message in {
-        b"\xd0\xcf\x11\xe0\xa1\xb1": "is an Excel workbook",
+        b"\xd0\xcf\x11\xe0\xa1\xb1": "is a document of an office program, but no workbook",
         b'<?xml version="1.0"?><html/>': "is XML of a kind that no platform here writes",
     }.items():
         (tmp_path / "file").write_bytes(data)
@@ -600,11 +600,11 @@ def test_mappings_say_how_to_read(tmp_path: Path) -> None:
     assert read(path, mapping=mapping, symbols={"A": 1, "B": 2, "C": 3}).score.tolist() == [1, 2, 3]
     for text, message in {
         "paper = ": "is not well-formed TOML",
-        "papers = 'x'": "has the unknown key 'papers'; the keys of a mapping are format, paper",
+        "papers = 'x'": "has the unknown key 'papers'; the keys of a mapping are format, sheet, encoding, paper",
         "paper = 3": "paper must be text",
         "scale = [1]": r"scale must be the lowest and highest",
         "scale = [true, 2]": r"scale must be the lowest and highest",
-        "format = 'xls'": "format must be one of",
+        "format = 'docx'": "format must be one of",
         "symbols = 3": "symbols must be declared",
         "person = 'cat'": "person must be 'member'",
         "people = 'gone.csv'\nformat = 'openreview'": "gone|JSON",

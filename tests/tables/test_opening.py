@@ -19,6 +19,7 @@ import pytest
 
 import peerveil as pv
 from peerveil.tables.opening import MOST_GROWTH, open_source
+from spreadsheets import by_openpyxl
 
 TEXT = b"paper,reviewer,score\np,ann,3\np,bob,4\nq,ann,5\n"
 
@@ -91,7 +92,7 @@ def test_columns_of_equal_cells_are_bombs_too(cell: int | str, tmp_path: Path) -
         (zipped({"review.csv": TEXT}, zipfile.ZIP_LZMA), "is packed in an unusual way"),
         (zipped({"a.csv": TEXT, "b.csv": TEXT}), "holds 2 files, none of them review.csv"),
         (zipped({}), "holds 0 files"),
-        (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "is an Excel workbook"),
+        (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "is damaged"),
     ],
     ids=["short gzip", "spoilt gzip", "short zip", "lzma", "two files", "no files", "Excel"],
 )
@@ -195,6 +196,8 @@ WRITTEN: dict[str, bytes] = {
 WAYS = [
     *((name, how) for name in WRITTEN if name != "public.csv" for how in ("read", "inspect")),
     ("a.csv", "draft_mapping"),
+    ("a.xlsx", "read"),
+    ("a.xlsx", "inspect"),
     ("a.csv", "inspect on the command line"),
     ("public.csv", "read_public"),
     ("public.csv", "inspect"),
@@ -204,6 +207,7 @@ WAYS = [
 def test_a_file_is_opened_once(tmp_path: Path) -> None:
     for name, content in WRITTEN.items():
         (tmp_path / name).write_bytes(content)
+    by_openpyxl(tmp_path / "a.xlsx", {"A": [["paper", "reviewer", "score"], ["p", "ann", 3]]})
     words = [word for name, how in WAYS for word in (str(tmp_path / name), how)]
     done = subprocess.run([sys.executable, "-c", COUNT, *words], capture_output=True, text=True, check=True)
     assert dict(zip(WAYS, done.stdout.split(), strict=True)) == dict.fromkeys(WAYS, "1")

@@ -147,8 +147,8 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(pv.FileError, match="a pipe or a device"):
         pv.read(tmp_path / "pipe")
-    with pytest.raises(pv.InputError, match=r"format must be one of openreview, .*csv, .*json, got"):
-        pv.read(tmp_path / "latin.csv", format="xls")
+    with pytest.raises(pv.InputError, match=r"format must be one of openreview, .*csv, .*ods, got"):
+        pv.read(tmp_path / "latin.csv", format="docx")
     with pytest.raises(pv.FileError, match="neither a path nor a polars or pandas frame"):
         pv.read(3)
 
@@ -186,11 +186,11 @@ def test_numbers_of_every_kind_are_numbers(scores: object, tmp_path: Path) -> No
 @pytest.mark.parametrize("cell", [[3], {"a": 3}, np.array([3]), date(2026, 1, 2), b"3", True], ids=repr)
 def test_cells_that_are_no_number_are_refused_in_frames_too(cell: object, tmp_path: Path) -> None:
     frame = pd.DataFrame(COLUMNS | {"score": pd.Series([3, 4, 5, cell], dtype=object)})
-    with pytest.raises(pv.FileError, match="line 4, column 'score': text"):
+    with pytest.raises(pv.FileError, match=r"line 4, column 'score': (text|a date)"):
         pv.read(frame)
     if not isinstance(cell, np.ndarray):
         pl.DataFrame({"paper": ["p"], "reviewer": ["ann"], "score": [cell]}).write_parquet(tmp_path / "a.parquet")
-        with pytest.raises(pv.FileError, match="line 1, column 'score': text"):
+        with pytest.raises(pv.FileError, match=r"line 1, column 'score': (text|a date)"):
             pv.read(tmp_path / "a.parquet")
 
 

@@ -43,6 +43,7 @@ from peerveil.web.page import Page
 from peerveil.web.serving import listening
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
+from spreadsheets import Rows, by_openpyxl
 
 KEYS = Secrets(32 * "t", 32 * "s", 16 * "p")
 PORT = 8737
@@ -917,6 +918,27 @@ def test_what_is_released_is_what_was_read(chair: Chair) -> None:
     assert [options["epsilon"] for options in chair.jobs.released()] == [0.1]
     assert chair.release(read) == 422, "a promise is good for one release"
     assert len(chair.jobs.released()) == 1
+
+
+def test_sheets_of_a_workbook_are_a_menu(tmp_path: Path) -> None:
+    columns: Rows = [["paper", "reviewer", "score"], ["p", "ann", 3]]
+    path = by_openpyxl(tmp_path / "a.xlsx", {"Round <1>": columns, "Round 2": columns})
+    page = Page(ledger=None, jobs=AtOnce(), at=KEYS.at)
+    app = create_app(page)
+
+    def ask(method: str, address: str, body: bytes = b"") -> str:
+        return asyncio.run(answered(app, method, KEYS.at + address, body)).body.decode()
+
+    ask("PUT", "/chair?name=a.xlsx", path.read_bytes())
+    (case,) = page.chairs.values()
+    shown = ask("GET", f"/chair/{case.id}/file")
+    assert '<option value="Round &lt;1&gt;" >Round &lt;1&gt;</option><option value="Round 2" >' in shown
+    ask("POST", f"/chair/{case.id}/file", b"sheet=Round+2")
+    assert case.options()["sheet"] == "Round 2"
+    assert '<option value="Round 2" selected>' in ask("GET", f"/chair/{case.id}/file")
+    ask("PUT", "/chair?name=a.csv", REVIEWS.encode())
+    assert "Sheet of the workbook" not in ask("GET", f"/chair/{[*page.chairs][1]}/file")
+    page.workspace.remove()
 
 
 CHANGES: dict[str, Callable[[Chair], object]] = {

@@ -8,8 +8,10 @@ from peerveil.app.messages import renaming
 from peerveil.app.parsing import reading_arguments
 from peerveil.app.reading import read_reviews
 from peerveil.app.requests import InspectRequest
+from peerveil.errors import InputError
 from peerveil.private import inspection
 from peerveil.record.public_files import write_public
+from peerveil.tables.opening import open_source
 
 
 def inspect(request: InspectRequest) -> dict[str, Any]:
@@ -19,6 +21,16 @@ def inspect(request: InspectRequest) -> dict[str, Any]:
         if request.write_public is not None:
             write_public(read_reviews(request.file, request.reading).public("all"), request.write_public)
     return facts
+
+
+def sheets_of(file: str) -> tuple[str, ...]:
+    """Return the names of the sheets of a workbook, if it has several to choose from."""
+    try:
+        opened = open_source(file)
+        names = () if opened.workbook is None else opened.sheet_names()
+    except InputError:  # whoever reads it is told
+        return ()
+    return names if len(names) > 1 else ()
 
 
 def draft_mapping(request: InspectRequest) -> None:

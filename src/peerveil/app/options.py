@@ -12,6 +12,7 @@ T = TypeVar("T")
 
 #: The labels of generic tables, by the name of their format.
 TABLES = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "jsonl": "JSON Lines", "json": "JSON"}
+TABLES |= {"xlsx": "Excel (.xlsx)", "xls": "Excel (.xls)", "ods": "OpenDocument (.ods)"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ReadingOptions:
 
     score_scale: str | None = None
     format: str | None = None
+    sheet: str | None = None
+    encoding: str | None = None
     paper: str | None = None
     reviewer: str | None = None
     score: str | None = None
@@ -70,6 +73,8 @@ class PublicOptions:
 
     lone: str = "refuse"
     score_scale: str | None = None
+    sheet: str | None = None
+    encoding: str | None = None
     paper: str | None = None
     ratings: str | None = None
     criteria: str | None = None
@@ -91,6 +96,8 @@ class ReleaseOptions:
     accept_float_noise: bool = False
     public_paper: str | None = None
     public_ratings: str | None = None
+    public_sheet: str | None = None
+    public_encoding: str | None = None
     licence: str | None = None
     citation: str | None = None
 

@@ -154,9 +154,9 @@ def loads_arguments(loads: LoadsOptions) -> dict[str, Any]:
 
 def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
     """Return the arguments of a reader, except those for missing criteria and the mapping."""
-    same = ("format", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids", "people")
+    same = ("format", "sheet", "encoding", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids")
     parsed = {"scale": parse_scale(reading.score_scale), "criteria": parse_criteria(reading.criteria)}
-    return parsed | {name: getattr(reading, name) for name in (*same, "review_name")}
+    return parsed | {name: getattr(reading, name) for name in (*same, "people", "review_name")}
 
 
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:

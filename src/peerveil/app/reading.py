@@ -37,17 +37,18 @@ def public_of(
     check_public_stated(what)
     public = str(what.public)
     if public in ("all", "none"):
-        if loads.given or what.public_paper is not None or what.public_ratings is not None:
+        named = (what.public_paper, what.public_ratings, what.public_sheet, what.public_encoding)
+        if loads.given or any(name is not None for name in named):
             raise refusal(
-                "{load}, {loads}, {reviewers}, {public_paper} and {public_ratings} go with a file of public scores, "
-                "not with {public} all or none"
+                "{load}, {loads}, {reviewers}, {public_paper}, {public_ratings}, {public_sheet} and {public_encoding} "
+                "go with a file of public scores, not with {public} all or none"
             )
         return public
     if not os.path.exists(public):  # noqa: PTH110 - a name may be no path
         raise InputError(
             Argument("public"), f" must be 'all', 'none', or a file with the public scores, got {public!r}"
         )
-    with renaming(paper="public_paper", ratings="public_ratings"):
+    with renaming(paper="public_paper", ratings="public_ratings", sheet="public_sheet", encoding="public_encoding"):
         return read_public(
             public,
             **parsing.loads_arguments(loads),
@@ -57,6 +58,8 @@ def public_of(
             criteria=parsing.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
             missing_criteria=parsing.parse_missing(reading.missing_criteria),
             absent=reviews.absent,
+            sheet=what.public_sheet,
+            encoding=what.public_encoding,
         )
 
 
@@ -91,24 +94,27 @@ def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRe
         ratings=scores.ratings,
         criteria=parsing.parse_criteria(scores.criteria),
         missing_criteria=parsing.parse_missing(scores.missing_criteria),
+        sheet=scores.sheet,
+        encoding=scores.encoding,
     )
 
 
-def groups_by_paper(tracks: TrackOptions, file: str, paper: str | None) -> dict[str, str]:
+def groups_by_paper(tracks: TrackOptions, file: str, reading: ReadingOptions | PublicOptions) -> dict[str, str]:
     """Return the group of each paper, from a file of groups or a column of the given file."""
+    group = tracks.group_column
     if tracks.groups is not None:
-        return read_groups(tracks.groups, group=tracks.group_column)
-    return read_groups(file, paper=paper, group=tracks.group_column)
+        return read_groups(tracks.groups, group=group)
+    return read_groups(file, paper=reading.paper, group=group, sheet=reading.sheet, encoding=reading.encoding)
 
 
-def papers_of(release: Release, tracks: TrackOptions, file: str, paper: str | None) -> list[str] | None:
+def papers_of(release: Release, tracks: TrackOptions, file: str, scores: PublicOptions) -> list[str] | None:
     """Return the papers of a release's group; ``None`` for all papers of the public file."""
     if not tracks.given:
         return None
     if release.group is None:
         raise refusal("the release covers all papers, not a group; leave out {groups} and {group_column}")
     name = release.group.name
-    papers = [one for one, group in groups_by_paper(tracks, file, paper).items() if group == name]
+    papers = [one for one, group in groups_by_paper(tracks, file, scores).items() if group == name]
     if not papers:
         raise InputError(f"no paper is in the group {name!r}, which the release is of")
     return papers

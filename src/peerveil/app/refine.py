@@ -29,7 +29,7 @@ def refine(request: RefineRequest, *, step: Step, write: Write | None = None, pa
             if request.quantity not in (None, quantity):
                 stated = f" is {request.quantity}, but the release is of {quantity}; leave it out"
                 raise InputError(Argument("quantity"), stated)
-            only = papers_of(source, request.tracks, request.public, request.scores.paper)
+            only = papers_of(source, request.tracks, request.public, request.scores)
             if mechanism is not None:
                 raise refusal("a release.json says itself how it was made private; leave out {words}, {noise_scale}")
         elif request.tracks.given:

@@ -159,7 +159,7 @@ def _check(request: ReleaseRequest) -> None:
 
 def _groups(request: ReleaseRequest) -> dict[str, str]:
     """Return the group of each paper; none if the papers are not in groups."""
-    return groups_by_paper(request.tracks, request.file, request.reading.paper) if request.tracks.given else {}
+    return groups_by_paper(request.tracks, request.file, request.reading) if request.tracks.given else {}
 
 
 def _remarks(reviews: Reviews) -> tuple[str, ...]:

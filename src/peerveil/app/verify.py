@@ -25,7 +25,7 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
             f"the release is of {release.quantity!r}, a user-defined quantity that is not registered here; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"
         )
-    only = papers_of(release, request.tracks, request.public, request.scores.paper)
+    only = papers_of(release, request.tracks, request.public, request.scores)
     try:
         weights = public_weights(
             request.public, request.scores, request.loads, release.quantity, release=release, only=only

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import signal
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +18,7 @@ from peerveil.cli.commands import ledger
 from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
+from peerveil.errors import FileWarning
 from peerveil.support.extensions import load_extensions
 
 app = typer.Typer(
@@ -53,7 +57,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal may lack a character
     forget_charges()
     try:
-        with tidy_ending():
+        with tidy_ending(), notices_shown():
             load_extensions()  # before the options are built, as their help lists what is registered
             _run()
     except (Stopped, KeyboardInterrupt) as stopped:
@@ -66,6 +70,23 @@ def main() -> None:
         message, code = explain(error, option, consequence="" if charged else NOTHING_RELEASED)
         _complain(message, charged)
         sys.exit(code)
+
+
+@contextmanager
+def notices_shown() -> Iterator[None]:
+    """Print how files were read, where they could have been read otherwise, as it is found."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, FileWarning):
+            _complain(f"note: {message}")
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", FileWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _complain(*messages: str) -> None:

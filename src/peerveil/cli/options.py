@@ -85,6 +85,8 @@ OPTIONS: dict[str, Any] = {
     ),
     **_options(
         "Reading",
+        sheet="Sheet of a workbook, if several could be meant.",
+        encoding="Encoding of a text that is not UTF-8, e.g. cp1252; detected where possible.",
         symbols="Letter scores, lowest first: 'D<C<B<A', or 'A=4,B=3'.",
         person="Who a subreviewer's review counts for: 'member' or 'subreviewer'. Required if there are subreviewers.",
         ids="'people' if a reviewer's id is the same for all of their reviews.",
@@ -105,6 +107,8 @@ OPTIONS: dict[str, Any] = {
         "leaves out their papers, 'refuse' stops. Default: absent with --public all, refuse otherwise.",
         public_paper="Column of papers in the file of public scores.",
         public_ratings="Column of scores in the file of public scores.",
+        public_sheet="Sheet of public scores, if their file is a workbook with several.",
+        public_encoding="Encoding of the file of public scores, if it is not UTF-8.",
     ),
     **_options(
         "Groups",

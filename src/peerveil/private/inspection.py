@@ -21,7 +21,8 @@ from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, reco
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
-from peerveil.tables.opening import Readable, Source, located, open_source
+from peerveil.tables.layout import PAPER, SCORE
+from peerveil.tables.opening import Opening, Readable, Source, located, open_source
 from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.table import Table
 
@@ -43,7 +44,7 @@ def inspect(
     """
     public = format if format in (PAPERLISTS, PEERREAD) else None
     choices = choices_from(mapping, format=None if public else format, **arguments)
-    opened = source if is_venue(source) or (choices.format is None and is_folder(source)) else open_source(source)
+    opened = _opened(source, choices)
     file = opened.name if isinstance(opened, Source) else str(source)
     private = not public and _is_private(opened, choices)
     found = _private_contents(opened, choices) if private else _public_contents(opened, choices, public, file)
@@ -63,12 +64,13 @@ def inspect(
         facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
         if values.size < column.size:
             problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")
-    return {"file": file} | facts | {"problems": problems}
+    notices = {"notices": list(found.notices)} if found.notices else {}
+    return {"file": file} | facts | notices | {"problems": problems}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Contents:
-    """Contents of a file: facts, problems, the number of reviews per paper, scores, scale, and criteria by name."""
+    """Contents of a file: facts, problems, reviews per paper, scores, scale, criteria by name, and how it was read."""
 
     facts: dict[str, Any]
     problems: list[str]
@@ -76,6 +78,7 @@ class _Contents:
     scores: Floats
     scale: tuple[float, float] | None
     graded: Mapping[str, Floats]
+    notices: tuple[str, ...] = ()
 
 
 def _private_contents(opened: Readable, choices: Choices) -> _Contents:
@@ -104,6 +107,7 @@ def _private_contents(opened: Readable, choices: Choices) -> _Contents:
         scores=reviews.score,
         scale=reviews.scale,
         graded=grades(extracted),
+        notices=reviews.report.notices,
     )
 
 
@@ -141,6 +145,7 @@ def _public_contents(opened: Readable, choices: Choices, asked: str | None, file
         scores=scores[~hidden],
         scale=choices.scale,
         graded={name: column[~hidden] for name, column in shown.criteria.items()},
+        notices=shown.notices,
     )
 
 
@@ -157,10 +162,12 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: A
     Names of columns that could be people's are not written, so that the draft identifies nobody.
     """
     choices = choices_from(None, **arguments)
-    opened = open_source(source)
+    opened = open_source(source, _opening(choices))
     kind, why = detect(opened.look, choices.format)
     known: dict[str, Any] = {key: value for key, value in arguments.items() if value not in (None, [], ())}
     known["format"] = kind
+    if opened.workbook is not None and len(opened.sheet.others) > 1:
+        known["sheet"] = opened.sheet.name
     comments = {"format": f"the file's format: {why}"}
     if kind in FORMATS:
         table = _heading(opened, choices)
@@ -173,6 +180,20 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: A
     write_mapping(path, known, comments)
 
 
+def _opened(source: Readable, choices: Choices) -> Readable:
+    """Return an opened file or frame; a venue or a folder is returned as it is."""
+    if is_venue(source) or (choices.format is None and is_folder(source)):
+        return source
+    return open_source(source, _opening(choices))
+
+
+def _opening(choices: Choices) -> Opening:
+    """Return what is known about a file that may hold private reviews or public scores."""
+    opening = choices.opening()
+    public = frozenset({choices.paper or PAPER, choices.score or SCORE})
+    return replace(opening, needs=(*opening.needs, public))
+
+
 def _is_private(source: Readable, choices: Choices) -> bool:
     """Return whether a file holds private reviews: a platform's export, or a table with a column of reviewers."""
     if not isinstance(source, Source):
@@ -181,7 +202,7 @@ def _is_private(source: Readable, choices: Choices) -> bool:
     if kind not in FORMATS or choices.reviewer is not None:
         return True
     look = source.look
-    header = look.first if look.kind == "csv" and choices.format is None else _heading(source, choices).header
+    header = look.first if look.tabular and choices.format is None else _heading(source, choices).header
     return not recognise(look)[0] and any(map(_NAMES_REVIEWERS, header))
 
 

@@ -59,6 +59,7 @@ class Report:
         left_out: what was left out, and why.
         shows: what the file shows about which scores are public, for information only.
         problems: warnings for the chair.
+        notices: how the file was read, where it could have been read otherwise.
     """
 
     format: str = ""
@@ -67,6 +68,7 @@ class Report:
     left_out: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

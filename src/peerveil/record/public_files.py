@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.loads import LoadsStatement, declare_loads
@@ -15,7 +16,7 @@ from peerveil.record.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_pa
 from peerveil.record.public_record import PublicRecord, split_rows
 from peerveil.record.public_scores import HIDDEN, public_scores
 from peerveil.support.atomic_files import write_new
-from peerveil.tables.opening import Readable, is_path, located
+from peerveil.tables.opening import Readable, announce, is_path, located
 
 
 def read_public(
@@ -32,6 +33,8 @@ def read_public(
     absent: tuple[int, int] = (0, 0),
     part: Part | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
+    sheet: str | None = None,
+    encoding: str | None = None,
 ) -> PublicRecord:
     """Read a public record from a file or frame with one row per paper or one row per review.
 
@@ -41,7 +44,7 @@ def read_public(
     columns of their own and in the same order. Score and criteria of a review are either all public or all hidden.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON file, a folder of PeerRead's files, or a polars or pandas frame.
+        source: a CSV, TSV, Parquet or JSON file, a workbook, a folder of PeerRead's files, or a polars or pandas frame.
         load: every reviewer's load.
         loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
         reviewers: number of reviewers; required with a range or a set.
@@ -56,6 +59,8 @@ def read_public(
         part: the conference that the file, without what is left out, is a part of, if it is already known; stated
             loads are then those among its reviews.
         format: the file's format; detected from its content by default.
+        sheet: the sheet of a workbook, if several could be meant.
+        encoding: the encoding of a text that is not UTF-8; detected where that is possible.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"paper": ["b", "a"], "ratings": ["6;8;5", "3;4"]})
@@ -64,7 +69,9 @@ def read_public(
     """
 
     def record() -> PublicRecord:
-        whole = public_scores(source, format=format, paper=paper, ratings=ratings, criteria=criteria)
+        named: dict[str, Any] = {"paper": paper, "ratings": ratings, "criteria": criteria}
+        whole = public_scores(source, format=format, sheet=sheet, encoding=encoding, **named)
+        notices.extend(whole.notices)
         notes = [f"{count} {reason} were left out" for reason, count in whole.left_out.items()]
         if whole.without:
             notes.append(f"{whole.without} papers without a score were left out")
@@ -91,7 +98,11 @@ def read_public(
             part=of,
         )
 
-    return located(record, str(source) if is_path(source) else "the frame")
+    notices: list[str] = []
+    name = str(source) if is_path(source) else "the frame"
+    result = located(record, name)
+    announce(name, notices)
+    return result
 
 
 def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:

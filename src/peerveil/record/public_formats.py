@@ -14,7 +14,7 @@ from peerveil.errors import Argument, FileError, InputError
 from peerveil.tables.cells import is_missing, to_text
 from peerveil.tables.headings import Wanted, check_names, field_called
 from peerveil.tables.json_files import elements
-from peerveil.tables.opening import Readable, Source, file_to_read, guarded, is_path, open_source
+from peerveil.tables.opening import Opening, Readable, Source, file_to_read, guarded, is_path, open_source
 from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.scores import is_no_entry
 from peerveil.tables.sniffing import Look
@@ -34,6 +34,7 @@ class PublicTable:
         why: how it was recognised.
         left_out: the number of reviews left out, by reason.
         doubled: the number of reviews whose text and score another review of the paper has as well.
+        notices: how the file was read, where it could have been read otherwise.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class PublicTable:
     why: str
     left_out: dict[str, int] = field(default_factory=dict)
     doubled: int = 0
+    notices: tuple[str, ...] = ()
 
 
 def recognise(seen: Look) -> tuple[str, str]:
@@ -61,6 +63,7 @@ def public_table(
     format: str | None = None,  # noqa: A002 - the name users know
     criteria: Sequence[str] = (),
     wanted: Wanted = lambda _: True,
+    opening: Opening = Opening(),  # noqa: B008 - it is frozen
 ) -> PublicTable:
     """Return the table of public scores and criteria in a file, a folder of PeerRead's files, or a frame."""
     criteria = check_names(criteria)
@@ -71,14 +74,15 @@ def public_table(
         files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
         why = "it was specified" if format else "it is a folder"
         return guarded(lambda: _peerread(str(readable), files, why, criteria), str(readable))
-    source = open_source(readable)
+    source = open_source(readable, opening)
     kind, why = (format, "it was specified") if format else recognise(source.look)
     if kind == PEERREAD:
         return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria), source.name)
     if kind == PAPERLISTS:
         return guarded(lambda: _paperlists(source, why, criteria), source.name)
     table = read_table(source, format=format, wanted=wanted)
-    return PublicTable(table=table, format=table.kind, why=why or "it is a table")
+    notices = (*source.notices, *table.notices)
+    return PublicTable(table=table, format=table.kind, why=why or "it is a table", notices=notices)
 
 
 def is_folder(readable: Readable) -> bool:

@@ -19,7 +19,8 @@ from peerveil.record.public_formats import public_table
 from peerveil.record.public_record import Floats, Ints
 from peerveil.tables.cells import is_missing
 from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, wanted_columns
-from peerveil.tables.opening import Readable
+from peerveil.tables.layout import PAPER, SCORE
+from peerveil.tables.opening import Opening, Readable
 from peerveil.tables.scores import to_score
 from peerveil.tables.table import Table
 
@@ -57,6 +58,7 @@ class PublicScores:
         doubled: the number of reviews that repeat another one of their paper.
         taken: what each column was taken for.
         columns: all columns of the file; they may hold names of people.
+        notices: how the file was read, where it could have been read otherwise.
     """
 
     papers: tuple[str, ...]
@@ -72,6 +74,7 @@ class PublicScores:
     doubled: int = 0
     taken: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> Ints:
@@ -102,10 +105,18 @@ def public_scores(
     paper: str | None = None,
     ratings: str | None = None,
     criteria: Sequence[str] = (),
+    sheet: str | None = None,
+    encoding: str | None = None,
 ) -> PublicScores:
     """Return the public scores of a file or frame; arguments as in :func:`peerveil.read_public`."""
     wanted = wanted_columns((*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES), paper, ratings, *criteria)
-    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or wanted(name))
+    opening = Opening(
+        sheet=sheet,
+        encoding=encoding,
+        columns=tuple(name for name in (paper, ratings, *criteria) if name),
+        needs=(frozenset({paper or PAPER, ratings or SCORE}),),
+    )
+    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or wanted(name), opening)
     table = public.table
     graded = table.find_criteria(criteria)
     usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
@@ -144,6 +155,7 @@ def public_scores(
         doubled=public.doubled,
         taken={named: "paper"} | dict.fromkeys(rows.scored, "score") | dict.fromkeys(graded, "criterion"),
         columns=table.header,
+        notices=public.notices,
     )
 
 

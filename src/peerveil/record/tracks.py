@@ -14,7 +14,8 @@ from peerveil.record.loads import declare_loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
 from peerveil.tables.headings import PAPER_NAMES
-from peerveil.tables.opening import Readable
+from peerveil.tables.layout import PAPER
+from peerveil.tables.opening import Opening, Readable, announce, open_source
 from peerveil.tables.reading import read_table
 
 #: Usual names of the column of groups.
@@ -44,19 +45,32 @@ def folder_names(groups: Collection[str]) -> dict[str, str]:
     return names
 
 
-def read_groups(source: Readable, *, paper: str | None = None, group: str | None = None) -> dict[str, str]:
+def read_groups(
+    source: Readable,
+    *,
+    paper: str | None = None,
+    group: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+) -> dict[str, str]:
     """Return the group of each paper, from a table with one row per paper or per review.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON file, or a frame. The groups of papers must be public.
+        source: a CSV, TSV, Parquet or JSON file, a workbook, or a frame. The groups of papers must be public.
         paper: the column of papers, if its name is not a usual one.
         group: the column of groups, if its name is not a usual one.
+        sheet: the sheet of a workbook, if several could be meant.
+        encoding: the encoding of a text that is not UTF-8; detected where that is possible.
 
     >>> import polars as pl
     >>> read_groups(pl.DataFrame({"paper": ["p", "q", "q"], "track": ["theory", "systems", "systems"]}))
     {'p': 'theory', 'q': 'systems'}
     """
-    table = read_table(source)
+    columns = tuple(name for name in (paper, group) if name)
+    needs = (frozenset({paper or PAPER, *((group,) if group else ())}),)
+    opened = open_source(source, Opening(sheet=sheet, encoding=encoding, columns=columns, needs=needs))
+    table = read_table(opened)
+    announce(table.name, (*opened.notices, *table.notices))
     papers = table.text(table.find("paper", PAPER_NAMES, paper))
     column = table.find("group", GROUP_NAMES, group, remedy="call it 'group'")
     groups: dict[str, str] = {}

@@ -6,6 +6,8 @@ import math
 import re
 from typing import Any
 
+from peerveil.tables.workbook_process import ERROR, UNCOMPUTED
+
 #: The largest score; sums and squares of such numbers stay finite.
 LARGEST = 1e100
 
@@ -13,6 +15,7 @@ LARGEST = 1e100
 _LONGEST_NUMBER = 1000
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: |$)")
 _NO_VALUE = re.compile(r"[+-]?(nan|inf|infinity|n/?a|none|null)", re.IGNORECASE)
 
 
@@ -53,6 +56,14 @@ def usable(number: float | None) -> bool:
     return number is not None and abs(number) <= LARGEST
 
 
+#: Cells of a workbook without a usable value, and what is wrong with them.
+UNUSABLE = {
+    UNCOMPUTED: "the cell holds a formula whose value is not stored; open the workbook in a spreadsheet program, and "
+    "save it there",
+    ERROR: "the cell holds a formula with an error, such as #DIV/0!; correct it in the workbook",
+}
+
+
 def shown(cell: object) -> str:
     """Return a cell as a message may show it; whatever could identify a person is described instead."""
     if is_missing(cell):
@@ -60,6 +71,8 @@ def shown(cell: object) -> str:
     value = to_number(cell)
     text = to_text(cell).strip()
     if value is None:
+        if _DATE.match(text):
+            return "a date"
         return repr(text) if _NO_VALUE.fullmatch(text) else "text (not shown here, as it could be a name)"
     text = text.removesuffix(".0")
     if sum(map(str.isdigit, text)) > 4 or 1e4 <= abs(value) < math.inf:

@@ -1,20 +1,24 @@
-"""Opening plain, gzip and zip files; decompression bombs are refused."""
+"""Opening plain and packed files and workbooks; decompression bombs are refused."""
 
 from __future__ import annotations
 
 import io
 import os
+import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from gzip import GzipFile
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
 
-from peerveil.errors import FileError, RecordError
+from peerveil.errors import Argument, FileError, FileWarning, RecordError
+from peerveil.tables.layout import MOST_ABOVE, lay_out
 from peerveil.tables.sniffing import UTF_16, Look, sniff
+from peerveil.tables.workbooks import Sheet, read_sheet, sheet_names, workbook_kind
 
 #: The largest accepted ratio of decompression. Text shrinks to a tenth, a column of equal cells to a fiftieth.
 MOST_GROWTH = 100
@@ -29,23 +33,90 @@ _DAMAGED = "is damaged: it cannot be unpacked"
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What is known about a file before it is opened.
+
+    Attributes:
+        sheet: the sheet of a workbook to read.
+        encoding: the encoding of a text.
+        columns: the columns that the user names.
+        needs: headings or roles by which one sheet among several is recognised; the first set that any sheet has.
+        optional: whether a user can name the sheet.
+    """
+
+    sheet: str | None = None
+    encoding: str | None = None
+    columns: tuple[str, ...] = ()
+    needs: tuple[frozenset[str], ...] = ()
+    optional: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The unpacked content of a file, or a frame, with its name in messages."""
+    """The unpacked content of a file, or a frame, with its name in messages.
+
+    Attributes:
+        name: the name of the file.
+        content: its content; that of a workbook is packed.
+        frame: the frame.
+        workbook: the format of a workbook; ``None`` for any other file.
+        opening: what is known about it.
+    """
 
     name: str
     content: bytes = field(default=b"", repr=False)
     frame: Any = field(default=None, repr=False)
+    workbook: str | None = None
+    opening: Opening = Opening()
 
     @cached_property
     def look(self) -> Look:
         """The format, and the names at the beginning of the file."""
         if self.frame is not None:
             return Look(name=self.name, kind="frame")
-        return sniff(self.name, self.content)
+        if self.workbook is not None:
+            head = list(islice(self.sheet.records(), 2 * MOST_ABOVE))
+            return Look(name=self.name, kind=self.workbook, first=lay_out(head, self.columns).names)
+        return sniff(self.name, self.content, self.columns)
+
+    @cached_property
+    def sheet(self) -> Sheet:
+        """The sheet of a workbook that is read."""
+        if self.workbook is None:
+            raise FileError("is no workbook", file=self.name)
+        asked = self.opening
+        return read_sheet(
+            self.content,
+            self.workbook,
+            self.name,
+            most=most_unpacked(len(self.content)),
+            wanted=asked.sheet,
+            needs=asked.needs,
+            asked=asked.columns,
+            optional=asked.optional,
+        )
+
+    def sheet_names(self) -> tuple[str, ...]:
+        """Return the names of the visible sheets of a workbook that are not empty."""
+        if self.workbook is None:
+            raise FileError("is no workbook", file=self.name)
+        return sheet_names(self.content, self.workbook, self.name, most=most_unpacked(len(self.content)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the user names."""
+        return self.opening.columns
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was decided on opening."""
+        return () if self.workbook is None else self.sheet.notices
 
     def text(self) -> TextIO:
         """Return the text of the file, UTF-8 or UTF-16 with a byte order mark; newlines are not translated."""
+        if self.workbook is not None:
+            raise FileError("is a workbook, not text; leave out ", Argument("format"), file=self.name)
         encoding = "utf-16" if self.content.startswith(UTF_16) else "utf-8-sig"
         return io.TextIOWrapper(io.BytesIO(self.content), encoding=encoding, newline="")
 
@@ -63,20 +134,23 @@ class Source:
 Readable = str | os.PathLike[str] | Any
 
 
-def open_source(readable: Readable) -> Source:
+def open_source(readable: Readable, opening: Opening = Opening()) -> Source:  # noqa: B008 - it is frozen
     """Return the source of a path or frame; a file is opened once and read completely."""
     if isinstance(readable, Source):
         return readable
     if not is_path(readable):
-        return Source("the frame", frame=readable)
+        return Source("the frame", frame=readable, opening=opening)
     path = file_to_read(readable)
     name = str(path)
     content = guarded(path.read_bytes, name)
-    if content.startswith(b"\x1f\x8b"):
-        content = _unpack(content, lambda packed: GzipFile(fileobj=io.BytesIO(packed)), name)
-    elif content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        content = _unpack(content, lambda packed: _member(packed, name), name)
-    return Source(name, content)
+    workbook = workbook_kind(content, name)
+    if workbook is None and content.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")):
+        stream = _gzip if content.startswith(b"\x1f\x8b") else partial(_member, name=name)
+        content = _unpack(content, stream, name)
+        workbook = workbook_kind(content, name)
+    if opening.sheet is not None and workbook is None:
+        raise FileError("is no workbook, so it has no sheets; leave out ", Argument("sheet"), file=name)
+    return Source(name, content, workbook=workbook, opening=opening)
 
 
 def is_path(readable: Readable) -> bool:
@@ -122,6 +196,12 @@ def located(work: Callable[[], Result], name: str) -> Result:
     raise FileError(*parts, file=name)
 
 
+def announce(name: str, notices: Iterable[str]) -> None:
+    """Warn the caller's caller about how a file was read."""
+    for notice in dict.fromkeys(notices):
+        warnings.warn(FileWarning(f"{name}: {notice}"), stacklevel=3)
+
+
 def cannot_read(error: OSError) -> str:
     """Return the reason why a file cannot be read."""
     return f"cannot be read: {error.strerror or type(error).__name__}"
@@ -155,12 +235,14 @@ def _unpack(packed: bytes, stream: Callable[[bytes], IO[bytes] | GzipFile], name
     raise FileError(problem, file=name)
 
 
+def _gzip(packed: bytes) -> GzipFile:
+    return GzipFile(fileobj=io.BytesIO(packed))
+
+
 def _member(packed: bytes, name: str) -> IO[bytes]:
     """Return the file of reviews in a zip: review.csv or reviews.csv, or else the only file."""
     archive = zipfile.ZipFile(io.BytesIO(packed))
     files = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
-    if any(m.filename == "[Content_Types].xml" for m in files):
-        raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
     usual = ("review.csv", "reviews.csv")
     chosen = [m for m in files if m.filename.lower().rpartition("/")[2] in usual] or files
     if len(chosen) != 1:

@@ -17,12 +17,14 @@ from peerveil.tables.delimited import read_delimited
 from peerveil.tables.headings import Wanted
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import BOMB, Readable, Source, guarded, most_unpacked, open_source
+from peerveil.tables.records import read_records
 from peerveil.tables.table import Table
+from peerveil.tables.workbooks import WORKBOOKS
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", *WORKBOOKS)
 
 # The largest accepted ratio of empty to filled cells.
 _SPARSE = 8
@@ -37,7 +39,7 @@ def read_table(
     header: Sequence[str] = (),
     wanted: Wanted = lambda _: True,
 ) -> Table:
-    """Return the table in a CSV, TSV, Parquet or JSON file, packed or not, or in a frame.
+    """Return the table in a CSV, TSV, Parquet or JSON file, packed or not, in a sheet of a workbook, or in a frame.
 
     The format is detected from the content by default. ``header`` names the columns of a CSV or TSV without a header,
     ``wanted`` selects columns to read.
@@ -49,11 +51,19 @@ def read_table(
         if format not in FORMATS:
             problem = f" must be one of {', '.join(FORMATS)}, got {format!r}"
             raise FileError(Argument("format"), problem, file=source.name)
-    reader = partial(read_delimited, header=header) if header else _READERS.get(kind, read_delimited)
+    reader = _READERS.get(kind, read_delimited)
+    if header:
+        reader = partial(_read_sheet if kind in WORKBOOKS else read_delimited, header=header)
     table = guarded(lambda: reader(source, wanted=wanted), source.name)
     if not table.rows:
         raise table.error("has no rows" if kind == "frame" else "has no rows below its header")
     return table
+
+
+def _read_sheet(source: Source, wanted: Wanted, header: Sequence[str] = ()) -> Table:
+    records = source.sheet.records()
+    kind = source.workbook or ""
+    return read_records(source.name, kind, records, header=header, wanted=wanted, asked=source.columns)
 
 
 def _read_json(source: Source, wanted: Wanted) -> Table:
@@ -144,4 +154,5 @@ _READERS: dict[str, Callable[..., Table]] = {
     "jsonl": _read_json,
     "json": _read_json,
     "frame": _read_frame,
+    **dict.fromkeys(WORKBOOKS, _read_sheet),
 }

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from peerveil.errors import FileError
 from peerveil.tables.headings import plain
+from peerveil.tables.layout import MOST_ABOVE, Record, find_separator, lay_out
+from peerveil.tables.workbooks import WORKBOOKS
 
 #: Byte order marks of UTF-16.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -24,8 +28,8 @@ class Look:
 
     Attributes:
         name: the name of the file in messages.
-        kind: ``"csv"``, ``"json"``, ``"xml"``, ``"parquet"``, or ``"frame"`` if it is not a file.
-        first: the cells of the first record of a CSV; the keys at the beginning of a JSON text.
+        kind: ``"csv"``, ``"json"``, ``"xml"``, ``"parquet"``, the format of a workbook, or ``"frame"``.
+        first: the headings of a table; the keys at the beginning of a JSON text.
         start: the beginning of the text.
     """
 
@@ -34,18 +38,24 @@ class Look:
     first: tuple[str, ...] = ()
     start: str = ""
 
+    @property
+    def tabular(self) -> bool:
+        """Whether it is a table with headings: delimited text or a sheet."""
+        return self.kind in ("csv", *WORKBOOKS)
+
     def names(self, *wanted: str) -> bool:
         """Return whether ``first`` has all these names, up to case and punctuation."""
         return {plain(name) for name in wanted} <= {plain(name) for name in self.first}
 
 
-def sniff(name: str, content: bytes) -> Look:
-    """Return the format of a file's content and the names at its beginning; an empty file is an error."""
+def sniff(name: str, content: bytes, columns: Sequence[str] = ()) -> Look:
+    """Return the format of a file's content and the names at its beginning; an empty file is an error.
+
+    ``columns`` are those that the user names.
+    """
     start = content[:_SIZE].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         raise FileError("is empty", file=name)
-    if start.startswith(b"\xd0\xcf\x11\xe0"):
-        raise FileError("is an Excel workbook; save the sheet of reviews as CSV", file=name)
     text = start.decode("utf-16" if start.startswith(UTF_16) else "utf-8", errors="replace")
     if start.startswith(b"PAR1"):
         return Look(name=name, kind="parquet", start=text)
@@ -53,17 +63,8 @@ def sniff(name: str, content: bytes) -> Look:
         return Look(name=name, kind="xml", start=text)
     if start.startswith((b"{", b"[")):
         return Look(name=name, kind="json", first=tuple(dict.fromkeys(_KEY.findall(text))), start=text)
-    first: list[str] = []
-    separator = separator_of(next(iter(text.splitlines()), ""))
-    with suppress(csv.Error, StopIteration):
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    return Look(name=name, kind="csv", first=tuple(first), start=text)
-
-
-def separator_of(line: str) -> str:
-    """Return the separator that occurs most often in a line.
-
-    >>> separator_of("paper;reviewer;score, overall")
-    ';'
-    """
-    return max(",;\t|", key=line.count)
+    head: list[Record] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_separator(text, columns))
+    with suppress(csv.Error):
+        head.extend((1, record) for record in islice(reader, 2 * MOST_ABOVE) if any(map(str.strip, record)))
+    return Look(name=name, kind="csv", first=lay_out(head, columns).names, start=text)

@@ -15,15 +15,17 @@ import numpy.typing as npt
 import polars as pl
 
 from peerveil.errors import Argument, FileError, Part
-from peerveil.tables.cells import LARGEST, shown, to_number, usable
+from peerveil.tables.cells import LARGEST, UNUSABLE, shown, to_number, usable
 from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SHOWABLE, check_names, plain
 
-# Some programs end a text at NUL, and databases refuse it.
 #: The characters that Python takes for blanks; polars has others.
 BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
+# Some programs end a text at NUL, and databases refuse it.
 _NUL = "\0"
+_WITH_NUL = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
+_NO_NAME = {"": "the cell is empty; every review needs one", **UNUSABLE}
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NO_NUMBER = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
 
@@ -58,6 +60,7 @@ class Table:
         header: the names of all columns of the file, including those that were not read.
         cells: the columns that were read; a missing cell is an empty text.
         lines: the line of each row, or its number from 1 in formats without lines.
+        notices: what was skipped or joined on reading.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Table:
     header: tuple[str, ...]
     cells: pl.DataFrame
     lines: Sequence[int]
+    notices: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -113,11 +117,9 @@ class Table:
 
     def _names(self, column: str) -> pl.Series:
         names = self.cells[column].str.strip_chars(BLANKS)
-        nul = names.str.contains(_NUL, literal=True)
-        if len(refused := (nul | (names == "")).arg_true()):
-            null = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
-            empty = "the cell is empty; every review needs one"
-            raise self.error(null if nul[refused[0]] else empty, row=refused[0], column=column)
+        refused = names.str.contains(_NUL, literal=True) | names.is_in(["", *UNUSABLE])
+        if len(rows := refused.arg_true()):
+            raise self.error(_NO_NAME.get(names[rows[0]], _WITH_NUL), row=rows[0], column=column)
         return names
 
     def numbers(
@@ -156,12 +158,15 @@ class Table:
         number = value(cell)
         if number is not None and usable(number):
             return number
+        place = row if isinstance(row, int) else row()
+        if cell in UNUSABLE:
+            raise self.error(UNUSABLE[cell], row=place, column=column)
         problem: tuple[Part, ...] = (f"is too large, above {LARGEST:g}",)
         if number is None:
             problem = remedy
         elif not math.isfinite(number):
             problem = ("is not a finite number",)
-        raise self.error(f"{shown(cell)} ", *problem, row=row if isinstance(row, int) else row(), column=column)
+        raise self.error(f"{shown(cell)} ", *problem, row=place, column=column)
 
     def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
         """Return the column for a role: the one chosen, or the only one with a known name."""

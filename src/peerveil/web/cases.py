@@ -13,7 +13,7 @@ from peerveil.errors import Argument, InputError
 
 #: The reading options of a form.
 READING = (
-    *("format", "paper", "reviewer", "score", "criteria", "missing_criteria"),
+    *("format", "sheet", "encoding", "paper", "reviewer", "score", "criteria", "missing_criteria"),
     *("symbols", "person", "ids", "review_name"),
 )
 LOADS = ("load", "loads", "reviewers")
@@ -31,6 +31,7 @@ class Case:
         files: the names of its files by role.
         demo: whether the conference is synthetic.
         inspected: facts about the file of reviews.
+        sheets: the sheets of its workbook, if there are several; ``None`` until somebody looks.
         planned: the plan for a release.
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
@@ -44,6 +45,7 @@ class Case:
     files: dict[str, str] = field(default_factory=dict)
     demo: bool = False
     inspected: dict[str, Any] = field(default_factory=dict)
+    sheets: tuple[str, ...] | None = None
     planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
+from peerveil.app.inspect import sheets_of
 from peerveil.app.ledger import charges_since, ledger_view, releases_so_far
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
@@ -70,7 +71,10 @@ async def another(page: Here, request: Request, name: str, role: str, file: str)
 @router.get("/{name}/file")
 async def inspected(page: Here, name: str) -> Response:
     """Return the contents of the file, and the form on how to read it."""
-    return page.show("chair_file.html", case=lookup(page.chairs, name), here="file")
+    case = lookup(page.chairs, name)
+    if case.sheets is None:
+        case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
+    return page.show("chair_file.html", case=case, here="file")
 
 
 @router.post("/{name}/file")

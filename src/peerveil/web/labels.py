@@ -11,6 +11,7 @@ LABELS = {
     "criteria": "Columns of criteria",
     "dataset": "Charge the budget of",
     "delta": "Delta",
+    "encoding": "Encoding of the text",
     "epsilon": "Epsilon",
     "estimator": "Estimator",
     "format": "Format",
@@ -33,6 +34,7 @@ LABELS = {
     "reviewers": "Number of reviewers",
     "score": "Column of scores",
     "score_scale": "The score scale",
+    "sheet": "Sheet of the workbook",
     "symbols": "Letter scores, lowest first",
     "unit": "What is protected",
     "words": "How it was made private, in the source's words",
@@ -55,6 +57,8 @@ _OTHER = {
     "epsilons": LABELS["epsilon"],
     "public_paper": "the name 'paper'",
     "public_ratings": "the name 'ratings'",
+    "public_sheet": "a workbook that has no other sheet",
+    "public_encoding": "a file in UTF-8",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
 from peerveil.app.options import filled
 from peerveil.app.requests import InspectRequest, RefineRequest, ReleaseRequest
-from peerveil.errors import spelled
+from peerveil.errors import FileWarning, spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.quantities.base import Quantity, register_missing, registered
 from peerveil.support.extensions import load_extensions
@@ -71,11 +72,17 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
         load_extensions()
         register_missing(task.quantities)
         os.chdir(task.folder)
-        return "done", _KINDS[task.kind](task, step)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", FileWarning)
+            result = _KINDS[task.kind](task, step)
+        if "remarks" in result:
+            notices = (str(warning.message) for warning in caught if issubclass(warning.category, FileWarning))
+            result["remarks"] = [*dict.fromkeys(notices), *result["remarks"]]
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
         # With a ledger, the page adds what was charged.
         consequence = "" if task.options.get("ledger") else NOTHING_RELEASED
         return "failed", explain(error, label, consequence=consequence)[0]
+    return "done", result
 
 
 def request_of(kind: type[Request], task: Task) -> Request:
@@ -170,7 +177,7 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     request = request_of(RefineRequest, task)
     if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
         request = replace(request, quantity=None, words=None, noise_scale=None)
-    with renaming(paper="public_paper", ratings="public_ratings"):
+    with renaming(paper="public_paper", ratings="public_ratings", sheet="public_sheet", encoding="public_encoding"):
         refined = refine(request, step=step, write=partial(_write, task, step), parents=False)
     return _facts(refined) | {"remarks": []}
 

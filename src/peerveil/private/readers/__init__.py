@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from peerveil.errors import Argument, FileError, InputError
@@ -14,7 +15,7 @@ from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
-from peerveil.tables.opening import Readable, guarded, open_source
+from peerveil.tables.opening import Readable, announce, guarded, open_source
 from peerveil.tables.reading import FORMATS
 from peerveil.tables.scores import Symbols
 from peerveil.tables.sniffing import Look
@@ -42,6 +43,8 @@ def read(
     missing_criteria: MissingCriteria = "refuse",
     missing_score: MissingScore | None = None,
     format: str | None = None,  # noqa: A002 - the name users know
+    sheet: str | None = None,
+    encoding: str | None = None,
     symbols: str | Sequence[str] | Mapping[str, float] | None = None,
     person: str | None = None,
     ids: str | None = None,
@@ -55,8 +58,8 @@ def read(
     without a score) and states what the file shows about which scores are public.
 
     Args:
-        source: a file of OpenReview, HotCRP, EasyChair or CMT; a CSV, TSV, Parquet or JSON file; any of them packed;
-            a polars or pandas frame; or ``"openreview:VENUE"``.
+        source: a file of OpenReview, HotCRP, EasyChair or CMT; a CSV, TSV, Parquet or JSON file; any of them packed; a
+            workbook (.xlsx, .xls, .ods); a polars or pandas frame; or ``"openreview:VENUE"``.
         scale: the lowest and highest possible score; scores outside it are refused.
         paper: the column of papers, if its name is unusual.
         reviewer: the column of reviewers, if its name is unusual.
@@ -69,6 +72,8 @@ def read(
             reviews have no score, so that they enter no mean; ``"leave-out"`` leaves out their whole papers. By default
             they are absent if all scores are stated to be public, and refused otherwise.
         format: the file's format; detected from its content by default.
+        sheet: the sheet of a workbook, if several could be meant.
+        encoding: the encoding of a text that is not UTF-8, such as ``"cp1252"``; detected where that is possible.
         symbols: letters or other symbols in ascending order, ``"D<C<B<A"``, or their values, ``{"A": 4, "B": 3}``.
         person: ``"member"`` or ``"subreviewer"``, the owner of a subreviewer's review. Required if there are any.
         ids: ``"people"`` states that ids identify people, even if they look as if they were assigned anew per paper.
@@ -94,6 +99,8 @@ def read(
         missing_criteria=missing_criteria,
         missing_score=missing_score,
         format=format,
+        sheet=sheet,
+        encoding=encoding,
         symbols=symbols,
         person=person,
         ids=ids,
@@ -101,6 +108,7 @@ def read(
         review_name=review_name,
     )
     extracted, kind, why = extract(source, choices)
+    announce(extracted.table.name, extracted.notices)
     return finish(extracted, choices, format=kind, why=why)
 
 
@@ -109,9 +117,11 @@ def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
     if openreview_live.is_venue(readable):
         venue = readable.removeprefix(openreview_live.PREFIX)
         return openreview_live.extract(venue, choices), "openreview", "it is a venue of OpenReview"
-    source = open_source(readable)
+    source = open_source(readable, choices.opening())
     kind, why = detect(source.look, choices.format)
-    return guarded(lambda: READERS[kind].extract(source, choices), source.name), kind, why
+    extracted = guarded(lambda: READERS[kind].extract(source, choices), source.name)
+    notices = (*source.notices, *extracted.table.notices, *extracted.notices)
+    return replace(extracted, notices=notices), kind, why
 
 
 def choices_from(mapping: str | os.PathLike[str] | None, **arguments: Any) -> Choices:

@@ -35,7 +35,7 @@ _SHOWS = "the file does not show which scores are public; usually EasyChair's ar
 
 def recognise(look: Look) -> str:
     """Return how the header, or the first row of a file without one, was recognised."""
-    if look.kind != "csv":
+    if not look.tabular:
         return ""
     if look.names(*_NEEDED):
         return f"its header has EasyChair's {', '.join(_NEEDED)}"

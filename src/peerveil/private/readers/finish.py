@@ -54,6 +54,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         left_out=left_out,
         shows=extract.shows,
         problems=tuple(problems),
+        notices=extract.notices,
     )
     try:
         return Reviews.from_columns(

@@ -47,7 +47,7 @@ _NO_PEOPLE = (
 
 def recognise(look: Look) -> str:
     """Return which of HotCRP's columns or members a file has."""
-    if look.kind == "csv":
+    if look.tabular:
         for names in _HEADERS:
             if look.names(*names):
                 return f"its header has HotCRP's {', '.join(names)}"

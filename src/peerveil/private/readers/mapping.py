@@ -15,6 +15,8 @@ from peerveil.tables.opening import read_text
 #: The keys of a mapping and their descriptions.
 KEYS = {
     "format": "the file's format",
+    "sheet": "the sheet of a workbook",
+    "encoding": "the encoding of a text that is not UTF-8, such as cp1252",
     "paper": "the column of papers",
     "reviewer": "the column of reviewers",
     "score": "the column, field, question or label of the score",

@@ -12,7 +12,7 @@ from peerveil.private.readers.gathering import DELETED, METAREVIEWS, Gathering, 
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.headings import SCORE_NAMES
 from peerveil.tables.json_files import Element, elements
-from peerveil.tables.opening import Readable, Source, guarded, open_source
+from peerveil.tables.opening import Opening, Readable, Source, guarded, open_source
 from peerveil.tables.reading import read_table
 from peerveil.tables.sniffing import Look
 
@@ -88,7 +88,7 @@ class _People:
 
     def join(self, readable: Readable) -> None:
         """Add the people in a file of groups, or in a table of signatures and people."""
-        source = open_source(readable)
+        source = open_source(readable, Opening(optional=False))
         if source.look.kind == "json":
             for _, key, value in guarded(lambda: list(elements(source, under=ARRAYS)), source.name):
                 if key == "profiles":

@@ -10,7 +10,8 @@ from peerveil.errors import Argument, InputError
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
 from peerveil.tables.headings import check_names
-from peerveil.tables.opening import Readable, Source
+from peerveil.tables.layout import PAPER, REVIEWER, SCORE
+from peerveil.tables.opening import Opening, Readable, Source
 from peerveil.tables.scores import Symbols, is_no_entry, to_score
 from peerveil.tables.sniffing import Look
 from peerveil.tables.table import Table
@@ -24,6 +25,8 @@ class Choices:
     """The choices of a user about how to read a file, which are arguments of :func:`peerveil.read`."""
 
     format: str | None = None
+    sheet: str | None = None
+    encoding: str | None = None
     paper: str | None = None
     reviewer: str | None = None
     score: str | None = None
@@ -47,6 +50,13 @@ class Choices:
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(Argument(name), f" must be {words}, got {getattr(self, name)!r}")
+
+    def opening(self) -> Opening:
+        """Return what is known about a file of reviews before it is opened."""
+        paper, person, score = self.paper or PAPER, self.reviewer or REVIEWER, self.score or SCORE
+        columns = tuple(name for name in (self.paper, self.reviewer, self.score, *self.criteria) if name)
+        needs = (frozenset({paper, person, score}), frozenset({paper, person}))
+        return Opening(sheet=self.sheet, encoding=self.encoding, columns=columns, needs=needs)
 
     def value(self, cell: object) -> float | None:
         """Return the score in a cell; ``None`` if there is none."""
@@ -72,6 +82,7 @@ class Extract:
         problems: warnings for the chair.
         certain: whether the ids are known to identify people.
         taken: what columns of the file were taken for, where the table has other names for them.
+        notices: how the file was read, where it could have been read otherwise.
     """
 
     table: Table
@@ -84,6 +95,7 @@ class Extract:
     problems: tuple[str, ...] = ()
     certain: bool = False
     taken: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 class Reader(Protocol):
