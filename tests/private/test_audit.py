@@ -109,6 +109,7 @@ def test_every_case_is_a_pair_of_neighbours_with_the_same_public_record(
     loads = [np.bincount(everything(record).reviewer).tolist() for record in pair.records]
     assert loads[0] == loads[1]
     assert (pair.part == "absent") == (one.absent != (0, 0))
+    assert (pair.part == "filtered") == bool(one.filtered)
     parts = [pair.kept] if pair.tracks else []
     if pair.part in ("tracks", "apart"):
         parts = [[paper for paper in one.papers if pair.tracks[paper] == track] for track in set(pair.tracks.values())]
@@ -146,6 +147,8 @@ ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("left-out-open", "review"): (0, 1),
     ("absent-scores", "reviewer"): (4 / 5, 1),
     ("absent-scores", "review"): (1 / 2, 1),
+    ("public-labels", "reviewer"): (4 / 5, 1),
+    ("public-labels", "review"): (1 / 2, 1),
     ("track", "reviewer"): (4 / 5, 1),
     ("track", "review"): (1 / 2, 1),
     ("tracks", "reviewer"): (1, 1),

@@ -121,6 +121,8 @@ TERMS = (
     Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),
     Sabotage("no left-out term", "absent-scores", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "absent-scores", ("histogram",), {"counts": 2 * (1 + 4)}),
+    Sabotage("no left-out term", "public-labels", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
+    Sabotage("no left-out term", "public-labels", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("no one without a kept review", "left-out-open", ("histogram", "auto"), {"counts": 2 * 4}),
     Sabotage("no group term", "track", ("laplace",), {"l1": 1 + 7 / 3}),
     Sabotage("no group term", "track", ("histogram",), {"counts": 2 * (1 + 4)}),

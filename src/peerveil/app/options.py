@@ -64,6 +64,9 @@ class ReadingOptions:
     ids: str | None = None
     people: str | None = None
     review_name: str | None = None
+    only: list[str] | None = None
+    leave_out: list[str] | None = None
+    visible_column: list[str] | None = None
     mapping: str | None = None
 
 
@@ -79,6 +82,8 @@ class PublicOptions:
     ratings: str | None = None
     criteria: str | None = None
     missing_criteria: str = "refuse"
+    only: list[str] | None = None
+    leave_out: list[str] | None = None
 
 
 @dataclass(frozen=True)

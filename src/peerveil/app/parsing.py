@@ -152,11 +152,22 @@ def loads_arguments(loads: LoadsOptions) -> dict[str, Any]:
     return {"load": loads.load, "loads": parse_loads(loads.loads), "reviewers": loads.reviewers}
 
 
+def parse_filters(reading: ReadingOptions) -> dict[str, list[str]]:
+    """Return the conditions on rows; on the page, there is one per line.
+
+    >>> parse_filters(ReadingOptions(only=["Type=Review"]))
+    {'only': ['Type=Review'], 'leave_out': [], 'visible_column': []}
+    """
+    given = {name: getattr(reading, name) or [] for name in ("only", "leave_out", "visible_column")}
+    listed = {name: texts.splitlines() if isinstance(texts, str) else texts for name, texts in given.items()}
+    return {name: [text for text in texts if text.strip()] for name, texts in listed.items()}
+
+
 def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
     """Return the arguments of a reader, except those for missing criteria and the mapping."""
     same = ("format", "sheet", "encoding", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids")
     parsed = {"scale": parse_scale(reading.score_scale), "criteria": parse_criteria(reading.criteria)}
-    return parsed | {name: getattr(reading, name) for name in (*same, "people", "review_name")}
+    return parsed | parse_filters(reading) | {name: getattr(reading, name) for name in (*same, "people", "review_name")}
 
 
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from peerveil.app import parsing
@@ -48,6 +49,7 @@ def public_of(
         raise InputError(
             Argument("public"), f" must be 'all', 'none', or a file with the public scores, got {public!r}"
         )
+    filters = readers.choices_from(reading.mapping, **parsing.parse_filters(reading))
     with renaming(paper="public_paper", ratings="public_ratings", sheet="public_sheet", encoding="public_encoding"):
         return read_public(
             public,
@@ -60,6 +62,9 @@ def public_of(
             absent=reviews.absent,
             sheet=what.public_sheet,
             encoding=what.public_encoding,
+            only=filters.only,
+            leave_out=filters.leave_out,
+            left_out=reviews.filtered,
         )
 
 
@@ -81,7 +86,11 @@ def public_weights(
         return weigh(_record(file, scores, parsing.loads_arguments(loads)), quantity, lone=lone)
     stated = parsing.loads_arguments(loads) if loads.given else release.loads.stated()
     whole = _record(file, scores, {"load": 1})  # any load: only those of the part matter
-    part = part_of(whole, whole.papers if only is None else only, part=release.part, **stated)
+    stated_part = release.part
+    if stated_part is not None and whole.part is not None:  # what filters left out of the file, to be compared
+        others = tuple(entry for entry in stated_part.left_out if not entry.filtered)
+        stated_part = replace(stated_part, left_out=(*whole.part.left_out, *others))
+    part = part_of(whole, whole.papers if only is None else only, part=stated_part, **stated)
     return weigh(part, quantity, lone=lone)
 
 
@@ -96,6 +105,8 @@ def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRe
         missing_criteria=parsing.parse_missing(scores.missing_criteria),
         sheet=scores.sheet,
         encoding=scores.encoding,
+        only=scores.only or (),
+        leave_out=scores.leave_out or (),
     )
 
 

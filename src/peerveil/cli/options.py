@@ -92,6 +92,11 @@ OPTIONS: dict[str, Any] = {
         ids="'people' if a reviewer's id is the same for all of their reviews.",
         people="File with the person behind each OpenReview signature.",
         review_name="Name of reviews at the OpenReview venue.",
+        only="Keep only reviews with this value in a column, e.g. 'Type=Review' or 'Confidence>=3' (also != < <= >). "
+        "May be repeated; all must hold.",
+        leave_out="Leave out reviews with this value in a column, e.g. 'Decision=Withdrawn'. May be repeated.",
+        visible_column="State that everyone can see a column by which reviews are kept or left out, and what it "
+        "describes: 'Decision=paper' or 'Type=review'. Columns about reviewers are refused. May be repeated.",
         mapping="TOML file of reading options; the command line takes precedence.",
         write_mapping="Write a draft TOML file for --mapping.",
     ),

@@ -86,6 +86,7 @@ def _private_contents(opened: Readable, choices: Choices) -> _Contents:
     extracted, kind, why = extract(opened, choices)
     reviews = finish(replace(extracted, criteria={}), choices, format=kind, why=why)
     taken: Mapping[str, str] = extracted.taken or {
+        **dict.fromkeys(extracted.labels.values(), "filter"),
         extracted.paper: "paper",
         extracted.reviewer: "reviewer",
         extracted.score: "score",
@@ -114,6 +115,7 @@ def _private_contents(opened: Readable, choices: Choices) -> _Contents:
 def _public_contents(opened: Readable, choices: Choices, asked: str | None, file: str) -> _Contents:
     """Return the contents of a file of public scores."""
     names: dict[str, Any] = {"paper": choices.paper, "ratings": choices.score, "criteria": choices.criteria}
+    names |= {"only": choices.only, "leave_out": choices.leave_out}
     shown = public_scores(opened, format=asked or choices.format, **names)
     scores, hidden = shown.score, np.isnan(shown.score)
     check_scale(np.empty(0), choices.scale)  # an invalid scale is not an error of the file
@@ -125,8 +127,9 @@ def _public_contents(opened: Readable, choices: Choices, asked: str | None, file
     else:
         facts |= {"columns": list(shown.columns), "taken": _taken(shown.taken, shown.columns, choices)}
     facts |= {"content": "public scores", "papers": len(sizes), "reviews": scores.size}
-    if shown.left_out:
-        facts["left out"] = [f"{count} {reason}" for reason, count in shown.left_out.items()]
+    if shown.left_out or shown.filtered:
+        left_out = [f"{count} {reason}" for reason, count in shown.left_out.items()]
+        facts["left out"] = [*left_out, *(entry.words for entry in shown.filtered)]
     if hidden.any():
         facts["hidden scores"] = int(np.count_nonzero(hidden))
     problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
@@ -233,7 +236,7 @@ def _counts(loads: Loads) -> str:
 
 def _taken(taken: Mapping[str, str], header: Sequence[str], choices: Choices) -> list[dict[str, str]]:
     """Return for each column what it was taken for, and why."""
-    named = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
+    named = (choices.paper, choices.reviewer, choices.score, *choices.criteria, *choices.labels)
     addressed = any(map(wanted_columns(REVIEWER_NAMES_ELSE), header))
 
     def why(column: str, role: str) -> str:
@@ -245,7 +248,7 @@ def _taken(taken: Mapping[str, str], header: Sequence[str], choices: Choices) ->
             return "one column per review"
         return "a usual name" if header else "its name in this format"
 
-    order = {role: place for place, role in enumerate(("paper", "reviewer", "score", "criterion"))}
+    order = {role: place for place, role in enumerate(("paper", "reviewer", "score", "criterion", "filter"))}
     rows = sorted(taken.items(), key=lambda item: order[item[1]])
     used = [{"column": column, "taken as": role, "why": why(column, role)} for column, role in rows]
     others = [{"column": column, "taken as": "", "why": ""} for column in header if column not in taken]

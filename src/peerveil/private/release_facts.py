@@ -21,7 +21,9 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
     invariants: tuple[str, ...] = ()
     if part is not None and part.number == "declared":  # of a part that a digest of papers and sizes identifies
         sizes = record.sizes().tolist()
-        digest = hashlib.sha256(json.dumps([record.papers, sizes]).encode()).hexdigest()[:16]
+        labels = [entry.why for entry in part.left_out if entry.filtered]  # several may keep as many reviews
+        identity = [record.papers, sizes, *([labels] if labels else [])]
+        digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
         which = f"the {sum(sizes)} reviews of the part {digest}"
         shown = (f"how many reviewers have one of {which}", f"how many reviewers have which load among {which}")
         invariants = shown[:1] if record.loads.counts is None else shown

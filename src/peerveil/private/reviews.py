@@ -72,6 +72,21 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Removal:
+    """Reviews to leave out on public grounds, which belong to papers or reviews and not to reviewers.
+
+    Attributes:
+        rows: for each review whether it is left out.
+        why: the reason, as stated in releases.
+        by_score: whether the ground is the score or a criterion, which must then be public for every review.
+    """
+
+    rows: npt.NDArray[np.bool_]
+    why: str
+    by_score: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Whole:
     """The assignment of the whole conference that reviews are a part of.
 
@@ -80,12 +95,14 @@ class Whole:
         reviewer: the number of each review's reviewer.
         left_out: what was left out, and why.
         stated: whether it was stated that everyone can see which reviews have no score, if some have none.
+        by_score: whether reviews were left out by their scores or criteria.
     """
 
     paper: Ints
     reviewer: Ints
     left_out: tuple[LeftOut, ...]
     stated: bool = True
+    by_score: bool = False
 
     def __post_init__(self) -> None:
         freeze(self, "paper", "reviewer")
@@ -151,8 +168,11 @@ class Reviews:
         criteria: Criteria | None = None,
         missing_criteria: MissingCriteria = "refuse",
         missing_score: MissingScore | None = "refuse",
+        removals: Sequence[Removal] = (),
     ) -> Reviews:
         """Return reviews from parallel columns in any order.
+
+        ``removals`` are left out, whatever their scores are; they remain a part of the whole conference.
 
         A review that lacks a criterion is refused, or its whole paper is left out (``"leave-out"``), which requires
         public criteria, because it reveals which ones are missing. A review whose score is NaN is refused, or
@@ -169,7 +189,8 @@ class Reviews:
             raise RecordError("papers, reviewers and scores must have one entry per review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
         paper, reviewer = (names.codes.astype(np.int64) for names in (by_paper, by_reviewer))
-        columns = _without_missing_scores(_Columns(by_paper.values, paper, reviewer, score, matrix), missing_score)
+        columns = _Columns(by_paper.values, paper, reviewer, score, matrix).without_all(removals)
+        columns = _without_missing_scores(columns, missing_score)
         if columns.criteria is not None:
             lacking = np.logical_or.reduce(np.isnan(columns.criteria), axis=1)
             left = papers_left_out(columns.paper, lacking, missing_criteria)
@@ -204,6 +225,11 @@ class Reviews:
         """Number of papers with reviews that visibly have no score, and number of such reviews."""
         absent = [part for part in (self.whole.left_out if self.whole else ()) if part.why == ABSENT]
         return sum(part.papers for part in absent), sum(part.reviews for part in absent)
+
+    @property
+    def filtered(self) -> tuple[LeftOut, ...]:
+        """What was left out by conditions on what everyone can see."""
+        return tuple(part for part in (self.whole.left_out if self.whole else ()) if part.filtered)
 
     def only(self, papers: Iterable[str]) -> Reviews:
         """Return the reviews of some papers, which must be chosen on public grounds, as they become visible.
@@ -268,6 +294,13 @@ class Reviews:
                 f"{self.ungraded} papers were left out for a missing criterion, which is no public ground if "
                 "criteria are not public; read the reviews without criteria (",
                 Argument("criteria", ...),
+                ")",
+            )
+        if self.whole.by_score and visible != "all":
+            raise RecordError(
+                "reviews were left out by their scores or criteria, which is no public ground if not all of these are "
+                "public; filter by other columns, or state that they are (",
+                Argument("public", "all"),
                 ")",
             )
         without = self.whole.concerned(ABSENT)
@@ -391,6 +424,8 @@ class _Columns:
         if not gone.any():
             return self
         left_out = LeftOut(papers=np.unique(self.paper[gone]).size, reviews=int(np.count_nonzero(gone)), why=why)
+        if gone.all():
+            raise RecordError(f"no review is left: {left_out.words}")
         whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=())
         used, paper = np.unique(self.paper[~gone], return_inverse=True)
         return _Columns(
@@ -401,6 +436,16 @@ class _Columns:
             criteria=None if self.criteria is None else self.criteria[~gone],
             whole=replace(whole, left_out=(*whole.left_out, left_out)),
         )
+
+    def without_all(self, removals: Sequence[Removal]) -> _Columns:
+        """Return the reviews that are in none of several removals."""
+        columns, left = self, np.ones(self.paper.size, dtype=bool)
+        for removal in removals:
+            columns = columns.without(removal.rows[left], removal.why)
+            left &= ~removal.rows
+        if columns.whole is None:
+            return columns
+        return replace(columns, whole=replace(columns.whole, by_score=any(removal.by_score for removal in removals)))
 
 
 def _without_missing_scores(columns: _Columns, missing: MissingScore | None) -> _Columns:

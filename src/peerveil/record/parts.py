@@ -31,6 +31,20 @@ ABSENT = "of all means, having no score, as everyone can see"
 OTHER_PAPERS = "with the papers that are not part of this release"
 
 
+def filtered(condition: str, *, kept: bool) -> str:
+    """Return the reason for leaving reviews out by a condition on what everyone can see.
+
+    ``kept`` tells whether reviews that satisfy the condition are kept, or left out.
+
+    >>> LeftOut(papers=2, reviews=5, why=filtered("Decision=Withdrawn", kept=False)).words
+    "5 reviews of 2 papers were left out by 'Decision=Withdrawn', which everyone can see"
+    """
+    return f"{_FILTERED[kept]}{condition}{_VISIBLE}"
+
+
+_FILTERED, _VISIBLE = ("by '", "as not '"), "', which everyone can see"
+
+
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
     """The numbers of papers and reviews left out for one reason. It is public which reviews these are.
@@ -49,6 +63,11 @@ class LeftOut:
                 f"what was left out must be reviews of papers, for a reason; got {self.reviews} reviews of "
                 f"{self.papers} papers"
             )
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a condition on what everyone can see is the reason."""
+        return self.why.startswith(_FILTERED) and self.why.endswith(_VISIBLE)
 
     @property
     def words(self) -> str:

@@ -16,6 +16,7 @@ from peerveil.record.parts import ABSENT, NO_CRITERION, LeftOut, Part, public_pa
 from peerveil.record.public_record import PublicRecord, split_rows
 from peerveil.record.public_scores import HIDDEN, public_scores
 from peerveil.support.atomic_files import write_new
+from peerveil.tables.conditions import Conditions
 from peerveil.tables.opening import Readable, announce, is_path, located
 
 
@@ -32,6 +33,9 @@ def read_public(
     missing_criteria: MissingCriteria = "refuse",
     absent: tuple[int, int] = (0, 0),
     part: Part | None = None,
+    only: Conditions = (),
+    leave_out: Conditions = (),
+    left_out: tuple[LeftOut, ...] = (),
     format: str | None = None,  # noqa: A002 - the name users know
     sheet: str | None = None,
     encoding: str | None = None,
@@ -58,6 +62,10 @@ def read_public(
             not in the file, but count in the stated loads.
         part: the conference that the file, without what is left out, is a part of, if it is already known; stated
             loads are then those among its reviews.
+        only: conditions on columns of the file, such as ``"Type=Review"``; reviews, or papers if there is one row per
+            paper, are left out unless they satisfy all of them. They count in the stated loads.
+        leave_out: such conditions; what satisfies one of them is left out.
+        left_out: what these conditions left out of a file that lacks their columns.
         format: the file's format; detected from its content by default.
         sheet: the sheet of a workbook, if several could be meant.
         encoding: the encoding of a text that is not UTF-8; detected where that is possible.
@@ -69,24 +77,29 @@ def read_public(
     """
 
     def record() -> PublicRecord:
-        named: dict[str, Any] = {"paper": paper, "ratings": ratings, "criteria": criteria}
-        whole = public_scores(source, format=format, sheet=sheet, encoding=encoding, **named)
+        names: dict[str, Any] = {"format": format, "paper": paper, "ratings": ratings, "criteria": criteria}
+        names |= {"sheet": sheet, "encoding": encoding}
+        whole = public_scores(source, only=only, leave_out=leave_out, left_out=left_out, **names)
         notices.extend(whole.notices)
         notes = [f"{count} {reason} were left out" for reason, count in whole.left_out.items()]
         if whole.without:
             notes.append(f"{whole.without} papers without a score were left out")
-        left_out = [LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT)] if absent != (0, 0) else []
+        gone = [*whole.filtered]
+        if absent != (0, 0):
+            gone.append(LeftOut(papers=absent[0], reviews=absent[1], why=ABSENT))
+        unlisted = [sum(getattr(entry, name) for entry in gone) for name in ("papers", "reviews")]
         kept = whole.leave_out(missing_criteria)
         papers, reviews = len(whole.papers), whole.score.size
-        if gone := papers - len(kept.papers):
-            left_out.append(LeftOut(papers=gone, reviews=reviews - kept.score.size, why=NO_CRITERION))
+        if ungraded := papers - len(kept.papers):
+            gone.append(LeftOut(papers=ungraded, reviews=reviews - kept.score.size, why=NO_CRITERION))
         declare = partial(declare_loads, load=load, loads=loads, reviewers=reviewers)
-        if part is not None or not left_out:
+        if part is not None or not gone:
             own, of = declare(kept.score.size, papers=len(kept.papers)), part
         else:
-            stated, largest = declare(reviews + absent[1], papers=papers + absent[0]), int(kept.sizes.max())
-            own, of = public_part(stated, tuple(left_out), papers=len(kept.papers), largest_paper=largest)
-        notes += [reason.words for reason in left_out]
+            stated = declare(reviews + unlisted[1], papers=papers + unlisted[0])
+            largest = int(kept.sizes.max())
+            own, of = public_part(stated, tuple(gone), papers=len(kept.papers), largest_paper=largest)
+        notes += [reason.words for reason in gone]
         return PublicRecord.from_reviews(
             kept.papers,
             kept.paper,

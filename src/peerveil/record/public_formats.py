@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -64,8 +64,13 @@ def public_table(
     criteria: Sequence[str] = (),
     wanted: Wanted = lambda _: True,
     opening: Opening = Opening(),  # noqa: B008 - it is frozen
+    *,
+    labels: Sequence[str] = (),
 ) -> PublicTable:
-    """Return the table of public scores and criteria in a file, a folder of PeerRead's files, or a frame."""
+    """Return the table of public scores and criteria in a file, a folder of PeerRead's files, or a frame.
+
+    ``labels`` are further columns to read, which describe papers in paperlists and PeerRead.
+    """
     criteria = check_names(criteria)
     if format is not None and format not in PUBLIC_FORMATS:
         name = str(readable) if is_path(readable) else open_source(readable).name
@@ -73,13 +78,13 @@ def public_table(
     if is_folder(readable) and format in (None, PEERREAD):
         files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
         why = "it was specified" if format else "it is a folder"
-        return guarded(lambda: _peerread(str(readable), files, why, criteria), str(readable))
+        return guarded(lambda: _peerread(str(readable), files, why, criteria, labels), str(readable))
     source = open_source(readable, opening)
     kind, why = (format, "it was specified") if format else recognise(source.look)
     if kind == PEERREAD:
-        return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria), source.name)
+        return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria, labels), source.name)
     if kind == PAPERLISTS:
-        return guarded(lambda: _paperlists(source, why, criteria), source.name)
+        return guarded(lambda: _paperlists(source, why, criteria, labels), source.name)
     table = read_table(source, format=format, wanted=wanted)
     notices = (*source.notices, *table.notices)
     return PublicTable(table=table, format=table.kind, why=why or "it is a table", notices=notices)
@@ -90,23 +95,29 @@ def is_folder(readable: Readable) -> bool:
     return is_path(readable) and file_to_read(readable).is_dir()
 
 
-def _paperlists(source: Source, why: str, criteria: Sequence[str]) -> PublicTable:
+def _paperlists(source: Source, why: str, criteria: Sequence[str], labels: Sequence[str]) -> PublicTable:
     columns = _columns(criteria)
+    marks: dict[str, list[str]] = {name: [] for name in labels}
     lines = array("I")
     for line, paper in _objects(source):
         columns["paper"].append(to_text(paper.get("id")))
         columns["ratings"].append(to_text(paper.get("rating")))
         for criterion in criteria:
             columns[criterion].append(to_text(_field(paper, criterion)))
+        for name, cells in marks.items():
+            cells.append(to_text(_field(paper, name)))
         lines.append(line)
-    table = Table.of(source.name, "json", columns, lines)
+    table = _marked(Table.of(source.name, "json", columns, lines), marks)
     return PublicTable(table=_checked(table, criteria), format=PAPERLISTS, why=why)
 
 
-def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[str]) -> PublicTable:
+def _peerread(
+    name: str, files: Iterator[Source], why: str, criteria: Sequence[str], labels: Sequence[str]
+) -> PublicTable:
     """Return a table with lists of scores; rows from a folder have numbers instead of lines."""
     columns = _columns(criteria)
     papers = columns["paper"]
+    marks: dict[str, list[str]] = {name: [] for name in labels}
     lines = array("I")
     left_out: Counter[str] = Counter()
     doubled = 0
@@ -122,13 +133,23 @@ def _peerread(name: str, files: Iterator[Source], why: str, criteria: Sequence[s
             for criterion in criteria:
                 grades = (_field(review, criterion) for review in scored)
                 columns[criterion].append(["" if is_no_entry(grade) else to_text(grade) for grade in grades])
+            for label, cells in marks.items():
+                cells.append(to_text(_field(paper, label)))
             lines.append(line if file.name == name else len(papers))
     ids = Table.of(name, "json", {"paper": papers}, lines)
     lists = {column: pl.Series(columns[column], dtype=pl.List(pl.String)) for column in columns if column != "paper"}
-    table = Table(name, "json", tuple(columns), ids.cells.with_columns(**lists), lines)
+    table = _marked(Table(name, "json", tuple(columns), ids.cells.with_columns(**lists), lines), marks)
     return PublicTable(
         table=_checked(table, criteria), format=PEERREAD, why=why, left_out=dict(left_out), doubled=doubled
     )
+
+
+def _marked(table: Table, marks: Mapping[str, list[str]]) -> Table:
+    """Return a table with further columns: those of which any cell is filled."""
+    filled = {name: pl.Series(cells, dtype=pl.String) for name, cells in marks.items() if any(cells)}
+    new = [name for name in filled if name not in table.header]
+    cells = table.cells.with_columns(**{name: filled[name] for name in new})
+    return replace(table, cells=cells, header=(*table.header, *new))
 
 
 def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[dict[str, Any]]:

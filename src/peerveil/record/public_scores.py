@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, compress
@@ -15,14 +15,16 @@ import numpy.typing as npt
 import polars as pl
 
 from peerveil.record.criteria import MissingCriteria, papers_left_out
+from peerveil.record.parts import LeftOut, filtered
 from peerveil.record.public_formats import public_table
 from peerveil.record.public_record import Floats, Ints
 from peerveil.tables.cells import is_missing
-from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, wanted_columns
+from peerveil.tables.conditions import Booleans, Condition, Conditions, filters
+from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, field_called, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable
 from peerveil.tables.scores import to_score
-from peerveil.tables.table import Table
+from peerveil.tables.table import Names, Table
 
 #: The cell of a score that exists but is not public.
 HIDDEN = "?"
@@ -59,6 +61,7 @@ class PublicScores:
         taken: what each column was taken for.
         columns: all columns of the file; they may hold names of people.
         notices: how the file was read, where it could have been read otherwise.
+        filtered: what filters left out.
     """
 
     papers: tuple[str, ...]
@@ -75,6 +78,7 @@ class PublicScores:
     taken: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    filtered: tuple[LeftOut, ...] = ()
 
     @property
     def sizes(self) -> Ints:
@@ -107,16 +111,24 @@ def public_scores(
     criteria: Sequence[str] = (),
     sheet: str | None = None,
     encoding: str | None = None,
+    only: Conditions = (),
+    leave_out: Conditions = (),
+    left_out: tuple[LeftOut, ...] = (),
 ) -> PublicScores:
     """Return the public scores of a file or frame; arguments as in :func:`peerveil.read_public`."""
-    wanted = wanted_columns((*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES), paper, ratings, *criteria)
+    chosen = filters(only, leave_out)
+    labels = tuple(dict.fromkeys(condition.column for condition, _ in chosen))
+    usual_names = (*PAPER_NAMES, "id", *RATING_NAMES, *COUNT_NAMES, *labels)
+    wanted = wanted_columns(usual_names, paper, ratings, *criteria)
     opening = Opening(
         sheet=sheet,
         encoding=encoding,
         columns=tuple(name for name in (paper, ratings, *criteria) if name),
         needs=(frozenset({paper or PAPER, ratings or SCORE}),),
     )
-    public = public_table(readable, format, criteria, lambda name: name.isdecimal() or wanted(name), opening)
+    public = public_table(
+        readable, format, criteria, lambda name: name.isdecimal() or wanted(name), opening, labels=labels
+    )
     table = public.table
     graded = table.find_criteria(criteria)
     usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
@@ -134,19 +146,23 @@ def public_scores(
         counts=None if per_review or not counts else counts[0],
         per_review=per_review,
     )
-    sizes, values = rows.read()
+    if left_out and any(field_called(name, table.header) is None for name in labels):
+        kept, filtered_out = np.ones(table.rows, dtype=bool), left_out  # the file holds what is kept
+    else:
+        kept, filtered_out = _filtered(rows, papers, chosen)
+    codes, sizes, values = papers.codes[kept], *(rows if kept.all() else rows.where(kept)).read()
     if not values.size:
         raise table.error("holds no scores", column=rows.scored[0])
-    used = np.zeros(len(papers.values), dtype=bool)
-    used[papers.codes[sizes > 0]] = True
+    listed, used = (np.zeros(len(papers.values), dtype=bool) for _ in range(2))
+    listed[codes], used[codes[sizes > 0]] = True, True
     index = (np.cumsum(used) - 1).astype(np.uint32)
     header = tuple(table.showable((paper, ratings, *criteria)))
     return PublicScores(
         papers=tuple(compress(papers.values, used)),
-        paper=np.repeat(index[papers.codes], sizes),
+        paper=np.repeat(index[codes], sizes),
         score=values[:, 0],
         criteria={name: values[:, place] for place, name in enumerate(criteria, 1)},
-        without=int(np.count_nonzero(~used)),
+        without=int(np.count_nonzero(listed & ~used)),
         format=public.format,
         why=public.why,
         header=header,
@@ -156,7 +172,31 @@ def public_scores(
         taken={named: "paper"} | dict.fromkeys(rows.scored, "score") | dict.fromkeys(graded, "criterion"),
         columns=table.header,
         notices=public.notices,
+        filtered=filtered_out,
     )
+
+
+def _filtered(
+    rows: _Rows, papers: Names, chosen: Iterable[tuple[Condition, bool]]
+) -> tuple[Booleans, tuple[LeftOut, ...]]:
+    """Return the rows that filters keep, and what each filter leaves out."""
+    table = rows.table
+    kept: Booleans = np.ones(table.rows, dtype=bool)
+    left_out = []
+    for condition, wanted in chosen:
+        (column,) = table.find_labels([condition.column]).values()
+        gone = kept & (condition.holds(table, column) != wanted)
+        kept &= ~gone
+        sizes = np.ones(np.count_nonzero(gone), dtype=np.int64)
+        if not rows.per_review and gone.any():
+            sizes = rows.where(gone).read()[0]
+        if sizes.any():
+            count = np.unique(papers.codes[gone][sizes > 0]).size
+            why = filtered(str(condition), kept=wanted)
+            left_out.append(LeftOut(papers=count, reviews=int(sizes.sum()), why=why))
+    if not kept.any():
+        raise table.error("the filters leave no row")
+    return kept, tuple(left_out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +210,10 @@ class _Rows:
     counts: str | None  # the column with the number of reviews
     per_review: bool  # one row per review instead of one per paper
     parse: Callable[[str], float | None] = field(default_factory=lambda: lru_cache(2**12)(to_score))
+
+    def where(self, chosen: Booleans) -> _Rows:
+        """Return the parser of some of the rows."""
+        return replace(self, table=self.table.where(pl.Series(chosen)))
 
     def read(self) -> tuple[Ints, Floats]:
         """Return the number of reviews in each row, and a matrix with the score and the criteria of each review."""

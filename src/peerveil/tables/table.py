@@ -16,7 +16,14 @@ import polars as pl
 
 from peerveil.errors import Argument, FileError, Part
 from peerveil.tables.cells import LARGEST, UNUSABLE, shown, to_number, usable
-from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SHOWABLE, check_names, plain
+from peerveil.tables.headings import (
+    REVIEWER_NAMES,
+    REVIEWER_NAMES_ELSE,
+    SHOWABLE,
+    check_names,
+    field_called,
+    plain,
+)
 
 #: The characters that Python takes for blanks; polars has others.
 BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -183,6 +190,10 @@ class Table:
     def find_criteria(self, names: Sequence[str]) -> list[str]:
         """Return the columns of criteria with these names."""
         return [self.find(f"criterion {name!r}", (), name) for name in check_names(names)]
+
+    def find_labels(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the columns of filters, up to case and punctuation, by the names that the filters have for them."""
+        return {name: self.find("filter", (), field_called(name, self.header) or name) for name in names}
 
     def matches(self, known: Iterable[str]) -> list[str]:
         """Return the columns whose names, up to case and punctuation, are among the known ones."""

@@ -16,6 +16,7 @@ LABELS = {
     "estimator": "Estimator",
     "format": "Format",
     "ids": "Reviewers' ids",
+    "leave_out": "Leave out reviews with",
     "load": "Reviews per reviewer, if all have the same",
     "loads": "Counts, a range or a set",
     "lone": "Miscalibration of a paper with a single review",
@@ -23,6 +24,7 @@ LABELS = {
     "mechanism": "Noise",
     "missing_criteria": "If a criterion is missing",
     "noise_scale": "Scale of the noise",
+    "only": "Keep only reviews with",
     "paper": "Column of papers",
     "people": "People behind signatures",
     "person": "A subreviewer's review counts for",
@@ -37,6 +39,7 @@ LABELS = {
     "sheet": "Sheet of the workbook",
     "symbols": "Letter scores, lowest first",
     "unit": "What is protected",
+    "visible_column": "Everyone can see these columns",
     "words": "How it was made private, in the source's words",
 }
 

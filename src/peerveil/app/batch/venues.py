@@ -142,6 +142,8 @@ def _option(name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise InputError(f"{key} must be true or false, got {value!r}")
         return value
+    if _TYPES[name].startswith("list"):
+        return _texts(key, value)
     if isinstance(value, list):
         value = ",".join(map(str, value))
     elif isinstance(value, dict):
@@ -153,3 +155,11 @@ def _option(name: str, value: Any) -> Any:
     if isinstance(value, str):
         raise InputError(f"{key} must be a number, got {value!r}")
     return value
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    """Return the texts of an option that can be repeated."""
+    texts = [value] if isinstance(value, str) else value
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        raise InputError(f"{key} must be a text or a list of texts, got {value!r}")
+    return texts

@@ -60,6 +60,7 @@ CASES: dict[str, Case] = {
             "left-out-open", "the same, who has a kept one is not public", "all", pairs.left_out_open, counts_only=True
         ),
         Case("absent-scores", "the same, reviews that have no score", "all", pairs.absent_scores),
+        Case("public-labels", "the same, reviews left out by a public label", "all", pairs.public_labels),
         Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track, tracks=True),
         Case("tracks", "two tracks released together", "all", pairs.several_tracks, tracks=True),
         Case("three-tracks", "three tracks released together", "all", pairs.three_tracks, tracks=True),
@@ -116,7 +117,7 @@ class Settled:
         pair, record = self.pair, self.pair.records[side]
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}
-        if pair.part in ("whole", "only", "open", "absent"):
+        if pair.part in ("whole", "only", "open", "absent", "filtered"):
             ready = prepare_release(pair.shown(record), declare_kept=pair.declares, **how)
             return [ready.protected()], ready.noise.guarantee
         groups = prepare_groups(record, pair.tracks, shared=pair.part != "apart", **how)

@@ -17,9 +17,10 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit
-from peerveil.private.reviews import Reviews
+from peerveil.private.reviews import Removal, Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
+from peerveil.record.parts import filtered
 
 #: Names of tracks; where papers are left out, they are those of ``OTHER``.
 KEPT, OTHER, THIRD = "kept", "other", "third"
@@ -36,7 +37,8 @@ class Pair:
         tracks: the track of each paper, where there are several.
         part: ``"whole"``: the whole record is released; ``"only"``: the papers of the track ``KEPT``, with the loads
             among them declared; ``"open"``: the same without that declaration; ``"absent"``: the whole record, in which
-            some reviews have no score, with the loads among the others declared; ``"track"``: all tracks, one of which
+            some reviews have no score, with the loads among the others declared; ``"filtered"``: the same, with reviews
+            left out by a public label; ``"track"``: all tracks, one of which
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
             has reviews in two of them.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
@@ -61,7 +63,7 @@ class Pair:
     @property
     def declares(self) -> bool:
         """Whether the loads among the kept reviews are declared."""
-        return self.part in ("only", "absent")
+        return self.part in ("only", "absent", "filtered")
 
 
 class _Conference:
@@ -74,6 +76,7 @@ class _Conference:
         self._after: dict[int, str] = {}
         self._changed: dict[int, float] = {}
         self._tracks: dict[str, str] = {}
+        self._filtered: set[int] = set()
 
     def give(self, holder: str, scores: Sequence[float], *, track: str = KEPT) -> list[int]:
         """Add reviews of new papers by ``holder``; returns their numbers."""
@@ -104,20 +107,27 @@ class _Conference:
             self._scores[i] = math.nan
         return [self._papers[i] for i in places]
 
+    def filter(self, track: str) -> list[str]:
+        """Leave out the reviews of a track by a public label; returns their papers."""
+        self._filtered = {i for i, paper in enumerate(self._papers) if self._tracks[paper] == track}
+        return [self._papers[i] for i in sorted(self._filtered)]
+
     def paper(self, review: int) -> str:
         """The paper of a review."""
         return self._papers[review]
 
     def records(self) -> tuple[Reviews, Reviews]:
         """The conference and its neighbour."""
-        make = partial(Reviews.from_columns, self._papers, scale=(0, 1), missing_score="absent")
+        rows = np.array([i in self._filtered for i in range(len(self._papers))])
+        removals = [Removal(rows=rows, why=filtered("Type=Review", kept=True))]
+        make = partial(Reviews.from_columns, self._papers, scale=(0, 1), missing_score="absent", removals=removals)
         after = [self._after.get(i, holder) for i, holder in enumerate(self._holders)]
         changed = [self._changed.get(i, score) for i, score in enumerate(self._scores)]
         return make(self._holders, self._scores), make(after, changed)
 
     def pair(self, part: str = "whole", **how: Any) -> Pair:
         """The pair of the conference and its neighbour; the other arguments are attributes of :class:`Pair`."""
-        tracks = {} if part in ("whole", "absent") else dict(self._tracks)
+        tracks = {} if part in ("whole", "absent", "filtered") else dict(self._tracks)
         return Pair(records=self.records(), tracks=tracks, part=part, **how)
 
 
@@ -271,18 +281,18 @@ def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
     return _without_others(unit, load, number).pair(part)
 
 
-def absent_scores(unit: Unit, load: int, number: int) -> Pair:
-    """Reviews publicly without a score, exchanged as those of left-out papers are.
+def absent_scores(unit: Unit, load: int, number: int, *, part: str = "absent") -> Pair:
+    """Reviews publicly without a score, or with another public label, exchanged as those of left-out papers are.
 
-    Their papers also have reviews with a score, all by one reviewer of the least load.
+    Their papers also have reviews that are kept, all by one reviewer of the least load.
     """
     conference = _without_others(unit, load, number)
     least = load if unit == "review" else 2 * load - 1 if number else load + 1
-    papers = conference.blank(OTHER)[:least]
+    papers = (conference.blank if part == "absent" else conference.filter)(OTHER)[:least]
     for paper in papers:
         conference.review("t", paper, 0.5)
     conference.give("t", [0.5] * (least - len(papers)))
-    return conference.pair("absent")
+    return conference.pair(part)
 
 
 def _without_others(unit: Unit, load: int, number: int) -> _Conference:
@@ -423,5 +433,6 @@ def _one_for_one(load: int, *, both: bool) -> _Conference:
 
 
 hidden_scores = partial(one_load, public="none")
+public_labels = partial(absent_scores, part="filtered")
 one_track = partial(left_out, part="track")
 tracks_apart = partial(mixed_loads, apart=True)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from peerveil.errors import Argument, FileError, InputError
 from peerveil.private.readers import cmt, easychair, hotcrp, openreview, openreview_live, table
+from peerveil.private.readers.filters import visible_columns
 from peerveil.private.readers.finish import finish
 from peerveil.private.readers.mapping import read_mapping
 from peerveil.private.readers.protocol import Choices, Extract, Reader
 from peerveil.private.reviews import Reviews
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
+from peerveil.tables.conditions import conditions
 from peerveil.tables.opening import Readable, announce, guarded, open_source
 from peerveil.tables.reading import FORMATS
 from peerveil.tables.scores import Symbols
@@ -29,6 +32,12 @@ READERS: dict[str, Reader] = {
     "easychair": easychair,
     "cmt": cmt,
     **dict.fromkeys(FORMATS, table),
+}
+
+_FILTERS: dict[str, Callable[[Any], Any]] = {
+    "only": partial(conditions, argument="only"),
+    "leave_out": partial(conditions, argument="leave_out"),
+    "visible_column": visible_columns,
 }
 
 
@@ -50,6 +59,9 @@ def read(
     ids: str | None = None,
     people: Readable | None = None,
     review_name: str | None = None,
+    only: str | Sequence[str] = (),
+    leave_out: str | Sequence[str] = (),
+    visible_column: str | Sequence[str] | Mapping[str, str] = (),
     mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
     """Read private reviews from a platform's export, or from any table with one row per review.
@@ -79,6 +91,13 @@ def read(
         ids: ``"people"`` states that ids identify people, even if they look as if they were assigned anew per paper.
         people: a file that maps anonymous signatures to people.
         review_name: the name of reviews in a venue on OpenReview.
+        only: conditions on columns that everyone can see, such as ``"Type=Review"`` or ``["Confidence>=3"]``; reviews
+            that do not satisfy all of them are left out. They remain reviews of the conference, so that neighbouring
+            assignments may exchange them for others.
+        leave_out: such conditions; reviews that satisfy one of them are left out.
+        visible_column: states that everyone can see the columns of these conditions, and what each describes: of every
+            ``"paper"`` or of every ``"review"``, as ``["Decision=paper", "Type=review"]``. Columns that describe
+            reviewers are refused: who is left would tell who wrote which review.
         mapping: a TOML file with any of these arguments; those of the call take precedence.
 
     >>> import polars as pl
@@ -106,6 +125,9 @@ def read(
         ids=ids,
         people=people,
         review_name=review_name,
+        only=only,
+        leave_out=leave_out,
+        visible_column=visible_column,
     )
     extracted, kind, why = extract(source, choices)
     announce(extracted.table.name, extracted.notices)
@@ -127,9 +149,11 @@ def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
 def choices_from(mapping: str | os.PathLike[str] | None, **arguments: Any) -> Choices:
     """Return the choices in a call and in a mapping; those of the call take precedence."""
     choices = {} if mapping is None else read_mapping(mapping)
-    choices |= {key: value for key, value in arguments.items() if value is not None and (key != "criteria" or value)}
+    lists = ("criteria", *_FILTERS)
+    choices |= {key: value for key, value in arguments.items() if value is not None and (key not in lists or value)}
     if "symbols" in choices:
         choices["symbols"] = Symbols.declare(choices["symbols"])
+    choices |= {key: parse(choices[key]) for key, parse in _FILTERS.items() if key in choices}
     if choices.get("format", "csv") not in READERS:
         raise InputError(Argument("format"), f" must be one of {', '.join(READERS)}, got {choices['format']!r}")
     return Choices(**choices)

@@ -44,6 +44,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     header: dict[str, int] = {}
     question = ""
     grades: dict[str, str] = {}
+    wanted = (*choices.criteria, *choices.labels)
     for row in rows(source.file()):
         if row.sheet != sheet:
             sheet, above, header = row.sheet, 0, {}
@@ -52,7 +53,7 @@ def extract(source: Source, choices: Choices) -> Extract:
             if plain(choices.paper or "paper id") in map(plain, row.cells.values()):
                 header = {" ".join(cell.split()): place for place, cell in row.cells.items()}
                 question = _question(header, row, gathering.name, choices)
-                grades = {name: _criterion(name, header, row, gathering.name) for name in choices.criteria}
+                grades = {name: _criterion(name, header, row, gathering.name) for name in wanted}
             elif above > _MOST_ABOVE:
                 raise FileError(f"sheet {sheet} {_NO_HEADER}", file=gathering.name, line=row.line)
             continue
@@ -90,12 +91,12 @@ def _question(header: dict[str, int], row: Row, name: str, choices: Choices) -> 
 
 
 def _criterion(wanted: str, header: dict[str, int], row: Row, name: str) -> str:
-    """Return the column of a criterion, by the number or text of its question."""
+    """Return the column of a criterion or a filter, by the number or text of its question, or its heading."""
     values = _called(wanted, header)
     if len(values) == 1:
         return values[0]
     which = "several questions are" if values else "no question is"
-    raise FileError(f"{which} called {wanted!r}; name criteria by their numbers, as 'Q3'", file=name, line=row.line)
+    raise FileError(f"{which} called {wanted!r}; name questions by their numbers, as 'Q3'", file=name, line=row.line)
 
 
 def _called(wanted: str, header: dict[str, int]) -> list[str]:

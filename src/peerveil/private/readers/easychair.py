@@ -60,7 +60,8 @@ def _columns(row: tuple[str, ...]) -> tuple[str, ...]:
 
 def extract(source: Source, choices: Choices) -> Extract:
     """Return the latest version of each review; each label in the scores is a field."""
-    unread = {plain(name) for name in _UNREAD} - {plain(name) for name in (choices.paper, choices.reviewer) if name}
+    asked = (choices.paper, choices.reviewer, *choices.labels)
+    unread = {plain(name) for name in _UNREAD} - {plain(name) for name in asked if name}
     table = read_table(source, header=_columns(source.look.first), wanted=lambda name: plain(name) not in unread)
     column = {plain(name): name for name in table.header}
     for name in _NEEDED:
@@ -75,6 +76,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     if choices.score is None and total and not any(gathering.wants(name) for cell in scores for name in _scores(cell)):
         gathering = Gathering(table.name, "csv", ("total score",), choices)
     totals = table.cells[total] if total else [""] * table.rows
+    labels = [name for name in table.header if plain(name) in map(plain, choices.labels)]
     rows = zip(table.lines, papers, people, scores, totals, strict=True)
     for row, (line, paper, person, cell, total_score) in enumerate(rows):
         if row not in latest:
@@ -82,6 +84,7 @@ def extract(source: Source, choices: Choices) -> Extract:
             continue
         fields = ({"total score": total_score} if total else {}) | _scores(cell)
         wanted = {name: value for name, value in fields.items() if gathering.wants(name)}
+        fields |= {name: table.cells[name][row] for name in labels}
         gathering.add(line, paper, person, wanted, gathering.grades(fields))
     return replace(gathering.extract(shows=(_SHOWS,), problems=problems), certain=choices.reviewer is None)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from peerveil.errors import Argument, RecordError
+from peerveil.private.readers.filters import filter_reviews
 from peerveil.private.readers.identities import check_ids
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
@@ -32,16 +37,19 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
     papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
     remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
-    scores = table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
+    filtered = filter_reviews(extract, choices, papers, reviewers)
+    left = ~np.logical_or.reduce([np.zeros(table.rows, dtype=bool), *(gone.rows for gone in filtered.removals)])
+    kept = replace(extract, table=table.where(pl.Series(left))) if filtered.removals else extract
+    scores = kept.table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
     check_scale(np.empty(0), scale)
     if scale is not None and (outside := (scores < scale[0]) | (scores > scale[1])).any():
         row = int(outside.argmax())
         problem = f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}"
-        raise table.error(problem, row=row, column=extract.score)
+        raise kept.table.error(problem, row=row, column=extract.score)
     if not extract.certain:
         check_ids(table, extract.reviewer, papers, reviewers, choices)
     addresses = [name for name in reviewers.values if "@" in name]
-    problems = [*extract.problems]
+    problems = [*extract.problems, *filtered.problems]
     if twins := len(addresses) - len(set(map(str.casefold, addresses))):
         problems.append(
             f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
@@ -60,17 +68,25 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         return Reviews.from_columns(
             papers,
             reviewers,
-            scores,
+            _spread(scores, left),
             scale=scale,
             report=report,
-            criteria=grades(extract),
+            criteria={name: _spread(values, left) for name, values in grades(kept).items()},
             missing_criteria=choices.missing_criteria,
             missing_score=choices.missing_score,
+            removals=filtered.removals,
         )
     except RecordError as error:
         parts = error.parts
-    _check_once(table, papers, reviewers, scores, extract.reviewer)  # names the line
+    _check_once(table, papers, reviewers, _spread(scores, left), extract.reviewer)  # names the line
     raise table.error(*parts)
+
+
+def _spread(values: Floats, left: npt.NDArray[np.bool_]) -> Floats:
+    """Return the values of the reviews that are left at their places among all reviews, NaN elsewhere."""
+    spread = np.full(left.size, np.nan)
+    spread[left] = values
+    return spread
 
 
 def grades(extract: Extract) -> dict[str, Floats]:

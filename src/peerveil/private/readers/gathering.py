@@ -33,6 +33,7 @@ class Gathering:
         self._cells: dict[str, list[str]] = {"paper": [], "reviewer": []}
         self._fields: dict[str, list[str]] = {}
         self._grades: dict[str, list[str]] = {name: [] for name in choices.criteria}
+        self._labels: dict[str, list[str]] = {name: [] for name in choices.labels}
         self._lines = array("I")
         self._interned: dict[str, str] = {}
 
@@ -46,14 +47,14 @@ class Gathering:
         return plain(field) in self._wanted
 
     def grades(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the criteria among a review's fields, by their requested names."""
-        called = {name: field_called(name, fields) for name in self._grades}
+        """Return the criteria and the columns of filters among a review's fields, by their requested names."""
+        called = {name: field_called(name, fields) for name in (*self._grades, *self._labels)}
         return {name: fields[field] for name, field in called.items() if field is not None}
 
     def add(
         self, line: int, paper: Any, reviewer: Any, fields: Mapping[str, Any], grades: Mapping[str, Any] | None = None
     ) -> None:
-        """Add a review, with the fields that may be its score and those that are its criteria."""
+        """Add a review, with the fields that may be its score and those that are its criteria or for filters."""
         for field in fields:
             if field not in self._fields:
                 if len(self._fields) >= 20:
@@ -65,6 +66,8 @@ class Gathering:
         for name, cells in self._grades.items():
             grade = (grades or {}).get(name)
             cells.append(self._text(None if is_no_entry(grade) else grade))
+        for name, cells in self._labels.items():
+            cells.append(self._text((grades or {}).get(name)))
         self._cells["paper"].append(self._text(paper))
         self._cells["reviewer"].append(self._text(reviewer))
         self._lines.append(line)
@@ -78,12 +81,18 @@ class Gathering:
         for name, cells in self._grades.items():
             if self._lines and not any(cells):
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
-        columns = {name: f"criterion {name}" for name in self._grades}
-        grades = {columns[name]: cells for name, cells in self._grades.items()}
-        table = Table.of(self.name, self.kind, {**self._cells, "score": self._scores(), **grades}, self._lines)
+        for name, cells in self._labels.items():
+            if self._lines and not any(cells):
+                raise FileError(f"no review has the field {name!r}, which a filter is on", file=self.name)
+        criteria = {name: f"criterion {name}" for name in self._grades}
+        labels = {name: f"filter {name}" for name in self._labels}
+        others = {criteria[name]: cells for name, cells in self._grades.items()}
+        others |= {labels[name]: cells for name, cells in self._labels.items()}
+        table = Table.of(self.name, self.kind, {**self._cells, "score": self._scores(), **others}, self._lines)
         return Extract(
             table=table,
-            criteria=columns,
+            criteria=criteria,
+            labels=labels,
             left_out=self.left_out,
             shows=tuple(shows),
             problems=tuple(problems),

@@ -63,7 +63,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     if source.look.kind == "json":
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
-    table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria), *asked))
+    table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria, *choices.labels), *asked))
     if choices.score is None and table.matches(("field",)) and table.matches(("data",)):
         raise table.error("has one row per field; run batch/reviewcsv.php without --narrow (-x)")
     paper = table.find("paper", ("paper", "pid"), choices.paper)
@@ -85,6 +85,7 @@ def extract(source: Source, choices: Choices) -> Extract:
         reviewer=reviewer,
         score=score,
         criteria=criteria,
+        labels=table.find_labels(choices.labels),
         left_out=left_out,
         shows=shows,
         problems=(_METAREVIEWS,),

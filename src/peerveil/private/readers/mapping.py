@@ -27,9 +27,13 @@ KEYS = {
     "person": "'member' or 'subreviewer': whom a subreviewer's review counts to",
     "ids": "'people' if the reviewers' ids stand for people across papers",
     "people": "a file that tells who stands behind which anonymous signature",
+    "only": 'what to keep by columns that everyone can see, as ["Type=Review", "Confidence>=3"]',
+    "leave_out": 'what to leave out by columns that everyone can see, as ["Decision=Withdrawn"]',
+    "visible_column": 'what these columns describe, as ["Type=review", "Decision=paper"]',
     "review_name": "what the venue calls its reviews on OpenReview",
 }
-_TEXTS = tuple(key for key in KEYS if key not in ("criteria", "scale", "symbols"))
+_LISTS = ("criteria", "only", "leave_out", "visible_column")
+_TEXTS = tuple(key for key in KEYS if key not in (*_LISTS, "scale", "symbols"))
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -48,9 +52,8 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise FileError(f"has the unknown key {key!r}; the keys of a mapping are {', '.join(KEYS)}", file=name)
         if key in _TEXTS and not isinstance(value, str):
             raise FileError(f"{key} must be text: {KEYS[key]}", file=name)
-    criteria = mapping.get("criteria", [])
-    if not isinstance(criteria, list) or not all(isinstance(part, str) for part in criteria):
-        raise FileError(f"criteria must be {KEYS['criteria']}", file=name)
+        if key in _LISTS and not (isinstance(value, list) and all(isinstance(part, str) for part in value)):
+            raise FileError(f"{key} must be {KEYS[key]}", file=name)
     if "scale" in mapping:
         scale = mapping["scale"]
         if not isinstance(scale, list) or len(scale) != 2 or not all(type(x) in (int, float) for x in scale):

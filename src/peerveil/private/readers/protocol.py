@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 from peerveil.errors import Argument, InputError
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.parts import MissingScore
-from peerveil.tables.headings import check_names
+from peerveil.tables.conditions import Condition, filters
+from peerveil.tables.headings import check_names, plain
 from peerveil.tables.layout import PAPER, REVIEWER, SCORE
 from peerveil.tables.opening import Opening, Readable, Source
 from peerveil.tables.scores import Symbols, is_no_entry, to_score
 from peerveil.tables.sniffing import Look
 from peerveil.tables.table import Table
+
+#: What a column that everyone can see describes.
+Kind = Literal["paper", "review"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: The possible owners of a subreviewer's review.
 PERSONS = ("member", "subreviewer")
@@ -39,6 +44,9 @@ class Choices:
     ids: str | None = None
     people: Readable | None = None
     review_name: str | None = None
+    only: tuple[Condition, ...] = ()
+    leave_out: tuple[Condition, ...] = ()
+    visible_column: Mapping[str, Kind] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "criteria", check_names(self.criteria))
@@ -57,6 +65,20 @@ class Choices:
         columns = tuple(name for name in (self.paper, self.reviewer, self.score, *self.criteria) if name)
         needs = (frozenset({paper, person, score}), frozenset({paper, person}))
         return Opening(sheet=self.sheet, encoding=self.encoding, columns=columns, needs=needs)
+
+    @property
+    def filters(self) -> tuple[tuple[Condition, bool], ...]:
+        """The conditions on reviews, each with whether reviews that satisfy it are kept or left out."""
+        return filters(self.only, self.leave_out)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The columns of all filters."""
+        return tuple(dict.fromkeys(condition.column for condition, _ in self.filters))
+
+    def kind_of(self, column: str) -> Kind | None:
+        """Return what a column describes that is stated to be visible; ``None`` if it is not."""
+        return next((kind for name, kind in self.visible_column.items() if plain(name) == plain(column)), None)
 
     def value(self, cell: object) -> float | None:
         """Return the score in a cell; ``None`` if there is none."""
@@ -77,6 +99,7 @@ class Extract:
         reviewer: the column of reviewers.
         score: the column of scores.
         criteria: the column of each requested criterion; missing values are empty cells.
+        labels: the column of each filter, by its name there.
         left_out: the number of rows left out, by reason.
         shows: what the file shows about which scores are public.
         problems: warnings for the chair.
@@ -90,6 +113,7 @@ class Extract:
     reviewer: str = "reviewer"
     score: str = "score"
     criteria: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

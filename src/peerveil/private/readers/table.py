@@ -20,7 +20,9 @@ def extract(source: Source, choices: Choices) -> Extract:
     table = read_table(
         source,
         format=choices.format if choices.format in FORMATS else None,
-        wanted=wanted_columns((*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES), *asked),
+        wanted=wanted_columns(
+            (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *choices.labels), *asked
+        ),
     )
     return Extract(
         table=table,
@@ -28,4 +30,5 @@ def extract(source: Source, choices: Choices) -> Extract:
         reviewer=table.find("reviewer", table.reviewer_names(), choices.reviewer),
         score=table.find("score", SCORE_NAMES, choices.score),
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
+        labels=table.find_labels(choices.labels),
     )

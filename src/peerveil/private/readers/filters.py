@@ -1,0 +1,130 @@
+"""Filters: reviews left out by columns that everyone can see, on the user's word.
+
+What a filter keeps is published in effect: how many reviews of each paper, and whose weights count. So the column must
+be public, and it must belong to papers or to reviews, which stay where they are when reviewers are exchanged. A column
+that belongs to reviewers would go with them. Data cannot tell which it is, so the user states it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from peerveil.errors import Argument, InputError
+from peerveil.private.readers.protocol import KINDS, Choices, Extract, Kind
+from peerveil.private.reviews import Removal
+from peerveil.record.parts import filtered
+from peerveil.tables.conditions import Booleans, Condition
+from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, plain
+from peerveil.tables.table import BLANKS, Names, Table
+
+# Columns that identify reviewers, including those of EasyChair and CMT.
+_OTHERS = ("member", "member #", "member name", "reviewer first name", "reviewer last name", "reviewer person #")
+_PEOPLE = {plain(name) for name in (*REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *_OTHERS, "reviewer number", "signature")}
+
+_OF_REVIEWERS = "a filter on a column about reviewers would reveal who wrote which review, so it is refused"
+_NOT_PUBLIC = "chooses reviews by a column that is not stated to be public, and the choice would reveal it."
+_UNSTATED = "If everyone can see it of every {}, and it does not describe reviewers, state that"
+_UNSTATED_PEOPLE = (
+    f"Every reviewer has one value of it, as in a column about reviewers: {_OF_REVIEWERS}. Only if it describes "
+    "reviews and not their authors, and everyone can see it of every {}, state that"
+)
+_TWO_VALUES = (
+    "an earlier review of the same paper has another value, but the column is stated to describe papers; if it "
+    "describes reviews, and everyone can see it of every review, state that"
+)
+_IF_PEOPLE = "if it describes reviewers, do not filter by it: the choice would reveal who wrote which review"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filtered:
+    """The reviews that filters leave out, and warnings."""
+
+    removals: tuple[Removal, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def visible_columns(given: str | Sequence[str] | Mapping[str, str]) -> dict[str, Kind]:
+    """Return what each column describes that everyone can see.
+
+    >>> visible_columns(["Type=review", "Decision=paper"])
+    {'Type': 'review', 'Decision': 'paper'}
+    """
+    name = "visible_column"
+    texts = (given,) if isinstance(given, str) else given
+    pairs = texts.items() if isinstance(texts, Mapping) else map(_pair, texts)
+    kinds: dict[str, Kind] = {}
+    for column, kind in pairs:
+        if kind == "reviewer":
+            raise InputError(Argument(name), f" is not for columns about reviewers: {_OF_REVIEWERS}")
+        if kind not in KINDS or not column:
+            raise InputError(
+                Argument(name),
+                " must be a column and what it describes, 'paper' or 'review', as 'Decision=paper' or 'Type=review'; "
+                f"got {given!r}",
+            )
+        kinds[column] = kind
+    return kinds
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, _, kind = text.rpartition("=")
+    return column.strip(), kind.strip()
+
+
+def filter_reviews(extract: Extract, choices: Choices, papers: Names, reviewers: Names) -> Filtered:
+    """Return what the user's filters leave out of an extract, in the order of ``only`` and ``leave_out``."""
+    table = extract.table
+    left: Booleans = np.ones(table.rows, dtype=bool)
+    removals: list[Removal] = []
+    problems: list[str] = []
+    for condition, wanted in choices.filters:
+        column = extract.labels[condition.column]
+        if column == extract.reviewer or plain(condition.column) in _PEOPLE:
+            raise table.error(f"'{condition}' chooses by reviewers: {_OF_REVIEWERS}", column=column)
+        cells = table.cells[column].str.strip_chars(BLANKS).str.to_lowercase().rank("dense").to_numpy()
+        varies = {"paper": _first_change(papers, cells), "reviewer": _first_change(reviewers, cells)}
+        problems += _checked(table, column, condition, choices.kind_of(condition.column), varies)
+        gone = left & (condition.holds(table, column) != wanted)
+        left &= ~gone
+        if not left.any():
+            rule = "all conditions must hold" if wanted else "it leaves out whatever satisfies it"
+            raise table.error(f"'{condition}' leaves no review: {rule}", column=column)
+        if gone.any():
+            scored = (table.cells[name] for name in (extract.score, *extract.criteria.values()))
+            by_score = any(table.cells[column].equals(cells) for cells in scored)
+            removals.append(Removal(rows=gone, why=filtered(str(condition), kept=wanted), by_score=by_score))
+        elif not wanted:
+            problems.append(f"no review is left out by '{condition}'")
+    return Filtered(removals=tuple(removals), problems=tuple(dict.fromkeys(problems)))
+
+
+def _first_change(names: Names, cells: npt.NDArray[np.integer]) -> int | None:
+    """Return the first row whose cell differs from that of an earlier row with the same name."""
+    first = np.zeros(len(names.values), dtype=np.int64)
+    first[names.codes[::-1]] = np.arange(cells.size)[::-1]
+    differs = cells != cells[first[names.codes]]
+    return int(differs.argmax()) if differs.any() else None
+
+
+def _checked(
+    table: Table, column: str, condition: Condition, kind: Kind | None, varies: Mapping[str, int | None]
+) -> list[str]:
+    """Return warnings about the column of a condition; refuse one that is not stated to be visible, or wrongly.
+
+    ``varies`` holds a row that differs from an earlier one of the same paper, and of the same reviewer, if any does.
+    """
+    named, row = condition.column, varies["paper"]
+    like_people = varies["reviewer"] is None and row is not None
+    if kind is None:
+        likely: Kind = "paper" if row is None else "review"
+        words = (_UNSTATED_PEOPLE if like_people else _UNSTATED).format(likely)
+        state = Argument("visible_column", f"{named}={likely}")
+        raise table.error(f"'{condition}' {_NOT_PUBLIC} {words} (", state, ")", column=column)
+    if kind == "paper" and row is not None:
+        state = Argument("visible_column", f"{named}=review")
+        raise table.error(f"{_TWO_VALUES} (", state, ")", row=row, column=column)
+    return [f"every reviewer has one value of {named!r}; {_IF_PEOPLE}"] if kind == "review" and like_people else []
