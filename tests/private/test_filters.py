@@ -340,3 +340,41 @@ class TestFronts:
         assert done.exit_code == 0, done.output
         made = json.loads((tmp_path / "out" / "a" / "release.json").read_text())
         assert made["part"]["left_out"][0]["reviews"] == 24
+
+
+class TestMarks:
+    """Rows that are marked as no reviews by people are never read as reviews."""
+
+    @pytest.mark.parametrize(
+        ("column", "yes"), [("is_meta_review", "True"), ("IS_META_REVIEW", "1"), ("Meta-Review", "x")]
+    )
+    def test_metareviews_in_a_table(self, column: str, yes: str) -> None:
+        frame = conference().with_columns(pl.when(REVIEW).then(pl.lit("")).otherwise(pl.lit(yes)).alias(column))
+        reviews = pv.read(frame.drop("Type"), scale=(1, 10))
+        assert reviews.report.left_out == ("24 metareviews",)
+        assert reviews.whole is None
+        assert contents(reviews) == kept_by_hand(REVIEW)
+
+    def test_bots_in_a_table(self) -> None:
+        frame = conference().filter(REVIEW).with_columns(is_bot=pl.col("email") == "r1@x.org")
+        reviews = pv.read(frame, scale=(1, 10))
+        assert reviews.report.left_out == ("4 reviews by bots",)
+        assert reviews.reviewers == 17
+
+    @pytest.mark.parametrize("mark", [{"rtype": 5}, {"rtype": "meta"}, {"reviewer_bot": True}])
+    def test_hotcrp(self, mark: dict[str, Any], tmp_path: Path) -> None:
+        plain = {"rtype": 2, "OveMer": 3}
+        pairs = [(p, k) for p in (1, 2) for k in (1, 2)]
+        reviews = [plain | {"pid": p, "rid": 10 * p + k, "reviewer_email": f"r{k}@x.org"} for p, k in pairs]
+        extra = reviews[0] | {"rid": 99, "reviewer_email": "other@x.org"} | mark
+        (tmp_path / "hotcrp.json").write_text(json.dumps([*reviews, extra]))
+        found = pv.read(tmp_path / "hotcrp.json")
+        assert (found.score.size, found.reviewers) == (4, 2)
+        assert found.report.left_out == ("1 reviews by bots" if "reviewer_bot" in mark else "1 metareviews",)
+
+    def test_types_of_metareviews_are_pointed_out(self) -> None:
+        (problem,) = pv.read(conference(), scale=(1, 10)).report.problems
+        assert problem.startswith(
+            "24 of 96 rows are metareviews by their 'Type'; leave them out (--leave-out 'Type=Meta-"
+        )
+        assert not any("metareviews" in problem for problem in read(only="Type=Review").report.problems)

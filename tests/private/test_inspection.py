@@ -75,7 +75,7 @@ def test_reviews_that_are_listed_twice_are_counted(tmp_path: Path) -> None:
     ]
     (tmp_path / "papers.json").write_text(json.dumps([peerread(first, *others, again), {**peerread(first), "id": "2"}]))
     (tmp_path / "single.json").write_text(json.dumps([peerread(first, *others)]))
-    problem = "1 of 7 reviews repeat another review of their paper, text and score: keep one of each"
+    problem = "1 of 7 reviews repeat another review of their paper, text and score: every copy counts"
     assert any(text.startswith(problem) for text in inspect(tmp_path / "papers.json", format="peerread")["problems"])
     assert not any("repeat" in text for text in inspect(tmp_path / "single.json", format="peerread")["problems"])
 

@@ -84,6 +84,7 @@ class PublicOptions:
     missing_criteria: str = "refuse"
     only: list[str] | None = None
     leave_out: list[str] | None = None
+    drop_copies: bool = False
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,7 @@ def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRe
         encoding=scores.encoding,
         only=scores.only or (),
         leave_out=scores.leave_out or (),
+        drop_copies=scores.drop_copies,
     )
 
 

@@ -158,6 +158,7 @@ OPTIONS: dict[str, Any] = {
     "output": _folder("Output folder; must not contain files."),
     **_flags(
         overwrite="Replace the files in the output folder.",
+        drop_copies="Count reviews in PeerRead's files once that repeat the text and score of another of their paper.",
         no_report="Write only the data, without report.html and figures.",
         declare_kept="If papers or reviews were left out: declare publicly how many reviewers have each load among "
         "the remaining ones. Required for noise on the vector, not for a histogram.",

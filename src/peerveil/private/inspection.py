@@ -135,7 +135,7 @@ def _public_contents(opened: Readable, choices: Choices, asked: str | None, file
     problems = [f"{shown.without} papers have no score and are left out"] if shown.without else []
     if shown.doubled:
         copies = f"{shown.doubled} of {scores.size} reviews repeat another review of their paper, text and score"
-        problems.append(f"{copies}: keep one of each, as every copy counts")
+        problems.append(f"{copies}: every copy counts, unless copies are dropped (--drop-copies)")
     if shown.others and shown.format in FORMATS:
         problems.append(
             "no column of reviewers was found, so the file is read as public scores; if it holds reviews, name the "

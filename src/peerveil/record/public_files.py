@@ -36,6 +36,7 @@ def read_public(
     only: Conditions = (),
     leave_out: Conditions = (),
     left_out: tuple[LeftOut, ...] = (),
+    drop_copies: bool = False,
     format: str | None = None,  # noqa: A002 - the name users know
     sheet: str | None = None,
     encoding: str | None = None,
@@ -66,6 +67,8 @@ def read_public(
             paper, are left out unless they satisfy all of them. They count in the stated loads.
         leave_out: such conditions; what satisfies one of them is left out.
         left_out: what these conditions left out of a file that lacks their columns.
+        drop_copies: whether reviews in PeerRead's files that repeat the text and score of another one of their paper
+            count once.
         format: the file's format; detected from its content by default.
         sheet: the sheet of a workbook, if several could be meant.
         encoding: the encoding of a text that is not UTF-8; detected where that is possible.
@@ -78,7 +81,7 @@ def read_public(
 
     def record() -> PublicRecord:
         names: dict[str, Any] = {"format": format, "paper": paper, "ratings": ratings, "criteria": criteria}
-        names |= {"sheet": sheet, "encoding": encoding}
+        names |= {"sheet": sheet, "encoding": encoding, "drop_copies": drop_copies}
         whole = public_scores(source, only=only, leave_out=leave_out, left_out=left_out, **names)
         notices.extend(whole.notices)
         notes = [f"{count} {reason} were left out" for reason, count in whole.left_out.items()]

@@ -6,12 +6,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from peerveil.errors import Argument, FileError, InputError
-from peerveil.tables.cells import is_missing, to_text
+from peerveil.tables.cells import is_marked, is_missing, to_text
 from peerveil.tables.headings import Wanted, check_names, field_called
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import Opening, Readable, Source, file_to_read, guarded, is_path, open_source
@@ -22,6 +23,11 @@ from peerveil.tables.table import Table
 
 PAPERLISTS, PEERREAD = "paperlists", "peerread"
 PUBLIC_FORMATS = (*FORMATS, PAPERLISTS, PEERREAD)
+
+# Members of PeerRead's reviews.
+_PEERREAD = {"RECOMMENDATION", "is_meta_review", "IS_META_REVIEW"}
+_WITHOUT = "reviews without a score"
+_COPIES = "copies of reviews"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +57,7 @@ def recognise(seen: Look) -> tuple[str, str]:
     >>> recognise(Look(name="a.json", kind="json", first=("id", "title", "rating")))
     ('paperlists', "its objects have paperlists' id, title and rating")
     """
-    if seen.kind == "json" and "reviews" in seen.first and {"RECOMMENDATION", "is_meta_review"} & set(seen.first):
+    if seen.kind == "json" and "reviews" in seen.first and _PEERREAD & set(seen.first):
         return PEERREAD, "its objects have PeerRead's reviews and RECOMMENDATION"
     if seen.kind == "json" and {"id", "title", "rating"} <= set(seen.first):
         return PAPERLISTS, "its objects have paperlists' id, title and rating"
@@ -66,11 +72,14 @@ def public_table(
     opening: Opening = Opening(),  # noqa: B008 - it is frozen
     *,
     labels: Sequence[str] = (),
+    drop_copies: bool = False,
 ) -> PublicTable:
     """Return the table of public scores and criteria in a file, a folder of PeerRead's files, or a frame.
 
-    ``labels`` are further columns to read, which describe papers in paperlists and PeerRead.
+    ``labels`` are further columns to read, which describe papers in paperlists and PeerRead. With ``drop_copies``,
+    reviews of PeerRead that have the text and score of another one of their paper are merged with it.
     """
+    peerread = partial(_peerread, criteria=criteria, labels=labels, drop_copies=drop_copies)
     criteria = check_names(criteria)
     if format is not None and format not in PUBLIC_FORMATS:
         name = str(readable) if is_path(readable) else open_source(readable).name
@@ -78,11 +87,11 @@ def public_table(
     if is_folder(readable) and format in (None, PEERREAD):
         files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
         why = "it was specified" if format else "it is a folder"
-        return guarded(lambda: _peerread(str(readable), files, why, criteria, labels), str(readable))
+        return guarded(lambda: peerread(str(readable), files, why), str(readable))
     source = open_source(readable, opening)
     kind, why = (format, "it was specified") if format else recognise(source.look)
     if kind == PEERREAD:
-        return guarded(lambda: _peerread(source.name, iter([source.file()]), why, criteria, labels), source.name)
+        return guarded(lambda: peerread(source.name, iter([source.file()]), why), source.name)
     if kind == PAPERLISTS:
         return guarded(lambda: _paperlists(source, why, criteria, labels), source.name)
     table = read_table(source, format=format, wanted=wanted)
@@ -99,20 +108,32 @@ def _paperlists(source: Source, why: str, criteria: Sequence[str], labels: Seque
     columns = _columns(criteria)
     marks: dict[str, list[str]] = {name: [] for name in labels}
     lines = array("I")
+    missing = 0
     for line, paper in _objects(source):
         columns["paper"].append(to_text(paper.get("id")))
-        columns["ratings"].append(to_text(paper.get("rating")))
+        ratings = to_text(paper.get("rating")).split(";")
+        without = [place for place, rating in enumerate(ratings) if is_no_entry(rating)]
+        missing += len(without) if len(ratings) > 1 else 0
+        columns["ratings"].append(_others(ratings, without))
         for criterion in criteria:
-            columns[criterion].append(to_text(_field(paper, criterion)))
+            grades = to_text(_field(paper, criterion))
+            listed = grades.split(";")
+            columns[criterion].append(_others(listed, without) if len(listed) == len(ratings) else grades)
         for name, cells in marks.items():
             cells.append(to_text(_field(paper, name)))
         lines.append(line)
     table = _marked(Table.of(source.name, "json", columns, lines), marks)
-    return PublicTable(table=_checked(table, criteria), format=PAPERLISTS, why=why)
+    left_out = {_WITHOUT: missing} if missing else {}
+    return PublicTable(table=_checked(table, criteria), format=PAPERLISTS, why=why, left_out=left_out)
+
+
+def _others(listed: list[str], without: list[int]) -> str:
+    """Return a list of scores or grades as one cell, without those at some places."""
+    return ";".join(text for place, text in enumerate(listed) if place not in without)
 
 
 def _peerread(
-    name: str, files: Iterator[Source], why: str, criteria: Sequence[str], labels: Sequence[str]
+    name: str, files: Iterator[Source], why: str, *, criteria: Sequence[str], labels: Sequence[str], drop_copies: bool
 ) -> PublicTable:
     """Return a table with lists of scores; rows from a folder have numbers instead of lines."""
     columns = _columns(criteria)
@@ -128,7 +149,11 @@ def _peerread(
                 raise FileError("a paper has no list of reviews", file=file.name, line=line)
             papers.append(to_text(paper.get("id")))
             scored = list(_scored(reviews, left_out))
-            doubled += _doubled(scored)
+            once = _once(scored)
+            if drop_copies and len(once) < len(scored):
+                left_out[_COPIES] += len(scored) - len(once)
+                scored = once
+            doubled += len(scored) - len(once)
             columns["ratings"].append([to_text(review["RECOMMENDATION"]) for review in scored])
             for criterion in criteria:
                 grades = (_field(review, criterion) for review in scored)
@@ -155,19 +180,22 @@ def _marked(table: Table, marks: Mapping[str, list[str]]) -> Table:
 def _scored(reviews: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[dict[str, Any]]:
     """Yield the reviews that have a score, and count the others."""
     for review in reviews:
-        if review.get("is_meta_review") in (True, "true", "True"):
+        if is_marked(_field(review, "is_meta_review")):
             left_out["metareviews"] += 1
         elif is_no_entry(review.get("RECOMMENDATION")):
-            left_out["reviews without a score"] += 1
+            left_out[_WITHOUT] += 1
         else:
             yield review
 
 
-def _doubled(reviews: list[dict[str, Any]]) -> int:
-    """Return how many reviews of a paper repeat another one of it: its text and its score."""
-    texts = [(to_text(review.get("comments")), to_text(review["RECOMMENDATION"])) for review in reviews]
-    written = [text for text in texts if not is_missing(text[0])]
-    return len(written) - len(set(written))
+def _once(reviews: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the reviews of a paper, with those of the same text and score merged; one without text stands alone."""
+    once: dict[object, dict[str, Any]] = {}
+    for place, review in enumerate(reviews):
+        text = to_text(review.get("comments"))
+        key = place if is_missing(text) else (text, to_text(review["RECOMMENDATION"]))
+        once[key] = {**review, **once.get(key, {})}
+    return list(once.values())
 
 
 def _objects(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:

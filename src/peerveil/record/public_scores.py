@@ -114,6 +114,7 @@ def public_scores(
     only: Conditions = (),
     leave_out: Conditions = (),
     left_out: tuple[LeftOut, ...] = (),
+    drop_copies: bool = False,
 ) -> PublicScores:
     """Return the public scores of a file or frame; arguments as in :func:`peerveil.read_public`."""
     chosen = filters(only, leave_out)
@@ -127,7 +128,13 @@ def public_scores(
         needs=(frozenset({paper or PAPER, ratings or SCORE}),),
     )
     public = public_table(
-        readable, format, criteria, lambda name: name.isdecimal() or wanted(name), opening, labels=labels
+        readable,
+        format,
+        criteria,
+        lambda name: name.isdecimal() or wanted(name),
+        opening,
+        labels=labels,
+        drop_copies=drop_copies,
     )
     table = public.table
     graded = table.find_criteria(criteria)

@@ -35,6 +35,15 @@ def is_missing(cell: object) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
+def is_marked(cell: object) -> bool:
+    """Return whether a cell says yes: true, 1, yes or x.
+
+    >>> [is_marked(cell) for cell in (True, "TRUE", "yes", 1, "x", False, "0", "", None, "maybe")]
+    [True, True, True, True, True, False, False, False, False, False]
+    """
+    return to_text(cell).strip().casefold() in ("true", "1", "1.0", "yes", "x")
+
+
 def to_number(cell: object) -> float | None:
     """Return a cell as a number, infinite on overflow; ``None`` if it is not a number.
 

@@ -15,6 +15,7 @@ from peerveil.tables.scores import is_no_entry
 from peerveil.tables.table import Table
 
 METAREVIEWS = "metareviews"
+BOTS = "reviews by bots"
 NOT_SUBMITTED = "reviews that were not submitted"
 DELETED = "reviews that were deleted"
 

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 
 from peerveil.errors import FileError
-from peerveil.private.readers.gathering import METAREVIEWS, NOT_SUBMITTED, Gathering, address
+from peerveil.private.readers.gathering import BOTS, METAREVIEWS, NOT_SUBMITTED, Gathering, address
+from peerveil.private.readers.marks import MARKS, with_marks
 from peerveil.private.readers.protocol import Choices, Extract
-from peerveil.tables.cells import is_missing
+from peerveil.tables.cells import is_marked, is_missing
 from peerveil.tables.headings import SCORE_NAMES, field_called, wanted_columns
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import Source
@@ -63,7 +64,9 @@ def extract(source: Source, choices: Choices) -> Extract:
     if source.look.kind == "json":
         return _from_json(source, choices)
     asked = (choices.paper, choices.reviewer, choices.score)
-    table = read_table(source, wanted=wanted_columns((*_COLUMNS, *SCORES, *choices.criteria, *choices.labels), *asked))
+    table = read_table(
+        source, wanted=wanted_columns((*_COLUMNS, *SCORES, *MARKS, *choices.criteria, *choices.labels), *asked)
+    )
     if choices.score is None and table.matches(("field",)) and table.matches(("data",)):
         raise table.error("has one row per field; run batch/reviewcsv.php without --narrow (-x)")
     paper = table.find("paper", ("paper", "pid"), choices.paper)
@@ -74,7 +77,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     called = [field_called(name, table.header) or name for name in choices.criteria]
     criteria = dict(zip(choices.criteria, table.find_criteria(called), strict=True))
     shows = (_SHOWS, *_decisions(table, paper))
-    reasons = _reasons(table)
+    reasons = with_marks(table, _reasons(table))
     left_out = Counter(reason for reason in reasons if reason)
     table = table.where(reasons == "").mapped(reviewer, address)
     for column in criteria.values():
@@ -127,6 +130,8 @@ def _from_json(source: Source, choices: Choices) -> Extract:
             reason = NOT_SUBMITTED
         if review.get("rtype") == _META_TYPE or str(review.get("rtype")).lower() in ("meta", "metareview"):
             reason = METAREVIEWS
+        if is_marked(review.get("reviewer_bot")):
+            reason = BOTS
         if reason:
             gathering.drop(reason)
             continue

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from peerveil.private.readers.marks import MARKS, TYPES, typed_metareviews, with_marks
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.opening import Source
@@ -17,13 +20,15 @@ def recognise(look: Look) -> str:
 def extract(source: Source, choices: Choices) -> Extract:
     """Return all rows of a table with one row per review."""
     asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
+    usual = (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *MARKS, *TYPES)
     table = read_table(
         source,
         format=choices.format if choices.format in FORMATS else None,
-        wanted=wanted_columns(
-            (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *choices.labels), *asked
-        ),
+        wanted=wanted_columns((*usual, *choices.labels), *asked),
     )
+    reasons = with_marks(table)
+    left_out = Counter(reason for reason in reasons if reason)
+    table = table.where(reasons == "") if left_out else table
     return Extract(
         table=table,
         paper=table.find("paper", PAPER_NAMES, choices.paper),
@@ -31,4 +36,6 @@ def extract(source: Source, choices: Choices) -> Extract:
         score=table.find("score", SCORE_NAMES, choices.score),
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
         labels=table.find_labels(choices.labels),
+        left_out=left_out,
+        problems=tuple(typed_metareviews(table, choices.labels)),
     )
