@@ -141,7 +141,8 @@ def test_every_remedy_works() -> None:
 
 
 def test_a_column_like_one_of_reviewers_is_warned_of_even_if_stated() -> None:
-    assert not read(leave_out="Decision=Withdrawn", missing_score="absent").report.problems
+    others = read(only="Type=Review", leave_out="Decision=Withdrawn").report.problems
+    assert not any("Decision" in problem for problem in others)
     (problem,) = read(only="Type=Review").report.problems
     assert problem.startswith("every reviewer has one value of 'Type'; if it describes reviewers, do not filter by it")
 

@@ -67,6 +67,8 @@ class ReadingOptions:
     only: list[str] | None = None
     leave_out: list[str] | None = None
     visible_column: list[str] | None = None
+    merge_names: bool = False
+    attributes: str | None = None
     mapping: str | None = None
 
 

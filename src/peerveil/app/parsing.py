@@ -166,8 +166,13 @@ def parse_filters(reading: ReadingOptions) -> dict[str, list[str]]:
 def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
     """Return the arguments of a reader, except those for missing criteria and the mapping."""
     same = ("format", "sheet", "encoding", "paper", "reviewer", "score", "missing_score", "symbols", "person", "ids")
-    parsed = {"scale": parse_scale(reading.score_scale), "criteria": parse_criteria(reading.criteria)}
-    return parsed | parse_filters(reading) | {name: getattr(reading, name) for name in (*same, "people", "review_name")}
+    parsed: dict[str, Any] = {
+        "scale": parse_scale(reading.score_scale),
+        "criteria": parse_criteria(reading.criteria),
+        "merge_names": bool(reading.merge_names),  # on the page, a text
+        **parse_filters(reading),
+    }
+    return parsed | {name: getattr(reading, name) for name in (*same, "people", "review_name", "attributes")}
 
 
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:

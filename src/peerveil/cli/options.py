@@ -97,6 +97,7 @@ OPTIONS: dict[str, Any] = {
         leave_out="Leave out reviews with this value in a column, e.g. 'Decision=Withdrawn'. May be repeated.",
         visible_column="State that everyone can see a column by which reviews are kept or left out, and what it "
         "describes: 'Decision=paper' or 'Type=review'. Columns about reviewers are refused. May be repeated.",
+        attributes="Table of private attributes, with one row per reviewer.",
         mapping="TOML file of reading options; the command line takes precedence.",
         write_mapping="Write a draft TOML file for --mapping.",
     ),
@@ -163,6 +164,7 @@ OPTIONS: dict[str, Any] = {
         declare_kept="If papers or reviews were left out: declare publicly how many reviewers have each load among "
         "the remaining ones. Required for noise on the vector, not for a histogram.",
     ),
+    **_flags("Reading", merge_names="Reviewers whose ids differ only in case, blanks or accents are the same people."),
     **_flags("Noise", accept_float_noise="Accept noise whose last digits are not protected (sinh-normal)."),
     **_flags(
         "Groups",

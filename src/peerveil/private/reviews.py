@@ -72,6 +72,36 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Attributes:
+    """Private attributes of reviewers, such as their seniority.
+
+    Attributes:
+        names: the names of the attributes.
+        values: for each attribute its value for each reviewer, by number; empty where it is missing.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(self.names) != len(self.values) or len(set(map(len, self.values))) != 1:
+            raise RecordError("attributes need a name and one value per reviewer each")
+
+    @property
+    def reviewers(self) -> int:
+        """Number of reviewers."""
+        return len(self.values[0])
+
+    def of(self, reviewers: Ints) -> Attributes:
+        """Return the attributes of some reviewers, numbered anew in their order."""
+        numbers = reviewers.tolist()
+        return replace(self, values=tuple(tuple(column[number] for number in numbers) for column in self.values))
+
+    def __repr__(self) -> str:
+        return f"Attributes({len(self.names)} of {self.reviewers} reviewers; contents private)"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Removal:
     """Reviews to leave out on public grounds, which belong to papers or reviews and not to reviewers.
 
@@ -141,9 +171,12 @@ class Reviews:
     criteria: Floats | None = None
     criteria_names: tuple[str, ...] = ()
     whole: Whole | None = None
+    attributes: Attributes | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "paper", "reviewer", "score", "criteria")
+        if self.attributes is not None and self.attributes.reviewers != self.reviewers:
+            raise RecordError(f"attributes of {self.attributes.reviewers} reviewers, for {self.reviewers}")
         if not np.isfinite(self.score).all():
             raise RecordError("scores must be finite numbers")
         check_scale(self.score, self.scale)
@@ -169,10 +202,12 @@ class Reviews:
         missing_criteria: MissingCriteria = "refuse",
         missing_score: MissingScore | None = "refuse",
         removals: Sequence[Removal] = (),
+        attributes: Attributes | None = None,
     ) -> Reviews:
         """Return reviews from parallel columns in any order.
 
-        ``removals`` are left out, whatever their scores are; they remain a part of the whole conference.
+        ``removals`` are left out, whatever their scores are; they remain a part of the whole conference. ``attributes``
+        are those of all reviewers, in the order of their names.
 
         A review that lacks a criterion is refused, or its whole paper is left out (``"leave-out"``), which requires
         public criteria, because it reveals which ones are missing. A review whose score is NaN is refused, or
@@ -189,7 +224,8 @@ class Reviews:
             raise RecordError("papers, reviewers and scores must have one entry per review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
         paper, reviewer = (names.codes.astype(np.int64) for names in (by_paper, by_reviewer))
-        columns = _Columns(by_paper.values, paper, reviewer, score, matrix).without_all(removals)
+        columns = _Columns(by_paper.values, paper, reviewer, score, matrix, attributes=attributes)
+        columns = columns.without_all(removals)
         columns = _without_missing_scores(columns, missing_score)
         if columns.criteria is not None:
             lacking = np.logical_or.reduce(np.isnan(columns.criteria), axis=1)
@@ -207,6 +243,7 @@ class Reviews:
             report=replace(report, left_out=(*report.left_out, *left_out)),
             criteria=None if columns.criteria is None else owned(columns.criteria[order]),
             criteria_names=criteria_names,
+            attributes=columns.attributes,
             whole=columns.whole and replace(columns.whole, stated=missing_score is not None),
         )
 
@@ -242,7 +279,9 @@ class Reviews:
         kept = [place for place, name in enumerate(self.papers) if name in wanted]
         if not kept or len(kept) < len(wanted):
             raise RecordError(f"{len(wanted) - len(kept)} of {len(wanted)} papers asked for are not among the reviews'")
-        columns = _Columns(self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole)
+        columns = _Columns(
+            self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole, self.attributes
+        )
         return replace(self, **vars(columns.without(~np.isin(self.paper, kept), OTHER_PAPERS)))
 
     def loads(self) -> Loads:
@@ -418,6 +457,7 @@ class _Columns:
     score: Floats
     criteria: Floats | None
     whole: Whole | None = None
+    attributes: Attributes | None = None
 
     def without(self, gone: npt.NDArray[np.bool_], why: str) -> _Columns:
         """Return the other reviews, with the whole conference; which ones are left out must be public."""
@@ -428,13 +468,15 @@ class _Columns:
             raise RecordError(f"no review is left: {left_out.words}")
         whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=())
         used, paper = np.unique(self.paper[~gone], return_inverse=True)
+        people, reviewer = np.unique(self.reviewer[~gone], return_inverse=True)
         return _Columns(
             papers=tuple(self.papers[place] for place in used.tolist()),
             paper=paper,
-            reviewer=np.unique(self.reviewer[~gone], return_inverse=True)[1],
+            reviewer=reviewer,
             score=self.score[~gone],
             criteria=None if self.criteria is None else self.criteria[~gone],
             whole=replace(whole, left_out=(*whole.left_out, left_out)),
+            attributes=None if self.attributes is None else self.attributes.of(people),
         )
 
     def without_all(self, removals: Sequence[Removal]) -> _Columns:

@@ -14,7 +14,7 @@ from peerveil.errors import Argument, InputError
 #: The reading options of a form.
 READING = (
     *("format", "sheet", "encoding", "paper", "reviewer", "score", "criteria", "missing_criteria"),
-    *("symbols", "person", "ids", "review_name", "only", "leave_out", "visible_column"),
+    *("symbols", "person", "ids", "review_name", "only", "leave_out", "visible_column", "merge_names"),
 )
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")

@@ -22,6 +22,7 @@ LABELS = {
     "lone": "Miscalibration of a paper with a single review",
     "mapping": "A mapping",
     "mechanism": "Noise",
+    "merge_names": "Ids that differ only in case, blanks or accents",
     "missing_criteria": "If a criterion is missing",
     "noise_scale": "Scale of the noise",
     "only": "Keep only reviews with",

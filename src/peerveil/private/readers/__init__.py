@@ -62,6 +62,8 @@ def read(
     only: str | Sequence[str] = (),
     leave_out: str | Sequence[str] = (),
     visible_column: str | Sequence[str] | Mapping[str, str] = (),
+    merge_names: bool = False,
+    attributes: Readable | None = None,
     mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
     """Read private reviews from a platform's export, or from any table with one row per review.
@@ -98,6 +100,10 @@ def read(
         visible_column: states that everyone can see the columns of these conditions, and what each describes: of every
             ``"paper"`` or of every ``"review"``, as ``["Decision=paper", "Type=review"]``. Columns that describe
             reviewers are refused: who is left would tell who wrote which review.
+        merge_names: whether reviewers whose ids differ only in case, blanks or accents are the same people. E-mail
+            addresses that differ only in case always are.
+        attributes: a table with one row per reviewer, whose columns describe them. They are private, and kept with the
+            reviews (``Reviews.attributes``).
         mapping: a TOML file with any of these arguments; those of the call take precedence.
 
     >>> import polars as pl
@@ -128,6 +134,8 @@ def read(
         only=only,
         leave_out=leave_out,
         visible_column=visible_column,
+        merge_names=merge_names,
+        attributes=attributes,
     )
     extracted, kind, why = extract(source, choices)
     announce(extracted.table.name, extracted.notices)
@@ -149,7 +157,7 @@ def extract(readable: Readable, choices: Choices) -> tuple[Extract, str, str]:
 def choices_from(mapping: str | os.PathLike[str] | None, **arguments: Any) -> Choices:
     """Return the choices in a call and in a mapping; those of the call take precedence."""
     choices = {} if mapping is None else read_mapping(mapping)
-    lists = ("criteria", *_FILTERS)
+    lists = ("criteria", "merge_names", *_FILTERS)  # an empty list, or False, states nothing
     choices |= {key: value for key, value in arguments.items() if value is not None and (key not in lists or value)}
     if "symbols" in choices:
         choices["symbols"] = Symbols.declare(choices["symbols"])

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from peerveil.errors import Argument, RecordError
+from peerveil.private.readers.attributes import read_attributes
 from peerveil.private.readers.filters import filter_reviews
-from peerveil.private.readers.identities import check_ids
+from peerveil.private.readers.identities import check_ids, same_people
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
 from peerveil.record.public_record import Floats, check_scale
@@ -37,7 +38,8 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
     papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
     remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
-    filtered = filter_reviews(extract, choices, papers, reviewers)
+    people, notices = same_people(reviewers, merge=choices.merge_names)
+    filtered = filter_reviews(extract, choices, papers, people)
     left = ~np.logical_or.reduce([np.zeros(table.rows, dtype=bool), *(gone.rows for gone in filtered.removals)])
     kept = replace(extract, table=table.where(pl.Series(left))) if filtered.removals else extract
     scores = kept.table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
@@ -48,26 +50,22 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         raise kept.table.error(problem, row=row, column=extract.score)
     if not extract.certain:
         check_ids(table, extract.reviewer, papers, reviewers, choices)
-    addresses = [name for name in reviewers.values if "@" in name]
-    problems = [*extract.problems, *filtered.problems]
-    if twins := len(addresses) - len(set(map(str.casefold, addresses))):
-        problems.append(
-            f"{twins} reviewers have the e-mail address of another but for upper and lower case: if they are the same "
-            "people, write their addresses alike"
-        )
+    attributes = None
+    if choices.attributes is not None:
+        attributes = read_attributes(choices.attributes, people, table, extract.reviewer, choices)
     report = Report(
         format=format,
         why=why,
         score=choices.score or "",
         left_out=left_out,
         shows=extract.shows,
-        problems=tuple(problems),
+        problems=(*extract.problems, *filtered.problems, *notices),
         notices=extract.notices,
     )
     try:
         return Reviews.from_columns(
             papers,
-            reviewers,
+            people,
             _spread(scores, left),
             scale=scale,
             report=report,
@@ -75,10 +73,11 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
             missing_criteria=choices.missing_criteria,
             missing_score=choices.missing_score,
             removals=filtered.removals,
+            attributes=attributes,
         )
     except RecordError as error:
         parts = error.parts
-    _check_once(table, papers, reviewers, _spread(scores, left), extract.reviewer)  # names the line
+    _check_once(table, papers, people, _spread(scores, left), extract.reviewer)  # names the line
     raise table.error(*parts)
 
 

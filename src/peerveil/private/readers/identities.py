@@ -1,4 +1,4 @@
-"""Detection of reviewer ids that do not identify people because platforms assign them anew for each paper.
+"""Detection of reviewer ids that do not identify people: assigned anew for each paper, or several for one person.
 
 A release protects all reviews of one id. If a person had another id on every paper, only single reviews would be
 protected, and the claim of the release would be wrong.
@@ -7,10 +7,12 @@ protected, and the claim of the release would be wrong.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import numpy as np
 
 from peerveil.errors import Argument
+from peerveil.private.readers.gathering import address
 from peerveil.private.readers.protocol import Choices
 from peerveil.tables.table import Names, Table
 
@@ -31,6 +33,50 @@ _REMEDY = (
     "). If these ids do identify the same people on every paper, state that with ",
     Argument("ids", "people"),
 )
+
+
+def plain_id(name: str, *, merge: bool) -> str:
+    """Return an id up to the case of an e-mail address, or with ``merge`` up to case, blanks and accents of any id.
+
+    >>> plain_id("Ann@X.org", merge=False), plain_id("Ann  Lée ", merge=False), plain_id("Ann  Lée ", merge=True)
+    ('ann@x.org', 'Ann  Lée ', 'annlee')
+    """
+    if not merge:
+        return str(address(name))
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter) and not letter.isspace())
+
+
+def same_people(reviewers: Names, *, merge: bool) -> tuple[Names, tuple[str, ...]]:
+    """Return the reviewers with equal plain ids as one, and what the user should know about it: counts, no names.
+
+    Addresses that differ in case are one person, as on every platform. Other ids that differ in case, blanks or accents
+    only are one person on request.
+    """
+    addressed = _merged(reviewers, merge=False)
+    merged = _merged(reviewers, merge=True)
+    same, alike = (len(reviewers.values) - len(addressed.values), len(addressed.values) - len(merged.values))
+    notices = []
+    if same:
+        notices.append(f"{same} addresses that differ from another only in case were taken for the same people")
+    if alike and merge:
+        notices.append(f"{alike} ids that differ from another only in case, blanks or accents were merged with it")
+    elif alike:
+        notices.append(
+            f"{alike} reviewers have the id of another but for case, blanks or accents: if they are the same people, "
+            "merge them (--merge-names)"
+        )
+    return merged if merge else addressed, tuple(notices)
+
+
+def _merged(reviewers: Names, *, merge: bool) -> Names:
+    """Return the reviewers by their plain ids."""
+    plain = [plain_id(name, merge=merge) for name in reviewers.values]
+    values = tuple(sorted(set(plain)))
+    if len(values) == len(plain):
+        return reviewers
+    place = {name: code for code, name in enumerate(values)}
+    return Names(values, np.array([place[name] for name in plain], dtype=np.uint32)[reviewers.codes])
 
 
 def check_ids(table: Table, column: str, papers: Names, reviewers: Names, choices: Choices) -> None:

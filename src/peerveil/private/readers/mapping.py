@@ -26,6 +26,8 @@ KEYS = {
     "symbols": 'letters from the lowest to the highest, as ["D", "C", "B", "A"]',
     "person": "'member' or 'subreviewer': whom a subreviewer's review counts to",
     "ids": "'people' if the reviewers' ids stand for people across papers",
+    "merge_names": "true if reviewers whose ids differ only in case, blanks or accents are the same people",
+    "attributes": "a table of attributes, with one row per reviewer",
     "people": "a file that tells who stands behind which anonymous signature",
     "only": 'what to keep by columns that everyone can see, as ["Type=Review", "Confidence>=3"]',
     "leave_out": 'what to leave out by columns that everyone can see, as ["Decision=Withdrawn"]',
@@ -33,11 +35,12 @@ KEYS = {
     "review_name": "what the venue calls its reviews on OpenReview",
 }
 _LISTS = ("criteria", "only", "leave_out", "visible_column")
-_TEXTS = tuple(key for key in KEYS if key not in (*_LISTS, "scale", "symbols"))
+_TEXTS = tuple(key for key in KEYS if key not in (*_LISTS, "scale", "symbols", "merge_names"))
+_PATHS = ("people", "attributes")
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arguments in a mapping; the path ``people`` is relative to the mapping."""
+    """Return the arguments in a mapping; paths are relative to the mapping."""
     name, text = read_text(path)
     mapping: dict[str, Any] | None = None
     line = None
@@ -59,9 +62,9 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(scale, list) or len(scale) != 2 or not all(type(x) in (int, float) for x in scale):
             raise FileError(f"scale must be {KEYS['scale']}", file=name)
         mapping["scale"] = (float(scale[0]), float(scale[1]))
-    if "people" in mapping:
-        mapping["people"] = str(Path(name).parent / mapping["people"])
-    return mapping
+    if not isinstance(mapping.get("merge_names", False), bool):
+        raise FileError(f"merge_names must be {KEYS['merge_names']}", file=name)
+    return mapping | {key: str(Path(name).parent / mapping[key]) for key in _PATHS if key in mapping}
 
 
 def write_mapping(path: str | os.PathLike[str], known: dict[str, Any], comments: dict[str, str]) -> None:

@@ -47,6 +47,8 @@ class Choices:
     only: tuple[Condition, ...] = ()
     leave_out: tuple[Condition, ...] = ()
     visible_column: Mapping[str, Kind] = field(default_factory=dict)
+    merge_names: bool = False
+    attributes: Readable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "criteria", check_names(self.criteria))
@@ -55,6 +57,7 @@ class Choices:
             ("missing_score", (None, *get_args(MissingScore)), "'refuse', 'absent' or 'leave-out'"),
             ("person", (None, *PERSONS), "'member' or 'subreviewer'"),
             ("ids", (None, "people"), "'people' or left out"),
+            ("merge_names", (False, True), "true or false"),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(Argument(name), f" must be {words}, got {getattr(self, name)!r}")
