@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import forks
@@ -24,7 +23,6 @@ from peerveil.private.readers.mapping import KEYS
 from peerveil.record.public_formats import PUBLIC_FORMATS
 from peerveil.releases.documents import release_schema
 from peerveil.releases.release import COLUMNS
-from peerveil.simulation.conferences import synthetic_conference
 from peerveil.simulation.exports import KINDS
 
 __all__ = ["run"]  # a fixture
@@ -42,8 +40,8 @@ TRACKS = "paper,reviewer,score,track\n" + "".join(
     for k in range(3)
 )
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
-#: *Start here* is followed from its top to its end in one folder; blocks of other pages stand for themselves.
-START = ROOT / "docs" / "start.md"
+#: Pages that are followed from their top to their end (test_first_steps.py); blocks of others stand for themselves.
+FOLLOWED = [ROOT / "docs" / f"{name}.md" for name in ("start", "platforms", "researchers")]
 REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
 
 
@@ -51,7 +49,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
     return [
         (f"{path.name}:{number}", text)
         for path in DOCUMENTS
-        if path != START
+        if path not in FOLLOWED
         for number, (kind, text) in enumerate(BLOCK.findall(path.read_text(encoding="utf-8")))
         if kind == language
     ]
@@ -107,29 +105,7 @@ def run_commands(text: str, run: Run) -> list[str]:
 def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
         (tmp_path / f"{name}.csv").write_text(contents)
-    for _, venues in blocks("toml"):
-        (tmp_path / "venues.toml").write_text(venues)
     run_commands(text, run)
-
-
-@pytest.mark.usefixtures("quick_plans")
-def test_start_here_leads_from_an_export_to_a_published_report(run: Run, tmp_path: Path, python: Python) -> None:
-    conference = synthetic_conference(reviewers=20, rng=np.random.default_rng(4))
-    conference.frame().write_csv(tmp_path / "reviews.csv")
-    printed = []
-    for language, text in BLOCK.findall(START.read_text(encoding="utf-8")):
-        if language == "python":
-            status, words = python.run(text, tmp_path)
-            assert status == 0, words
-        else:
-            assert language == "console"
-            printed += run_commands(text, run)
-    assert "Verified." in printed[-1]
-    assert {path.name for path in (tmp_path / "plan").iterdir()} == {"plan.json", "plan.csv", "plan.svg"}
-    published = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert {"report.html", "release.json", "release.csv"} <= {path.name for path in published}
-    for words in (*printed, *(path.read_text(encoding="utf-8") for path in (*published, tmp_path / "public.csv"))):
-        assert "@example.org" not in words  # where reviewers' addresses end
 
 
 def test_the_odds_of_a_budget_are_rounded_up() -> None:
