@@ -126,11 +126,11 @@ def release(
     with staged_folder(request.output, own=own, overwrite=request.overwrite, parents=parents) as stage:
         spending.room, spending.target = Room(stage), request.output
         reviews, arguments = _read(request, step)
-        step("Drawing noise, bounding the truth from public data, estimating")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            result = _drawn(request, spending, reviews, groups, arguments)
+            result = _drawn(request, spending, reviews, groups, step=step, **arguments)
         spending.free()
+        step("Drawing charts and writing files")
         if isinstance(result, Release):
             write(result, stage)
         else:
@@ -177,11 +177,21 @@ def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]
 
 
 def _drawn(
-    request: ReleaseRequest, spending: Spending, reviews: Reviews, groups: dict[str, str], arguments: dict[str, Any]
+    request: ReleaseRequest,
+    spending: Spending,
+    reviews: Reviews,
+    groups: dict[str, str],
+    *,
+    step: Step,
+    **arguments: Any,
 ) -> Release | GroupReleases:
     dataset = request.what.dataset
+    step("Choosing the noise and bounding the truth from public data")
     if not groups:
-        return prepare_whole_release(reviews, **arguments).draw(spending, dataset)
+        prepared = prepare_whole_release(reviews, **arguments)
+        step("Drawing noise, estimating")
+        return prepared.draw(spending, dataset)
+    step("Choosing the noise, drawing it, estimating")
     del arguments["declare_kept"]  # the loads of groups are always declared public
     shared = not request.no_shared_reviewers
     return release_groups_within(spending, reviews, groups, shared=shared, dataset=dataset, **arguments)

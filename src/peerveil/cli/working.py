@@ -43,8 +43,12 @@ class Stopped(BaseException):
     """The command was interrupted by a signal."""
 
     def __init__(self, number: int) -> None:
-        self.exit_code = 128 + number
+        self.number, self.exit_code = number, 128 + number
         super().__init__(number)
+
+
+#: Seconds after which a lost interrupt is repeated.
+_LATER = 0.01
 
 
 @contextmanager
@@ -57,11 +61,23 @@ def tidy_ending() -> Iterator[None]:
     def end(number: int, _: object) -> None:
         raise Stopped(number)
 
+    usual, main = sys.unraisablehook, threading.main_thread().ident
+    assert main is not None  # noqa: S101 - it runs
+
+    def unraisable(problem: sys.UnraisableHookArgs) -> None:
+        """Interrupt again, a little later, if the exception was lost where none can be raised, as in a finalizer."""
+        if isinstance(problem.exc_value, Stopped):
+            threading.Timer(_LATER, signal.pthread_kill, (main, problem.exc_value.number)).start()
+        else:
+            usual(problem)
+
     handled = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in handled}
+    sys.unraisablehook = unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = usual
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -13,9 +13,11 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
 
     from peerveil.app.compare import compare
     from peerveil.cli.show import out, print_json, print_screenful, rows_table
+    from peerveil.cli.working import working
     from peerveil.releases.comparison import QUANTILE_COLUMNS, SUMMARY_COLUMNS
 
-    comparison = compare(request)
+    with working("Comparing"):
+        comparison = compare(request)
     if as_json:
         print_json(comparison.to_document())
         return

@@ -14,13 +14,14 @@ def inspect(request: InspectRequest, *, as_json: opt.AsJson = False) -> None:
     """Show the contents of a file: papers, reviewers, loads, scores, problems. No names, no means."""
     from peerveil.app.inspect import draft_mapping, inspect
     from peerveil.cli.show import out, print_json
-    from peerveil.cli.working import after_writing
+    from peerveil.cli.working import after_writing, working
 
     if request.write_mapping is not None:
         draft_mapping(request)
         out.print(f"Written: {request.write_mapping}; complete it and use it with --mapping", soft_wrap=True)
         return
-    facts = inspect(request)
+    with working("Reading the file"):
+        facts = inspect(request)
     with after_writing(request.write_public) if request.write_public is not None else nullcontext():
         if as_json:
             print_json(facts)

@@ -161,8 +161,11 @@ def check(
     from rich.text import Text
 
     from peerveil.cli.show import out, print_json, print_screenful, rows_table
+    from peerveil.cli.working import working
 
-    checked = _opened(place).check(folders or (), head=head)
+    ledger = _opened(place)
+    with working("Checking the ledger"):
+        checked = ledger.check(folders or (), head=head)
     if as_json:
         checks = [asdict(check) for check in checked.checks]
         print_json({"ok": checked.ok, **asdict(checked), "checks": checks})

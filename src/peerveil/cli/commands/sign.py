@@ -29,4 +29,4 @@ def sign(
     from peerveil.releases.signatures import sign as make_signature
 
     fingerprint = make_signature(release, Path(key).expanduser())
-    out.print(f"Signed by the key {fingerprint}: {SIGNATURE}", highlight=False)
+    out.print(f"Signed by the key {fingerprint}: {SIGNATURE}", soft_wrap=True)
