@@ -11,15 +11,16 @@ from peerveil.quantities.base import names
 from peerveil.releases.checks import Check, Verification
 from peerveil.releases.file_check import open_release
 from peerveil.releases.verification import verify as verify_release
+from peerveil.releases.withdrawal import withdrawal_checks
 
 
 def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
     """Return the checks of a published release, each with its result."""
     step("Reading")
     opened = open_release(request.release)
-    release, schema = opened.release, opened.schema
+    release, first = opened.release, (*withdrawal_checks(opened.place, opened.contents), opened.schema)
     if release is None:
-        return Verification(checks=(schema,))
+        return Verification(checks=first)
     if release.quantity not in names():
         raise InputError(
             f"the release is of {release.quantity!r}, a user-defined quantity that is not registered here; "
@@ -34,6 +35,6 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
         if request.loads.given:
             raise
         problem = f"its stated loads do not fit the public record: {error.spelled(spell)}"
-        return Verification(checks=(schema, Check(name="record", result="fails", found=problem)))
+        return Verification(checks=(*first, Check(name="record", result="fails", found=problem)))
     step("Recomputing the release")
     return verify_release(request.release, weights, signed_by=request.signed_by)

@@ -38,6 +38,7 @@ _EXAMPLES = {
     "refine": "noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
     "verify": "out --public iclr.csv",
     "sign": "out --key ~/.ssh/id_ed25519",
+    "withdraw": "out --reason 'The file was of last year.' --superseded-by https://conf.org/reviews-v2",
     "compare": "2025/out 2026/out",
     "batch": "venues.toml --ledger budgets.db -o releases",
     "audit": "--mechanism laplace --epsilon 1 --unit reviewer",

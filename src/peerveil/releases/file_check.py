@@ -23,6 +23,7 @@ from peerveil.releases.documents import float_or_none, parse_json
 from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
+from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.reporting.report import FIGURES, figures, report_html
 from peerveil.tables.opening import NOT_UTF8, guarded
 
@@ -72,16 +73,25 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
 
 
-def file_checks(folder: Path, release: Release, *, same: bool) -> Iterator[Check]:
-    """Yield checks of release.csv, report.html and charts; ``same`` if versions equal to ours wrote them."""
+def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal | None = None) -> Iterator[Check]:
+    """Yield checks of release.csv, report.html and charts; ``same`` if versions equal to ours wrote them.
+
+    The report of a withdrawn release, which has a ``mark``, is compared without the notice of the withdrawal.
+    """
     pictures = cache(lambda: figures(release))
 
     def page() -> dict[str, str]:
         return {"report.html": report_html(release, pictures=pictures(), table=release.to_csv())}
 
+    same_page = _same_text if same else partial(_same_statements, release)
+
+    def same_unmarked(name: str, stored: str, ours: str) -> str:
+        unmarked, remark = without_banner(stored, mark)
+        return same_page(name, unmarked, ours) + remark
+
     same_table = partial(_same_table, release, same)
     yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, same_table)
-    yield _check(folder, ("report.html",), page, _same_text if same else partial(_same_statements, release))
+    yield _check(folder, ("report.html",), page, same_unmarked)
     yield _check(folder, FIGURES, pictures, _same_text if same else partial(_same_words, release))
 
 

@@ -25,6 +25,7 @@ from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
 from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.terms import Terms
+from peerveil.releases.withdrawal import MARKS
 from peerveil.reporting.published import CHANCE_RANKS, FIGURES, Published, thinned
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.frames import Backend, csv_text, make_frame
@@ -40,8 +41,8 @@ DATA_FILES = ("release.json", "release.csv")
 REPORT_FILES = ("report.html", *FIGURES)
 FILES = (*DATA_FILES, *REPORT_FILES)
 
-#: The files that a release's folder may contain: its own and an optional signature of release.json.
-OWN_FILES = (*FILES, SIGNATURE)
+#: The files that a release's folder may contain: its own, and optionally a signature and a mark of withdrawal.
+OWN_FILES = (*FILES, SIGNATURE, *MARKS)
 
 #: The columns of release.csv in order, and their meaning.
 COLUMNS = {

@@ -48,16 +48,24 @@ def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> str:
         key: an OpenSSH private key (Ed25519 or RSA), or a public key whose private key is in an SSH agent. ssh-keygen
             asks for a passphrase if needed.
     """
+    place = release_file(folder)
+    contents = read_bytes(place)
+    signature = make_signature(contents, key)
+    fingerprint: str = signer(contents, signature).sha256_str()
+    replace_file(place.with_name(SIGNATURE), lambda stage: stage.write_bytes(signature))
+    return fingerprint
+
+
+def make_signature(contents: bytes, key: str | os.PathLike[str], namespace: str = NAMESPACE) -> bytes:
+    """Return the signature of these contents by a key, as in :func:`sign`."""
     _need_sshsig()
     program = shutil.which("ssh-keygen")
     if program is None:
         raise InputError("signing needs the program ssh-keygen of OpenSSH 8.0 or newer; install OpenSSH")
-    place = release_file(folder)
-    contents = read_bytes(place)
     key_file = file_to_read(key)
     if not key_file.is_file():
         raise FileError("cannot be read: there is no such key", file=str(key_file))
-    command = [program, "-q", "-Y", "sign", "-n", NAMESPACE, "-f", str(key_file)]
+    command = [program, "-q", "-Y", "sign", "-n", namespace, "-f", str(key_file)]
     signed = subprocess.run(command, input=contents, capture_output=True, check=False)  # noqa: S603 - no shell
     if signed.returncode:
         raise FileError("is not a key that ssh-keygen can sign with, or its passphrase is wrong", file=str(key_file))
@@ -67,26 +75,25 @@ def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> str:
             "(ssh-keygen -t ed25519 makes one)",
             file=str(key_file),
         )
-    fingerprint: str = signer(contents, signed.stdout).sha256_str()
-    replace_file(place.with_name(SIGNATURE), lambda stage: stage.write_bytes(signed.stdout))
-    return fingerprint
+    return signed.stdout
 
 
-def signer(contents: bytes, signature: bytes) -> PublicKey:
+def signer(contents: bytes, signature: bytes, namespace: str = NAMESPACE) -> PublicKey:
     """Return the public key that signed these contents.
 
     Raises:
-        SignatureError: if the signature is not valid for these contents and :data:`NAMESPACE`.
+        SignatureError: if the signature is not valid for these contents and this namespace.
     """
     sshsig = _need_sshsig()
     try:
-        key: PublicKey = sshsig.check_signature(contents, signature, NAMESPACE)
+        key: PublicKey = sshsig.check_signature(contents, signature, namespace)
         return key  # noqa: TRY300 - the error is raised outside of the handlers
     except NotImplementedError:
         problem = f"it is signed by a key of type {key_type(signature)}, whose signatures cannot be checked; sign with "
         problem += "an Ed25519 or RSA key"
     except Exception:  # noqa: BLE001 - any failure means that the signature is invalid
-        problem = f"the signature is not a valid signature of this release.json for {NAMESPACE!r}"
+        signed = "release.json" if namespace == NAMESPACE else "file"
+        problem = f"the signature is not a valid signature of this {signed} for {namespace!r}"
     raise SignatureError(problem)
 
 

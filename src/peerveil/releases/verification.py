@@ -38,6 +38,7 @@ from peerveil.releases.file_check import Opened, file_checks, open_release, othe
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
+from peerveil.releases.withdrawal import read_mark, withdrawal_checks
 from peerveil.support.version import rendered_with, software
 
 #: Tolerance of values relative to the region's spread, for the same and for other versions of the software.
@@ -86,10 +87,11 @@ def verify(
     keys = None if signed_by is None else trusted_keys(signed_by)
     opened = open_release(release)
     signature = checked("signature", lambda: _signature(opened, keys))
+    withdrawn = withdrawal_checks(opened.place, opened.contents)
     if opened.release is None or opened.document is None:
-        return Verification(checks=(opened.schema, signature))
+        return Verification(checks=(*withdrawn, opened.schema, signature))
     checks = (opened.schema, *_checks(opened.release, opened.document, weights))
-    return Verification(checks=(*checks, *_beside(opened, opened.release, checks), signature))
+    return Verification(checks=(*withdrawn, *checks, *_beside(opened, opened.release, checks), signature))
 
 
 def _beside(opened: Opened, release: Release, checks: tuple[Check, ...]) -> Iterator[Check]:
@@ -98,7 +100,8 @@ def _beside(opened: Opened, release: Release, checks: tuple[Check, ...]) -> Iter
         why = "a check of release.json fails, and this is rendered from it"
         yield from (unchecked(name, why) for name in ("release.csv", "report.html", "pictures"))
     else:
-        yield from file_checks(opened.place.parent, release, same=_same_versions(release))
+        mark = read_mark(opened.place, opened.contents)
+        yield from file_checks(opened.place.parent, release, same=_same_versions(release), mark=mark)
     if opened.place.name == "release.json":
         yield checked("files", lambda: other_files(opened.place.parent))
 
