@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
+from marks import slow
 from peerveil.inference.limit import LARGEST_PAPER, MANY, RANKS, WeightLaw, in_limit, part_of, stretched
 from peerveil.inference.model import RecordModel
 from peerveil.inference.prior import pair_ends, prior
@@ -132,8 +133,8 @@ def test_ends_of_hidden_weights_are_paired_as_paper_by_paper() -> None:
             loads=loads({1: paper.size}),
             hidden_span=6.0,
         )
-        for fast, slow in zip(pair_ends(weights), pair_slowly(weights), strict=True):
-            np.testing.assert_array_equal(fast, slow)
+        for fast, reference in zip(pair_ends(weights), pair_slowly(weights), strict=True):
+            np.testing.assert_array_equal(fast, reference)
 
 
 def test_where_the_limit_is_used(long: pv.PublicWeights) -> None:
@@ -167,14 +168,14 @@ def test_estimates_are_those_of_many_whole_assignments(long: pv.PublicWeights, m
         assert covered[0] == pytest.approx(covered[1], abs=0.02)
 
 
-@pytest.mark.parametrize("mechanism", [pv.Laplace(scale=0.5), pv.Histogram(epsilon=0.5)])
+@pytest.mark.parametrize("mechanism", [slow(pv.Laplace(scale=0.5)), pv.Histogram(epsilon=0.5)])
 def test_releases_of_earlier_versions_are_verified_as_they_were_made(
     long: pv.PublicWeights, mechanism: Mechanism
 ) -> None:
     rehearsal = Rehearsal.of(replace(long), mechanism)
     truth = prior(long, draws=1).ensemble(0.4).vectors[0]
     noisy = rehearsal.perturb(truth, np.random.default_rng(1))
-    for model, software in ((2, "peerveil 0.3.0"), (1, "peerveil 0.2.0"), (1, "peerveil 0.3.0")):
+    for model, programs in ((2, ["peerveil 0.3.0"]), (1, ["peerveil 0.2.0", "peerveil 0.3.0"])):
         weights = replace(long, model=model)
         assert weights.derived(RecordModel).long is (model == 2)
         release = assemble(
@@ -186,9 +187,10 @@ def test_releases_of_earlier_versions_are_verified_as_they_were_made(
             bounds=pv.region(weights),
             estimator="safe",
         )
-        verified = pv.verify(replace(release, software=software), long)
-        refused = {check.name for check in verified.checks if check.result == "fails"}
-        assert ("values" in refused) is (software == "peerveil 0.3.0" and model == 1)
+        for software in programs:
+            verified = pv.verify(replace(release, software=software), long)
+            refused = {check.name for check in verified.checks if check.result == "fails"}
+            assert ("values" in refused) is (software == "peerveil 0.3.0" and model == 1)
 
 
 def test_interpolation() -> None:

@@ -66,13 +66,13 @@ def test_every_mean_of_every_assignment_has_its_bin(case: Case, number: int) -> 
 @given(cases(most_reviews=7))
 @settings(max_examples=100)
 def test_attainable_means_are_all_that_can_occur(case: Case) -> None:
-    found = attainable_means(case.weights(), 1000)
-    assume(found is not None)
-    assert found is not None
-    slack = 1e-9 * max(1e-300, float(found[-1] - found[0])) + 1e-12 * float(np.abs(found).max())
+    attainable = attainable_means(case.weights(), 1000)
+    assume(attainable is not None)
+    assert attainable is not None
+    slack = 1e-9 * max(1e-300, float(attainable[-1] - attainable[0])) + 1e-12 * float(np.abs(attainable).max())
     for assignment in list(assignments(case.rows, case.loads))[:50]:
         for mean in means(case.rows, assignment, case.loads):
-            assert np.abs(found - float(mean)).min() <= slack
+            assert np.abs(attainable - float(mean)).min() <= slack
 
 
 def test_whole_scores_have_a_bin_for_each_mean() -> None:
@@ -83,8 +83,8 @@ def test_whole_scores_have_a_bin_for_each_mean() -> None:
     halves = set(np.arange(1, 10.01, 0.5).round(9)) | {round(1 + k / 3, 9) for k in range(28)}
     assert set(mixed.low.round(9)) == halves
     hidden = pv.PublicRecord.from_rows([[None, 3], [4, 5]], load=2, scale=(1, 10))
-    found = bins_of(pv.weigh(hidden), 30)
-    assert (found.high > found.low).all()  # nobody said that hidden scores are whole
+    bins = bins_of(pv.weigh(hidden), 30)
+    assert (bins.high > bins.low).all()  # nobody said that hidden scores are whole
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -218,13 +218,13 @@ def test_hidden_scores_do_not_shape_bins(pair: tuple[Case, list[list[bool]]]) ->
 @settings(max_examples=150)
 def test_fitted_counts_are_the_nearest(counts: list[int], total: int) -> None:
     noisy = np.array(counts, dtype=np.float64)
-    found = fitted_counts(noisy, total)
-    assert (found >= 0).all()
-    assert found.sum() == pytest.approx(total)
+    fitted = fitted_counts(noisy, total)
+    assert (fitted >= 0).all()
+    assert fitted.sum() == pytest.approx(total)
     # No feasible direction leads nearer: moving weight from one bin to another does not help.
-    off = found - noisy
+    off = fitted - noisy
     for i, j in product(range(noisy.size), repeat=2):
-        if found[i] > 1e-9:
+        if fitted[i] > 1e-9:
             assert off[i] <= off[j] + 1e-9
 
 
@@ -246,10 +246,10 @@ def slow_vector(bins: Bins, counts: Floats, entries: int) -> Floats:
 def test_counts_become_quantiles(counts: list[int], entries: int, wide: bool, gap: float) -> None:
     low = np.arange(len(counts), dtype=np.float64) - 2
     bins = Bins.even(low, low + (1 - gap) if wide else low)
-    found = bins.vector(counts, entries)
-    assert found.shape == (entries,)
-    assert (np.diff(found) >= 0).all()
-    np.testing.assert_allclose(found, slow_vector(bins, np.array(counts, dtype=float), entries), atol=3e-3)
+    vector = bins.vector(counts, entries)
+    assert vector.shape == (entries,)
+    assert (np.diff(vector) >= 0).all()
+    np.testing.assert_allclose(vector, slow_vector(bins, np.array(counts, dtype=float), entries), atol=3e-3)
 
 
 @given(cases(most_reviews=8))
@@ -259,8 +259,8 @@ def test_counts_without_noise_give_the_vector_back_where_bins_are_means(case: Ca
     assume(found_means is not None)
     bins = bins_of(case.weights(), MOST)
     truth = np.array(case.truth())
-    found = bins.vector(bins.counts(truth), truth.size)
-    np.testing.assert_allclose(found, truth, rtol=1e-12, atol=1e-12 * float(bins.high[-1] - bins.low[0]))
+    vector = bins.vector(bins.counts(truth), truth.size)
+    np.testing.assert_allclose(vector, truth, rtol=1e-12, atol=1e-12 * float(bins.high[-1] - bins.low[0]))
 
 
 # Noise
@@ -586,9 +586,9 @@ def test_worlds_that_the_prior_does_not_know(kind: str, scale: float) -> None:
         truth = np.sort(np.bincount(holder.ravel(), weights=x.ravel()) / load)
         weights = pv.PublicWeights.from_rows(x, load=load)
         rehearsal = Rehearsal.of(few_draws(weights, 30), pv.Histogram(scale=scale))
-        found = rehearsal.answers(rehearsal.perturb(truth, rng), ["projection", "safe", "bayes"])
+        answers = rehearsal.answers(rehearsal.perturb(truth, rng), ["projection", "safe", "bayes"])
         for name, errors in (("safe", safe), ("projection", projection), ("bayes", bayes)):
-            errors.append(square(found[name], truth))
+            errors.append(square(answers[name], truth))
     if scale < 0.1:
         assert max(safe) < 1e-6 * n
         assert max(bayes) < 0.05
@@ -604,17 +604,17 @@ def test_the_posterior_of_counts_against_brute_force() -> None:
     prior = RecordModel(weights, draws=60).count_prior(bins)
     law = DiscreteLaplaceLaw(scale=5.0)
     seen = NoisyCounts(bins=bins, counts=np.array([90, 118]))
-    found = prior.posterior(CountLikelihood(seen, law))
-    assert found is not None
-    below = found.below.means[:, -1]
+    posterior = prior.posterior(CountLikelihood(seen, law))
+    assert posterior is not None
+    below = posterior.below.means[:, -1]
     assert ((below > 199) & (below <= 200)).all()  # the total is known; the last step is in the middle of a cell
-    at_cut = found.below.means[:, found.width.size // 2 - 1]
-    mean = float(found.below.probabilities @ at_cut)
+    at_cut = posterior.below.means[:, posterior.width.size // 2 - 1]
+    mean = float(posterior.below.probabilities @ at_cut)
     assert 84 < mean < 95
-    assert (np.diff(found.mean) >= 0).all()
-    lower, upper = found.band(0.9)
+    assert (np.diff(posterior.mean) >= 0).all()
+    lower, upper = posterior.band(0.9)
     assert (lower <= upper).all()
-    assert (lower <= found.mean + 1e-9).mean() > 0.95
+    assert (lower <= posterior.mean + 1e-9).mean() > 0.95
 
 
 def test_a_flat_prior_leaves_counts_as_they_are_and_entries_follow() -> None:
@@ -624,10 +624,10 @@ def test_a_flat_prior_leaves_counts_as_they_are_and_entries_follow() -> None:
     assert (bins.low == bins.high).all()
     prior = RecordModel(weights).count_prior(bins)
     seen = NoisyCounts(bins=bins, counts=bins.counts(truth))
-    found = prior.posterior(CountLikelihood(seen, DiscreteLaplaceLaw(scale=0.01)))
-    assert found is not None
-    np.testing.assert_allclose(found.mean, truth, atol=0.02)
-    assert found.variance.sum() < 0.1
+    posterior = prior.posterior(CountLikelihood(seen, DiscreteLaplaceLaw(scale=0.01)))
+    assert posterior is not None
+    np.testing.assert_allclose(posterior.mean, truth, atol=0.02)
+    assert posterior.variance.sum() < 0.1
 
 
 def test_noise_beyond_all_bounds_gives_the_prior_rather_than_nonsense() -> None:
@@ -664,11 +664,11 @@ def test_vector_noise_is_rehearsed_too() -> None:
     rehearsal = Rehearsal.of(weights, pv.Laplace(epsilon=1.0))
     noisy = rehearsal.perturb(truth, rng)
     assert not isinstance(noisy, NoisyCounts)
-    found = rehearsal.answers(noisy, ["noisy", "baseline", "projection", "tight", "safe"])
-    assert found["projection"].tolist() == found["tight"].tolist()
+    answers = rehearsal.answers(noisy, ["noisy", "baseline", "projection", "tight", "safe"])
+    assert answers["projection"].tolist() == answers["tight"].tolist()
     again = pv.refine(noisy, weights, mechanism=rehearsal.mechanism)
-    np.testing.assert_array_equal(found["safe"], again.values)
-    assert square(found["tight"], truth) <= square(found["baseline"], truth) <= square(found["noisy"], truth)
+    np.testing.assert_array_equal(answers["safe"], again.values)
+    assert square(answers["tight"], truth) <= square(answers["baseline"], truth) <= square(answers["noisy"], truth)
     with pytest.raises(pv.InputError, match="region must be one of"):
         rehearsal.answers(noisy, ["magic"])
     with pytest.raises(pv.InputError, match="alone determines the means"):
@@ -686,9 +686,9 @@ def test_a_large_conference(data: Path) -> None:
     for leniency in (0.0, 0.4, 0.9, 2.0):
         rng = np.random.default_rng([2, int(10 * leniency)])
         truth = lean(weights.paper, weights.low, 4, leniency, rng)
-        found = rehearsal.answers(rehearsal.perturb(truth, rng), ["noisy", "safe", "bayes"])
-        assert square(found["safe"], truth) <= square(found["noisy"], truth)
-        safe.append(square(found["safe"], truth))
-        bayes.append(square(found["bayes"], truth))
+        answers = rehearsal.answers(rehearsal.perturb(truth, rng), ["noisy", "safe", "bayes"])
+        assert square(answers["safe"], truth) <= square(answers["noisy"], truth)
+        safe.append(square(answers["safe"], truth))
+        bayes.append(square(answers["bayes"], truth))
     assert np.mean(safe) < 60
     assert np.mean(bayes) < 28

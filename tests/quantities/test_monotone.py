@@ -80,10 +80,10 @@ def test_the_order_of_reviews_and_criteria_does_not_matter(case: Judged, random:
     criteria, score = map(np.array, case)
     order = list(range(score.size))
     random.shuffle(order)  # type: ignore[attr-defined]
-    found = fit_monotone(criteria, score)
+    fitted = fit_monotone(criteria, score)
     again = fit_monotone(criteria[order], score[order])
-    assert table(found) == table(again)
-    assert fit_monotone(criteria[:, ::-1], score)(criteria[:, ::-1]).tolist() == found(criteria).tolist()
+    assert table(fitted) == table(again)
+    assert fit_monotone(criteria[:, ::-1], score)(criteria[:, ::-1]).tolist() == fitted(criteria).tolist()
 
 
 @given(judged(most=12, vectors=9), st.sampled_from([0.125, 0.3, 3.0, 7.0, 1e6]))

@@ -29,23 +29,23 @@ def noise_for(case: Case, seed: int, size: float) -> np.ndarray:
 def test_projection_is_optimal_by_an_independent_programme(case: Case, seed: int, size: float, kind: str) -> None:
     region = pv.region(case.weights(), kind)
     r = noise_for(case, seed, size)
-    found = pv.project(r, region)
-    assert region.contains(found.values)
+    projection = pv.project(r, region)
+    assert region.contains(projection.values)
     # h(r - t) <= (r - t)·t, in coordinates centred on t so that large offsets do not cancel
-    d = r - found.values
+    d = r - projection.values
     unit = max(float(np.max(np.abs(d))), region.spread)
     if unit > 1e-200:
         centred = pv.Region(
             name="centred",
-            lower=(region.lower - found.values[0]) / unit,
-            upper=(region.upper - found.values[0]) / unit,
+            lower=(region.lower - projection.values[0]) / unit,
+            upper=(region.upper - projection.values[0]) / unit,
             cumulative_lower=region.cumulative_lower,
             cumulative_upper=region.cumulative_upper,
-            total=tuple((side - case.reviewers * found.values[0]) / unit for side in region.total),
+            total=tuple((side - case.reviewers * projection.values[0]) / unit for side in region.total),
         )
-        gap = support(centred, d / unit) - (d / unit) @ ((found.values - found.values[0]) / unit)
+        gap = support(centred, d / unit) - (d / unit) @ ((projection.values - projection.values[0]) / unit)
         assert gap <= 1e-6 * case.reviewers  # HiGHS works to 1e-7
-        assert found.gap <= GAP_TOLERANCE * case.reviewers * (unit + np.abs(r - found.values).max()) ** 2
+        assert projection.gap <= GAP_TOLERANCE * case.reviewers * (unit + np.abs(r - projection.values).max()) ** 2
 
 
 @given(cases(most_reviews=7), st.integers(0, 2**32), st.sampled_from([1e-3, 0.1, 1.0, 100.0]), st.sampled_from(KINDS))
@@ -75,9 +75,9 @@ def test_a_conference_sized_projection_is_certified(kind: str, size: float) -> N
     region = pv.region(pv.PublicWeights.from_rows(rows, load=3), kind)
     truth = np.sort(rng.permutation(rows.ravel()).reshape(2000, 3).mean(axis=1))
     r = truth + rng.laplace(scale=size, size=2000)
-    found = pv.project(r, region)
-    assert region.contains(found.values)
-    assert np.linalg.norm(found.values - truth) <= np.linalg.norm(r - truth)
+    projection = pv.project(r, region)
+    assert region.contains(projection.values)
+    assert np.linalg.norm(projection.values - truth) <= np.linalg.norm(r - truth)
 
 
 def test_bounds_on_running_sums_bind() -> None:
@@ -91,9 +91,9 @@ def test_bounds_on_running_sums_bind() -> None:
         total=(6.0, 6.0),
     )
     for r, expected in (([0, 0, 6], [1.5, 1.5, 3]), ([4, 4, 4], [1.6, 2.2, 2.2])):
-        found = pv.project(r, region)
-        assert found.gap < 1e-9
-        assert np.sum((found.values - expected) ** 2) <= found.gap + 1e-15
+        projection = pv.project(r, region)
+        assert projection.gap < 1e-9
+        assert np.sum((projection.values - expected) ** 2) <= projection.gap + 1e-15
     assert support(region, np.array([0, 0, 1.0])) == pytest.approx(3)
 
 
@@ -195,8 +195,8 @@ def test_a_region_of_one_point_is_found_at_any_offset_and_noise(kind: str, offse
         truth = np.sort(scores)
         assert region.contains(truth)
         for size in (1e-9, 1e-7, 1e-3, 1.0, 100.0):
-            found = pv.project(truth + rng.laplace(scale=size, size=n), region)
-            np.testing.assert_allclose(found.values, truth, atol=1e-7 + 1e-11 * offset)
+            projection = pv.project(truth + rng.laplace(scale=size, size=n), region)
+            np.testing.assert_allclose(projection.values, truth, atol=1e-7 + 1e-11 * offset)
 
 
 def test_never_less_accurate_with_mixed_loads_and_little_noise() -> None:
@@ -226,9 +226,9 @@ def test_a_single_absurd_entry_does_not_stop_a_release() -> None:
         holder = deal(np.repeat(np.arange(60), 3), loads, rng)
         truth = np.sort(np.bincount(holder, weights=np.sort(scores, axis=1).ravel()) / loads)
         r = truth + rng.standard_cauchy(size=90) * 1e4
-        found = pv.project(r, region)
-        assert region.contains(found.values)
-        assert np.linalg.norm(found.values - truth) <= np.linalg.norm(r - truth)
+        projection = pv.project(r, region)
+        assert region.contains(projection.values)
+        assert np.linalg.norm(projection.values - truth) <= np.linalg.norm(r - truth)
 
 
 def test_bounds_that_meet_up_to_round_off_are_no_contradiction() -> None:

@@ -181,9 +181,9 @@ def test_pigeonhole_bounds_are_exact_for_pairs_where_every_review_has_its_own_pa
 @settings(max_examples=60)
 def test_the_linear_programme_is_exact_on_small_records(case: Case) -> None:
     least = np.min([floats(vector) for vector in theta(case.rows, case.loads)], axis=0)
-    found = programme_bounds(case.rows, case.weights().loads)
+    bounds = programme_bounds(case.rows, case.weights().loads)
     scale = max(1e-300, *(abs(x) for row in case.rows for x in row))
-    np.testing.assert_allclose(found, least, rtol=1e-9, atol=1e-9 * scale)
+    np.testing.assert_allclose(bounds, least, rtol=1e-9, atol=1e-9 * scale)
 
 
 @given(cases(most_reviews=8))
@@ -288,8 +288,8 @@ def test_a_wrong_first_or_second_pass_has_no_certificate(free: bool, monkeypatch
         return SimpleNamespace(x=np.repeat(means, middle), blocks=np.array([0, middle, 60]))
 
     def too_steep(values: np.ndarray, weights: np.ndarray | None = None) -> object:
-        found = isotonic_regression(values, weights=weights)
-        return found if weights is None else SimpleNamespace(x=found.x + 0.01 * (found.x - found.x.mean()))
+        fitted = isotonic_regression(values, weights=weights)
+        return fitted if weights is None else SimpleNamespace(x=fitted.x + 0.01 * (fitted.x - fitted.x.mean()))
 
     for wrong in (too_few_blocks, too_steep):
         monkeypatch.setattr(twopass, "isotonic_regression", wrong)
@@ -318,10 +318,10 @@ def test_curves_that_are_not_convex_are_left_to_the_solver() -> None:
     )
     r = np.array([-1.0, 0.0, 4.0, 9.0])
     assert Curves.of(region).project(r) is None
-    found = pv.project(r, region)
-    assert region.contains(found.values)
+    projection = pv.project(r, region)
+    assert region.contains(projection.values)
     general = Programme(r, region, 20.0).solve()[0]
-    np.testing.assert_allclose(found.values, general, atol=1e-6)
+    np.testing.assert_allclose(projection.values, general, atol=1e-6)
 
 
 @pytest.mark.parametrize("free", [False, True])
@@ -330,10 +330,10 @@ def test_two_passes_agree_with_the_general_solver_at_ten_thousand(free: bool) ->
     n = 10_000
     region = random_curves(rng, n, free=free)
     r = np.sort(rng.normal(size=n)) / 2 + rng.laplace(size=n)
-    found = pv.project(r, region)
+    projection = pv.project(r, region)
     general = Programme(r, region, np.abs(r).max() + region.spread).solve()[0]
-    np.testing.assert_allclose(found.values, general, atol=1e-6)
-    assert found.gap <= 1e-8 * n
+    np.testing.assert_allclose(projection.values, general, atol=1e-6)
+    assert projection.gap <= 1e-8 * n
 
 
 @given(cases(most_reviews=7), st.integers(0, 2**32), st.sampled_from([1e-9, 1e-3, 0.1, 1.0, 1e4]))

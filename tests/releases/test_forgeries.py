@@ -34,19 +34,19 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
 
 def accepted(chosen: list[Forgery], folder: Path) -> list[str]:
     """The names of the forgeries that are not refused."""
-    found = []
+    names = []
     for number, forgery in enumerate(chosen):
         place = forgery.made(folder / str(number))
         if pv.verify(place, forgery.base.weights).verified:
-            found.append(forgery.name)
+            names.append(forgery.name)
         shutil.rmtree(place)
-    return found
+    return names
 
 
 def test_the_honest_ones_are_accepted(honest: list[Base]) -> None:
     for base in honest:
-        found = pv.verify(base.folder, base.weights)
-        assert found, (base.name, found.checks)
+        verification = pv.verify(base.folder, base.weights)
+        assert verification, (base.name, verification.checks)
 
 
 def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tmp_path: Path) -> None:
@@ -79,16 +79,16 @@ def sample(kinds: list[str], times: int) -> Iterator[tuple[pv.Release, pv.Public
 
 def test_honest_releases_of_every_kind_verify() -> None:
     for release, weights, kind in sample(list(KINDS), 1):
-        found = pv.verify(release, weights)
-        assert found, (kind, found.checks)
+        verification = pv.verify(release, weights)
+        assert verification, (kind, verification.checks)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_hundred_honest_releases_verify(kind: str) -> None:
     for release, weights, _ in sample([kind], 200 // len(KINDS) + 1):
-        found = pv.verify(release, weights)
-        assert found, found.checks
+        verification = pv.verify(release, weights)
+        assert verification, verification.checks
 
 
 STATED = [
@@ -118,9 +118,9 @@ class TestOtherVersions:
 
     def test_it_is_accepted_and_told(self, old: tuple[Path, pv.PublicWeights]) -> None:
         folder, weights = old
-        found = pv.verify(folder, weights)
-        assert found, found.checks
-        words = {check.name: check.found for check in found.checks}
+        verification = pv.verify(folder, weights)
+        assert verification, verification.checks
+        words = {check.name: check.found for check in verification.checks}
         assert all("other versions" in words[name] for name in ("release.csv", "report.html", "pictures"))
 
     @pytest.mark.parametrize(("file", "before", "after"), mostly_slow(STATED, 0, 4, 8, 11, 12))
@@ -138,9 +138,9 @@ class TestFiles:
     def test_files_of_others_are_named_but_do_not_fail(self, honest: list[Base], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
         (folder / "README.txt").write_text("By the chairs.")
-        found = pv.verify(folder, honest[0].weights)
-        check = next(check for check in found.checks if check.name == "files")
-        assert found
+        verification = pv.verify(folder, honest[0].weights)
+        check = next(check for check in verification.checks if check.name == "files")
+        assert verification
         assert check.result == "not checked"
         assert "README.txt" in check.found
 
@@ -148,11 +148,11 @@ class TestFiles:
         folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
         (folder / "report.html").unlink()
         (folder / "figures" / "means.svg").unlink()
-        found = {check.name: check for check in pv.verify(folder, honest[0].weights).checks}
-        assert found["report.html"].found == "no such file in the folder"
-        assert found["report.html"].result == "not checked"
-        assert found["pictures"].result == "holds"
-        assert "missing: figures/means.svg" in found["pictures"].found
+        checks = {check.name: check for check in pv.verify(folder, honest[0].weights).checks}
+        assert checks["report.html"].found == "no such file in the folder"
+        assert checks["report.html"].result == "not checked"
+        assert checks["pictures"].result == "holds"
+        assert "missing: figures/means.svg" in checks["pictures"].found
 
     def test_line_ends_of_other_systems_are_the_same_text(self, honest: list[Base], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
@@ -212,15 +212,15 @@ def extreme(base: Base) -> list[tuple[tuple[Any, ...], Any]]:
 
 def internal_errors(base: Base, chosen: list[tuple[tuple[Any, ...], Any]], folder: Path) -> list[tuple[Any, ...]]:
     """Which of the changes end in an error that nobody foresaw."""
-    found = []
+    errors = []
     for path, value in chosen:
         document = base.document
         put(path, value)(document)
         document["digest"] = document_digest(document)
         (folder / "release.json").write_text(json.dumps(document), encoding="utf-8")
         checks = pv.verify(folder / "release.json", base.weights).checks
-        found += [(base.name, path, str(value)[:8]) for check in checks if "internal error" in check.found]
-    return found
+        errors += [(base.name, path, str(value)[:8]) for check in checks if "internal error" in check.found]
+    return errors
 
 
 class TestExtremeNumbers:
@@ -245,9 +245,9 @@ class TestExtremeNumbers:
             document = honest[0].document
             put(path, value)(document)
             (tmp_path / "release.json").write_text(json.dumps(document), encoding="utf-8")
-            found = pv.verify(tmp_path, honest[0].weights)
-            assert found.failed == ("schema",)
-            assert words in found.checks[0].found
+            verification = pv.verify(tmp_path, honest[0].weights)
+            assert verification.failed == ("schema",)
+            assert words in verification.checks[0].found
 
 
 class TestNothingCrashes:
@@ -273,8 +273,8 @@ class TestNothingCrashes:
         place.write_text(json.dumps(document), encoding="utf-8")
         with suppress(pv.FileError):
             pv.Release.load(place)
-        found = pv.verify(place, base.weights)
-        assert {check.result for check in found.checks} <= {"holds", "fails", "not checked"}
+        verification = pv.verify(place, base.weights)
+        assert {check.result for check in verification.checks} <= {"holds", "fails", "not checked"}
 
     @pytest.mark.parametrize(
         ("key", "value"), [("bins", 0.5), ("epsilon", 0.5), ("bins", "7"), ("scale", [1]), ("scale", None), ("x", 1)]

@@ -87,13 +87,13 @@ def test_a_release_loads_and_verifies_or_is_refused_with_the_reason(frozen: Froz
     assert release.group is None or release.group.shared == (case["tracks"] == "shared")
     present = {path.relative_to(frozen.folder).as_posix() for path in frozen.folder.rglob("*") if path.is_file()}
     assert present == set(FILES if frozen.reading["complete"] else DATA_FILES)
-    found = pv.verify(frozen.folder, frozen.weights())
+    verification = pv.verify(frozen.folder, frozen.weights())
     if frozen.name not in REFUSED:
-        assert found.verified, [check for check in found.checks if check.result == "fails"]
+        assert verification.verified, [check for check in verification.checks if check.result == "fails"]
         return
     name, reason = REFUSED[frozen.name]
-    assert name in found.failed
-    assert any(check.name == name and reason in check.found for check in found.checks)
+    assert name in verification.failed
+    assert any(check.name == name and reason in check.found for check in verification.checks)
 
 
 def test_every_release_that_is_refused_is_there() -> None:

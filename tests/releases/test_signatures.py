@@ -61,9 +61,9 @@ def signature_of(found: pv.Verification) -> tuple[str, str]:
 
 
 def test_a_signature_holds_for_its_key(signed: Path, base: Base, keys: Path) -> None:
-    found = pv.verify(signed, base.weights, signed_by=keys / "chair.pub")
-    assert found
-    result, words = signature_of(found)
+    verification = pv.verify(signed, base.weights, signed_by=keys / "chair.pub")
+    assert verification
+    result, words = signature_of(verification)
     shown = subprocess.run([KEYGEN, "-lf", str(keys / "chair.pub")], capture_output=True, text=True, check=True).stdout
     assert result == "holds"
     assert shown.split()[1] in words
@@ -91,9 +91,9 @@ def test_long_keys_and_files_of_allowed_signers(base: Base, keys: Path, tmp_path
 
 
 def test_without_a_key_to_trust_nothing_is_said_of_the_author(signed: Path, base: Base) -> None:
-    found = pv.verify(signed, base.weights)
-    result, words = signature_of(found)
-    assert found
+    verification = pv.verify(signed, base.weights)
+    result, words = signature_of(verification)
+    assert verification
     assert result == "not checked"
     assert "SHA256:" in words
     assert signature_of(pv.verify(base.folder, base.weights)) == ("not checked", "unsigned: authorship not checked")

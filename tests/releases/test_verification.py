@@ -68,9 +68,9 @@ class TestAccepts:
     @pytest.mark.parametrize("mechanism", OWN, ids=repr)
     def test_every_mechanism_and_unit(self, reviews: pv.Reviews, mechanism: OwnMechanism, unit: str) -> None:
         made = pv.release(reviews, public="all", mechanism=mechanism, unit=unit, accept_float_noise=True)
-        found = pv.verify(made, pv.weigh(reviews.public("all")))
-        assert found, found.checks
-        assert {check.result for check in found.checks} == {"holds"}
+        verification = pv.verify(made, pv.weigh(reviews.public("all")))
+        assert verification, verification.checks
+        assert {check.result for check in verification.checks} == {"holds"}
 
     @pytest.mark.parametrize(
         ("quantity", "public"),
@@ -85,9 +85,9 @@ class TestAccepts:
             visible = public
         weights = pv.weigh(reviews.public(visible), quantity)
         made = pv.release(reviews, public=visible, quantity=quantity, mechanism=pv.Laplace(epsilon=1.0))
-        found = pv.verify(made.save(tmp_path / "out"), weights)
-        assert found, found.checks
-        *rest, signature = found.checks
+        verification = pv.verify(made.save(tmp_path / "out"), weights)
+        assert verification, verification.checks
+        *rest, signature = verification.checks
         assert [check.result for check in rest] == ["holds"] * len(rest)
         assert (signature.result, signature.found) == ("not checked", "unsigned: authorship not checked")
 
@@ -140,8 +140,8 @@ class TestAccepts:
         reviews = pv.Reviews.from_columns(papers, reviewers, scores)
         made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=epsilon), unit=unit)
         again = pv.Release.from_document(json.loads(made.to_json()))
-        found = pv.verify(again, pv.weigh(reviews.public("all")))
-        assert found, found.checks
+        verification = pv.verify(again, pv.weigh(reviews.public("all")))
+        assert verification, verification.checks
 
 
 def half_hidden(reviews: pv.Reviews) -> pv.PublicRecord:
@@ -314,9 +314,9 @@ class TestRefuses:
         assert set(pv.verify(place, weights).failed) & {"digest", "schema"}
         document["digest"] = document_digest(document)
         place.write_text(json.dumps(document))
-        found = pv.verify(place, weights)
-        assert not found
-        assert FORGERIES[forge] <= set(found.failed), found.checks
+        verification = pv.verify(place, weights)
+        assert not verification
+        assert FORGERIES[forge] <= set(verification.failed), verification.checks
 
     def test_another_record(self, text: str, reviews: pv.Reviews) -> None:
         shown = reviews.public("all")
@@ -329,9 +329,9 @@ class TestRefuses:
         ]
         release = pv.Release.from_document(json.loads(text))
         for other in others:
-            found = pv.verify(release, other)
-            assert found.failed == ("record",)
-            assert {check.result for check in found.checks[2:]} == {"not checked"}
+            verification = pv.verify(release, other)
+            assert verification.failed == ("record",)
+            assert {check.result for check in verification.checks[2:]} == {"not checked"}
 
     def test_a_noisy_entry_that_moves_no_value_is_noticed_too(self, tmp_path: Path) -> None:
         weights = pv.PublicWeights.from_rows([[1, 2]], load=1)

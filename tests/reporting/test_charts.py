@@ -252,11 +252,11 @@ def test_before_and_after_shows_both_counts() -> None:
 def test_counts_by_chance_are_those_of_its_means(n: int, bins: int) -> None:
     made = dealt(release(n))
     edges = np.linspace(0.0, 11.0, bins + 1)
-    found = chance_counts(made, edges)
+    expected_counts = chance_counts(made, edges)
     every = made.values.mean() + 0.6 * (made.values - made.values.mean())
     plain = np.histogram(every, edges)[0]
-    assert found.sum() == pytest.approx(n)
-    assert np.abs(np.cumsum(found) - np.cumsum(plain)).max() <= 0.5 + n / 100
+    assert expected_counts.sum() == pytest.approx(n)
+    assert np.abs(np.cumsum(expected_counts) - np.cumsum(plain)).max() <= 0.5 + n / 100
 
 
 def test_svg_is_one_file_for_light_and_dark_and_the_same_every_time() -> None:
@@ -325,16 +325,16 @@ def test_bins_hold_every_reviewer_once(values: list[float], error: float, known:
     edges = bins_for(made)
     assert (np.diff(edges) > 0).all()
     assert edges.size - 1 <= 2 * BINS
-    found = counted(made, edges)
-    assert found.counts.sum() == v.size
+    counted_means = counted(made, edges)
+    assert counted_means.counts.sum() == v.size
     for place, (low, high) in enumerate(pairwise(edges)):
         inside = (v >= low if place else np.ones(v.size, bool)) & (v < high if place < edges.size - 2 else True)
-        assert found.counts[place] == np.count_nonzero(inside)
+        assert counted_means.counts[place] == np.count_nonzero(inside)
     if known:
-        assert found.least is not None
-        assert found.most is not None
-        assert (found.least <= found.counts).all()
-        assert (found.counts <= found.most).all()
+        assert counted_means.least is not None
+        assert counted_means.most is not None
+        assert (counted_means.least <= counted_means.counts).all()
+        assert (counted_means.counts <= counted_means.most).all()
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 3)), min_size=1, max_size=30))
@@ -346,16 +346,16 @@ def test_counts_may_be_what_bands_allow(bands: list[tuple[float, float]]) -> Non
     object.__setattr__(made, "values", v)
     object.__setattr__(made, "outlook", ExpectedError(expected_rmse=0.1, lower=v - width, upper=v + width))
     edges = bins_for(made)
-    found = counted(made, edges)
+    counted_means = counted(made, edges)
     ends = [-np.inf, *edges[1:-1].tolist(), np.inf]
     for place in range(edges.size - 1):
         low, high = ends[place], ends[place + 1]
         may = sum(a < high and b >= low for a, b in zip(v - width, v + width, strict=True))
         must = sum(a >= low and b < high for a, b in zip(v - width, v + width, strict=True))
-        assert found.most is not None
-        assert found.least is not None
-        assert found.most[place] == may
-        assert found.least[place] == must
+        assert counted_means.most is not None
+        assert counted_means.least is not None
+        assert counted_means.most[place] == may
+        assert counted_means.least[place] == must
 
 
 @given(st.integers(1, 5000), st.integers(2, 300))
@@ -376,8 +376,8 @@ def test_steps_are_round_and_not_smaller(step: float) -> None:
 
 @given(st.integers(1, 500))
 def test_groups_cover_all_ranks(n: int) -> None:
-    found = grouped(np.arange(float(n)))
-    assert len(found) == min(n, GROUPS)
-    assert all(low <= middle <= high for _, low, middle, high in found)
-    assert found[0][0] >= 1
-    assert found[-1][0] <= n
+    groups = grouped(np.arange(float(n)))
+    assert len(groups) == min(n, GROUPS)
+    assert all(low <= middle <= high for _, low, middle, high in groups)
+    assert groups[0][0] >= 1
+    assert groups[-1][0] <= n
