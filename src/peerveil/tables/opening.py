@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
 
 from peerveil.errors import Argument, FileError, FileWarning, RecordError
+from peerveil.tables.encodings import Encoding, encoding_of
 from peerveil.tables.layout import MOST_ABOVE, lay_out
-from peerveil.tables.sniffing import UTF_16, Look, sniff
+from peerveil.tables.sniffing import Look, sniff
 from peerveil.tables.workbooks import Sheet, read_sheet, sheet_names, workbook_kind
 
 #: The largest accepted ratio of decompression. Text shrinks to a tenth, a column of equal cells to a fiftieth.
@@ -78,7 +79,12 @@ class Source:
         if self.workbook is not None:
             head = list(islice(self.sheet.records(), 2 * MOST_ABOVE))
             return Look(name=self.name, kind=self.workbook, first=lay_out(head, self.columns).names)
-        return sniff(self.name, self.content, self.columns)
+        return sniff(self.name, self.content, lambda: self.encoding.name, self.columns)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The encoding of a text."""
+        return encoding_of(self.content, self.name, self.opening.encoding)
 
     @cached_property
     def sheet(self) -> Sheet:
@@ -111,14 +117,15 @@ class Source:
     @property
     def notices(self) -> tuple[str, ...]:
         """What was decided on opening."""
-        return () if self.workbook is None else self.sheet.notices
+        if self.workbook is not None:
+            return self.sheet.notices
+        return self.encoding.notices if "encoding" in vars(self) else ()  # only of a text that was read
 
     def text(self) -> TextIO:
-        """Return the text of the file, UTF-8 or UTF-16 with a byte order mark; newlines are not translated."""
+        """Return the text of the file, without its byte order mark; newlines are not translated."""
         if self.workbook is not None:
             raise FileError("is a workbook, not text; leave out ", Argument("format"), file=self.name)
-        encoding = "utf-16" if self.content.startswith(UTF_16) else "utf-8-sig"
-        return io.TextIOWrapper(io.BytesIO(self.content), encoding=encoding, newline="")
+        return io.TextIOWrapper(io.BytesIO(self.content), encoding=self.encoding.name, newline="")
 
     def file(self) -> Source:
         """Return the source, for formats that only files have; a frame is an error."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -14,9 +15,6 @@ from peerveil.errors import FileError
 from peerveil.tables.headings import plain
 from peerveil.tables.layout import MOST_ABOVE, Record, find_separator, lay_out
 from peerveil.tables.workbooks import WORKBOOKS
-
-#: Byte order marks of UTF-16.
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _SIZE = 2**16
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,60})"\s*:')
@@ -48,20 +46,23 @@ class Look:
         return {plain(name) for name in wanted} <= {plain(name) for name in self.first}
 
 
-def sniff(name: str, content: bytes, columns: Sequence[str] = ()) -> Look:
+def sniff(name: str, content: bytes, encoding: Callable[[], str], columns: Sequence[str] = ()) -> Look:
     """Return the format of a file's content and the names at its beginning; an empty file is an error.
 
-    ``columns`` are those that the user names.
+    ``encoding`` tells the encoding, if the content is a text that does not state it; ``columns`` are those that the
+    user names.
     """
     start = content[:_SIZE].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not start:
-        raise FileError("is empty", file=name)
-    text = start.decode("utf-16" if start.startswith(UTF_16) else "utf-8", errors="replace")
     if start.startswith(b"PAR1"):
-        return Look(name=name, kind="parquet", start=text)
+        return Look(name=name, kind="parquet")
+    if start.startswith((b"<?xml", b"<Workbook", b"<ss:Workbook")):
+        return Look(name=name, kind="xml", start=start.decode(errors="replace"))
+    text = codecs.getincrementaldecoder(encoding())("replace").decode(content[:_SIZE]).lstrip("\ufeff \t\r\n")
+    if not text:
+        raise FileError("is empty", file=name)
     if text.startswith(("<?xml", "<Workbook", "<ss:Workbook")):
         return Look(name=name, kind="xml", start=text)
-    if start.startswith((b"{", b"[")):
+    if text.startswith(("{", "[")):
         return Look(name=name, kind="json", first=tuple(dict.fromkeys(_KEY.findall(text))), start=text)
     head: list[Record] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_separator(text, columns))

@@ -108,11 +108,10 @@ def read_sheet(
     with _reading(content, kind, name, most) as reader:
         sheets = reader.line()[1]["sheets"]
         visible = [sheet for sheet in sheets if not sheet["hidden"] and sheet["head"]]
-        try:
-            chosen, notices = _choose(sheets, visible, wanted, needs, asked)
-        except LookupError as error:
-            problem = str(error.args[0])
-            raise FileError(problem, *(_REMEDY if optional else _ALONE), file=name) from None
+        chosen, words = _choose(sheets, visible, wanted, needs, asked)
+        if chosen is None:
+            raise FileError(words, *(_REMEDY if optional else _ALONE), file=name)
+        notices = [words] if words else []
         reader.tell(chosen["index"])
         chunks = []
         while "rows" in (line := reader.line())[1]:
@@ -137,27 +136,27 @@ def _choose(
     wanted: str | None,
     needs: Sequence[frozenset[str]],
     asked: Sequence[str],
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the sheet to read, and notices about the choice; a LookupError says why there is none."""
+) -> tuple[dict[str, Any] | None, str]:
+    """Return the sheet to read, and what is to be said about the choice; ``None`` and why if there is none."""
     hidden = [sheet for sheet in sheets if sheet["hidden"]]
     unread = f"; hidden sheets are not read unless named: {_listed(hidden)}" if hidden else ""
     if wanted is not None:
         exact = [sheet for sheet in sheets if sheet["name"] == wanted]
         named = exact or [sheet for sheet in sheets if _alike(sheet["name"], wanted)]
         if len(named) == 1:
-            return named[0], []
-        raise LookupError(f"has no sheet {wanted!r}; its sheets are {_listed(sheets)}")
+            return named[0], ""
+        return None, f"has no sheet {wanted!r}; its sheets are {_listed(sheets)}"
     if len(visible) == 1:
-        return visible[0], [f"its sheet {visible[0]['name']!r} was read{unread}"] if hidden else []
+        return visible[0], f"its sheet {visible[0]['name']!r} was read{unread}" if hidden else ""
     roles = [_roles(sheet, asked) for sheet in visible]
     fits = ([sheet for sheet, has in zip(visible, roles, strict=True) if has >= need] for need in needs)
     fit = next((sheets for sheets in fits if sheets), [])
     if len(fit) == 1:
-        return fit[0], [f"its sheet {fit[0]['name']!r} was read, as the only one with the headings that are needed"]
+        return fit[0], f"its sheet {fit[0]['name']!r} was read, as the only one with the headings that are needed"
     which = "several sheets could be meant" if fit else "no sheet has the usual headings"
     if not visible:
-        raise LookupError(f"has no visible sheet with cells{unread}")
-    raise LookupError(f"{which}, of {_listed(visible)}{unread}")
+        return None, f"has no visible sheet with cells{unread}"
+    return None, f"{which}, of {_listed(visible)}{unread}"
 
 
 #: What a user can do who can name the sheet, and one who cannot.
