@@ -149,7 +149,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         pv.read(tmp_path / "pipe")
     with pytest.raises(pv.InputError, match=r"format must be one of openreview, .*csv, .*ods, got"):
         pv.read(tmp_path / "latin.csv", format="docx")
-    with pytest.raises(pv.FileError, match="neither a path nor a polars or pandas frame"):
+    with pytest.raises(pv.FileError, match="neither a path, bytes, an open file nor a polars, pandas or pyarrow frame"):
         pv.read(3)
 
 

@@ -17,7 +17,7 @@ from peerveil.record.public_record import PublicRecord, split_rows
 from peerveil.record.public_scores import HIDDEN, public_scores
 from peerveil.support.atomic_files import write_new
 from peerveil.tables.conditions import Conditions
-from peerveil.tables.opening import Readable, announce, is_path, located
+from peerveil.tables.opening import Readable, announce, located, source_name
 
 
 def read_public(
@@ -49,7 +49,8 @@ def read_public(
     columns of their own and in the same order. Score and criteria of a review are either all public or all hidden.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON file, a workbook, a folder of PeerRead's files, or a polars or pandas frame.
+        source: a CSV, TSV, Parquet or JSON file, a workbook, a folder of PeerRead's files; the bytes of a file, or an
+            open file; or a polars, pandas or pyarrow frame.
         load: every reviewer's load.
         loads: counts per load ``{3: 800, 4: 900}``, a range ``(1, 6)``, or the set of loads.
         reviewers: number of reviewers; required with a range or a set.
@@ -115,7 +116,7 @@ def read_public(
         )
 
     notices: list[str] = []
-    name = str(source) if is_path(source) else "the frame"
+    name = source_name(source)
     result = located(record, name)
     announce(name, notices)
     return result

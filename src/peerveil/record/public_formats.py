@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from peerveil.errors import Argument, FileError, InputError
 from peerveil.tables.cells import is_marked, is_missing, to_text
 from peerveil.tables.headings import Wanted, check_names, field_called
 from peerveil.tables.json_files import elements
-from peerveil.tables.opening import Opening, Readable, Source, file_to_read, guarded, is_path, open_source
+from peerveil.tables.opening import Opening, Readable, Source, file_to_read, guarded, is_path, open_source, source_name
 from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.scores import is_no_entry
 from peerveil.tables.sniffing import Look
@@ -82,8 +83,8 @@ def public_table(
     peerread = partial(_peerread, criteria=criteria, labels=labels, drop_copies=drop_copies)
     criteria = check_names(criteria)
     if format is not None and format not in PUBLIC_FORMATS:
-        name = str(readable) if is_path(readable) else open_source(readable).name
-        raise FileError(Argument("format"), f" must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}", file=name)
+        problem = f" must be one of {', '.join(PUBLIC_FORMATS)}, got {format!r}"
+        raise FileError(Argument("format"), problem, file=source_name(readable))
     if is_folder(readable) and format in (None, PEERREAD):
         files = map(open_source, sorted(file_to_read(readable).glob("*.json")))
         why = "it was specified" if format else "it is a folder"
@@ -99,7 +100,7 @@ def public_table(
     return PublicTable(table=table, format=table.kind, why=why or "it is a table", notices=notices)
 
 
-def is_folder(readable: Readable) -> bool:
+def is_folder(readable: Readable) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a source is the path of a folder."""
     return is_path(readable) and file_to_read(readable).is_dir()
 

@@ -56,7 +56,7 @@ def read_groups(
     """Return the group of each paper, from a table with one row per paper or per review.
 
     Args:
-        source: a CSV, TSV, Parquet or JSON file, a workbook, or a frame. The groups of papers must be public.
+        source: a CSV, TSV, Parquet or JSON file, a workbook, bytes, or a frame. The groups of papers must be public.
         paper: the column of papers, if its name is not a usual one.
         group: the column of groups, if its name is not a usual one.
         sheet: the sheet of a workbook, if several could be meant.

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from gzip import GzipFile
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TextIO, TypeVar
+from typing import IO, Any, TextIO, TypeGuard, TypeVar
 
 from peerveil.errors import Argument, FileError, FileWarning, RecordError
 from peerveil.tables.encodings import Encoding, encoding_of
@@ -30,6 +30,11 @@ _FREE = 2**20
 BOMB = f"grows more than {MOST_GROWTH} times when it is unpacked; unpack it yourself if it is no bomb"
 NOT_UTF8 = "is not UTF-8 text; save it as UTF-8"
 _DAMAGED = "is damaged: it cannot be unpacked"
+
+#: The names of what is no file in messages.
+FRAME, BUFFER = "the frame", "the buffer"
+
+_BYTES = (bytes, bytearray, memoryview)
 
 Result = TypeVar("Result")
 
@@ -55,7 +60,7 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The unpacked content of a file, or a frame, with its name in messages.
+    """The unpacked content of a file or buffer, or a frame, with its name in messages.
 
     Attributes:
         name: the name of the file.
@@ -137,19 +142,18 @@ class Source:
         return self.file().name
 
 
-#: A path, or a polars, pandas or other eager frame.
-Readable = str | os.PathLike[str] | Any
+#: A path; bytes or an open file; or a polars, pandas, pyarrow or other eager frame.
+Readable = str | os.PathLike[str] | bytes | IO[bytes] | IO[str] | Any
 
 
 def open_source(readable: Readable, opening: Opening = Opening()) -> Source:  # noqa: B008 - it is frozen
-    """Return the source of a path or frame; a file is opened once and read completely."""
+    """Return the source of a path, buffer or frame; a file is opened once and read completely."""
     if isinstance(readable, Source):
         return readable
-    if not is_path(readable):
-        return Source("the frame", frame=readable, opening=opening)
-    path = file_to_read(readable)
-    name = str(path)
-    content = guarded(path.read_bytes, name)
+    name = source_name(readable)
+    if name == FRAME:
+        return Source(name, frame=readable, opening=opening)
+    content = guarded(lambda: _content(readable), name)
     workbook = workbook_kind(content, name)
     if workbook is None and content.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")):
         stream = _gzip if content.startswith(b"\x1f\x8b") else partial(_member, name=name)
@@ -160,7 +164,35 @@ def open_source(readable: Readable, opening: Opening = Opening()) -> Source:  # 
     return Source(name, content, workbook=workbook, opening=opening)
 
 
-def is_path(readable: Readable) -> bool:
+def source_name(readable: Readable) -> str:
+    """Return the name of a source in messages; an open file is not read.
+
+    >>> source_name("a.csv"), source_name(b"paper,reviewer,score"), source_name({"paper": [1]})
+    ('a.csv', 'the buffer', 'the frame')
+    """
+    if isinstance(readable, Source):
+        return readable.name
+    if is_path(readable):
+        return str(file_to_read(readable))
+    return BUFFER if isinstance(readable, _BYTES) or callable(getattr(readable, "read", None)) else FRAME
+
+
+def _content(readable: Any) -> bytes:
+    """Return the bytes of a file or buffer; an open file is read from where it is to its end."""
+    if is_path(readable):
+        return file_to_read(readable).read_bytes()
+    try:
+        content = readable if isinstance(readable, _BYTES) else readable.read()
+    except ValueError:  # its text may hold what was read
+        content = None
+    if isinstance(content, str):
+        return content.encode()
+    if not isinstance(content, _BYTES):
+        raise FileError("is closed, or gives neither bytes nor text", file=BUFFER)
+    return bytes(content)
+
+
+def is_path(readable: Readable) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a source is a path, not a frame or an opened file."""
     return isinstance(readable, str | os.PathLike) and not isinstance(readable, Source)
 

@@ -115,7 +115,10 @@ def _read_frame(source: Source, wanted: Wanted) -> Table:
     try:
         frame = nw.from_native(source.frame, eager_only=True)
     except TypeError:
-        name, problem = type(source.frame).__name__, "is neither a path nor a polars or pandas frame"
+        name, problem = (
+            type(source.frame).__name__,
+            "is neither a path, bytes, an open file nor a polars, pandas or pyarrow frame",
+        )
     except nw.exceptions.DuplicateError:
         pass
     if frame is None:

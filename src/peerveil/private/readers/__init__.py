@@ -73,7 +73,8 @@ def read(
 
     Args:
         source: a file of OpenReview, HotCRP, EasyChair or CMT; a CSV, TSV, Parquet or JSON file; any of them packed; a
-            workbook (.xlsx, .xls, .ods); a polars or pandas frame; or ``"openreview:VENUE"``.
+            workbook (.xlsx, .xls, .ods); the bytes of a file, or an open file; a polars, pandas or
+            pyarrow frame; or ``"openreview:VENUE"``.
         scale: the lowest and highest possible score; scores outside it are refused.
         paper: the column of papers, if its name is unusual.
         reviewer: the column of reviewers, if its name is unusual.
