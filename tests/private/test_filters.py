@@ -379,3 +379,37 @@ class TestMarks:
             "24 of 96 rows are metareviews by their 'Type'; leave them out (--leave-out 'Type=Meta-"
         )
         assert not any("metareviews" in problem for problem in read(only="Type=Review").report.problems)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+@pytest.mark.parametrize("condition", ["venue=Withdrawn", "decision=Reject", "rating=1"])
+def test_openreview_filters_by_fields_of_papers(nested: bool, condition: str, tmp_path: Path) -> None:
+    """Fields of the submission and of its decision describe papers, those of a review the review."""
+    notes, flat = [], []
+    for p in range(6):
+        forum = f"forum{p}"
+        paper = {"id": forum, "forum": forum, "invitations": ["V/-/Submission"], "signatures": ["V/Authors"]}
+        paper["content"] = {"venue": {"value": "Withdrawn" if p % 3 == 0 else "Poster"}}  # type: ignore[assignment]
+        replies: list[dict[str, Any]] = [
+            {"id": f"{p}{k}", "forum": forum, "replyto": forum, "invitations": [f"V/Submission{p}/-/Official_Review"]}
+            | {"signatures": [f"~R_{(p + k) % 4}1"], "content": {"rating": {"value": 1 + (p + 2 * k) % 5}}}
+            for k in range(2)
+        ]
+        decided = {"decision": {"value": "Reject" if p % 2 else "Accept"}}
+        replies.append(
+            {"id": f"{p}d", "forum": forum, "replyto": forum, "invitations": [f"V/Submission{p}/-/Decision"]}
+            | {"signatures": ["V/Chairs"], "content": decided}
+        )
+        notes.append(paper | {"details": {"replies": replies}})
+        flat += [*replies, paper]
+    (tmp_path / "notes.json").write_text(json.dumps(notes if nested else flat))
+    name = condition.partition("=")[0]
+    kind = "review" if name == "rating" else "paper"
+    reviews = pv.read(tmp_path / "notes.json", leave_out=condition, visible_column={name: kind})
+    kept = [
+        (f"forum{p}", 1.0 + (p + 2 * k) % 5)
+        for p in range(6)
+        for k in range(2)
+        if {"venue": p % 3 != 0, "decision": p % 2 == 0, "rating": (p + 2 * k) % 5 != 0}[name]
+    ]
+    assert contents(reviews) == sorted(kept)

@@ -35,6 +35,7 @@ class Gathering:
         self._fields: dict[str, list[str]] = {}
         self._grades: dict[str, list[str]] = {name: [] for name in choices.criteria}
         self._labels: dict[str, list[str]] = {name: [] for name in choices.labels}
+        self._of_papers: dict[str, dict[str, str]] = {name: {} for name in choices.labels}
         self._lines = array("I")
         self._interned: dict[str, str] = {}
 
@@ -73,6 +74,13 @@ class Gathering:
         self._cells["reviewer"].append(self._text(reviewer))
         self._lines.append(line)
 
+    def describe(self, paper: Any, fields: Mapping[str, Any]) -> None:
+        """Add fields of a paper, which filters use where its reviews have no such field."""
+        for name, values in self._of_papers.items():
+            field = field_called(name, fields)
+            if field is not None:
+                values[self._text(paper)] = self._text(fields[field])
+
     def drop(self, reason: str) -> None:
         """Leave a review out."""
         self.left_out[reason] += 1
@@ -82,8 +90,10 @@ class Gathering:
         for name, cells in self._grades.items():
             if self._lines and not any(cells):
                 raise FileError(f"no review has the criterion {name!r}; name it as it is called there", file=self.name)
-        for name, cells in self._labels.items():
-            if self._lines and not any(cells):
+        for name, values in self._of_papers.items():
+            papers = zip(self._labels[name], self._cells["paper"], strict=True)
+            self._labels[name] = [cell or values.get(paper, "") for cell, paper in papers]
+            if self._lines and not any(self._labels[name]):
                 raise FileError(f"no review has the field {name!r}, which a filter is on", file=self.name)
         criteria = {name: f"criterion {name}" for name in self._grades}
         labels = {name: f"filter {name}" for name in self._labels}

@@ -142,6 +142,10 @@ class _Notes:
         replies = _list(details.get("replies")) or _list(details.get("directReplies"))
         for reply in (note, *map(_object, replies)):
             kind = _kind(reply)
+            if kind == "Decision" or (reply is note and not note.get("replyto")):
+                fields = _object(reply.get("content")).items()
+                paper = reply.get("forum") or reply.get("id")
+                self.gathering.describe(paper, {name: field_value(value) for name, value in fields})
             if kind == self.review_name:
                 self._review(line, reply)
             elif reply is not note or note.get("replyto"):
