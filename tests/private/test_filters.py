@@ -27,7 +27,7 @@ STATED = {"Type": "review", "Decision": "paper", "Confidence": "review"}
 
 
 def conference(papers: int = 24, people: int = 18, seed: int = 3) -> pl.DataFrame:
-    """Three reviews and a metareview of each paper; every sixth paper is withdrawn. Metareviews have no score."""
+    """Three reviews and a summary of each paper; every sixth paper is withdrawn. Summaries have no score."""
     rng = np.random.default_rng(seed)
     rows = []
     for p in range(papers):
@@ -36,7 +36,7 @@ def conference(papers: int = 24, people: int = 18, seed: int = 3) -> pl.DataFram
             who = (3 * p + k) % people
             score, sure = int(rng.integers(1, 10)), f"{int(rng.integers(1, 5))}: sure"
             rows.append((f"p{p:03d}", f"r{who}@x.org", str(score), "Review", decision, sure, f"c{who % 4}"))
-        rows.append((f"p{p:03d}", f"m{p % 3}@x.org", "", "Meta-review", decision, "", f"c{p % 3}"))
+        rows.append((f"p{p:03d}", f"m{p % 3}@x.org", "", "Summary", decision, "", f"c{p % 3}"))
     names = ["paper", "email", "score", "Type", "Decision", "Confidence", "Country"]
     return pl.DataFrame(rows, schema=names, orient="row")
 
@@ -65,15 +65,15 @@ SURE = pl.col("Confidence").str.slice(0, 1).cast(pl.Int64, strict=False)
     [
         ({"only": "Type=Review"}, REVIEW),
         ({"only": "type == review "}, REVIEW),
-        ({"leave_out": "Type=Meta-review"}, REVIEW),
-        ({"only": "Type!=Meta-review"}, REVIEW),
+        ({"leave_out": "Type=Summary"}, REVIEW),
+        ({"only": "Type!=Summary"}, REVIEW),
         ({"only": ["Type=Review", "Decision!=Withdrawn"]}, REVIEW & (pl.col("Decision") != "Withdrawn")),
         ({"only": "Type=Review", "leave_out": ["Decision=Withdrawn", "Decision=Reject"]},
          REVIEW & (pl.col("Decision") == "Accept")),
         ({"only": "Confidence>=3"}, SURE >= 3),
         ({"only": "Confidence=3"}, SURE == 3),
         ({"only": "Confidence!="}, REVIEW),
-        ({"leave_out": ["Confidence<3", "Type=Meta-review"]}, REVIEW & (SURE >= 3)),
+        ({"leave_out": ["Confidence<3", "Type=Summary"]}, REVIEW & (SURE >= 3)),
         ({"only": ["Confidence>1", "Confidence<=3"]}, (SURE > 1) & (SURE <= 3)),
     ],
 )  # fmt: skip
@@ -114,7 +114,7 @@ def test_each_filter_states_what_it_left_out() -> None:
         ({"only": "email=r1@x.org", "visible_column": "email=review"}, "chooses by reviewers: a filter on a column ab"),
         ({"only": "Typ=Review"}, "has no column 'Typ' for the filter"),
         ({"only": "Type=Revue", "visible_column": "Type=review"}, "'Type=Revue' leaves no review: all conditions must"),
-        ({"only": ["Type=Review", "Type=Meta-review"], "visible_column": "Type=review"}, "'Type=Meta-review' leaves"),
+        ({"only": ["Type=Review", "Type=Summary"], "visible_column": "Type=review"}, "'Type=Summary' leaves"),
         ({"only": "Type>3", "visible_column": "Type=review"}, "is not a number, which 'Type>3' compares"),
         ({"only": "Type>x"}, "--only must compare with a number where the sign is >"),
         ({"leave_out": "Type"}, "--leave-out must be a column, a sign"),
@@ -148,7 +148,7 @@ def test_a_column_like_one_of_reviewers_is_warned_of_even_if_stated() -> None:
 
 
 def test_a_condition_that_leaves_nothing_out_is_mentioned() -> None:
-    reviews = read(leave_out=["Type=Meta-review", "Decision=Retracted"])
+    reviews = read(leave_out=["Type=Summary", "Decision=Retracted"])
     assert "no review is left out by 'Decision=Retracted'" in reviews.report.problems
     assert len(reviews.filtered) == 1
 
@@ -209,7 +209,7 @@ def test_a_release_states_its_filters_and_is_verified(tmp_path: Path) -> None:
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "which everyone can see" in report
     # The same reviews, left out on other grounds than the release states, are refused.
-    other = read(leave_out=["Type=Meta-review", "Decision=Withdrawn"])
+    other = read(leave_out=["Type=Summary", "Decision=Withdrawn"])
     assert "record" in pv.verify(made, pv.weigh(other.public("all"))).failed
 
 
@@ -239,7 +239,7 @@ def test_filters_and_tracks(tmp_path: Path) -> None:
 
 
 def test_the_bound_is_that_of_a_part() -> None:
-    """Reviewers have 4 reviews, chairs 8 metareviews; b is at most 8, or 4 if declared."""
+    """Reviewers have 4 reviews, chairs 8 summaries; b is at most 8, or 4 if declared."""
     reviews = read(only="Type=Review")
     how: dict[str, Any] = {"public": "all", "quantity": "ratings", "unit": "reviewer"}
     scales = [
@@ -297,7 +297,7 @@ class TestPublicFiles:
         done = CliRunner().invoke(app, ["verify", str(out), *public_file, *(filters if columns else [])])
         assert done.exit_code == 0, done.output
         if columns:  # the same reviews, but left out on other grounds than the release states
-            other = ["--leave-out", "Type=Meta-review", "--leave-out", "Decision=Withdrawn"]
+            other = ["--leave-out", "Type=Summary", "--leave-out", "Decision=Withdrawn"]
             done = CliRunner().invoke(app, ["verify", str(out), *public_file, *other])
             assert done.exit_code == 1
             assert "another part" in done.output
@@ -373,12 +373,36 @@ class TestMarks:
         assert (found.score.size, found.reviewers) == (4, 2)
         assert found.report.left_out == ("1 reviews by bots" if "reviewer_bot" in mark else "1 metareviews",)
 
-    def test_types_of_metareviews_are_pointed_out(self) -> None:
-        (problem,) = pv.read(conference(), scale=(1, 10)).report.problems
-        assert problem.startswith(
-            "24 of 96 rows are metareviews by their 'Type'; leave them out (--leave-out 'Type=Meta-"
-        )
-        assert not any("metareviews" in problem for problem in read(only="Type=Review").report.problems)
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [
+            ("Type", "Meta-Review"),
+            ("kind", "metareview"),
+            ("Review Type", "Meta"),
+            ("rtype", "META"),
+            ("type", "Meta reviewer"),
+        ],
+    )
+    def test_types_of_metareviews(self, column: str, value: str) -> None:
+        """They are no reviews, with or without a filter on their column."""
+        typed = pl.when(REVIEW).then(pl.lit("Review")).otherwise(pl.lit(value)).alias(column)
+        frame = conference().select(pl.exclude("Type"), typed)
+        for how in ({}, {"only": f"{column}=Review", "visible_column": f"{column}=review"}):
+            reviews = pv.read(frame, scale=(1, 10), **how)  # type: ignore[arg-type]
+            assert reviews.report.left_out == ("24 metareviews",)
+            assert reviews.whole is None
+            assert contents(reviews) == kept_by_hand(REVIEW)
+
+    def test_a_type_that_may_be_that_of_papers_is_pointed_out(self) -> None:
+        frame = conference().with_columns(pl.col("Type").replace("Summary", "Meta"))
+        (problem,) = pv.read(frame, scale=(1, 10)).report.problems
+        assert problem.startswith("24 of 96 rows may be metareviews, as their 'Type' is 'Meta'")
+        assert not any("metareviews" in problem for problem in read(frame, only="Type=Review").report.problems)
+
+    @pytest.mark.parametrize("cell", ["1", "x", "true", "5"])
+    def test_other_types_are_types_of_reviews(self, cell: str) -> None:
+        frame = conference().filter(REVIEW).with_columns(Type=pl.lit(cell), rtype=pl.lit(cell))
+        assert pv.read(frame, scale=(1, 10)).score.size == 72
 
 
 @pytest.mark.parametrize("nested", [True, False])

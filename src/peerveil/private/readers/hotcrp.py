@@ -10,7 +10,7 @@ import polars as pl
 
 from peerveil.errors import FileError
 from peerveil.private.readers.gathering import BOTS, METAREVIEWS, NOT_SUBMITTED, Gathering, address
-from peerveil.private.readers.marks import MARKS, with_marks
+from peerveil.private.readers.marks import MARKS, reasons_by_mark
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.cells import is_marked, is_missing
 from peerveil.tables.headings import SCORE_NAMES, field_called, wanted_columns
@@ -77,7 +77,7 @@ def extract(source: Source, choices: Choices) -> Extract:
     called = [field_called(name, table.header) or name for name in choices.criteria]
     criteria = dict(zip(choices.criteria, table.find_criteria(called), strict=True))
     shows = (_SHOWS, *_decisions(table, paper))
-    reasons = with_marks(table, _reasons(table))
+    reasons = reasons_by_mark(table, _reasons(table))
     left_out = Counter(reason for reason in reasons if reason)
     table = table.where(reasons == "").mapped(reviewer, address)
     for column in criteria.values():

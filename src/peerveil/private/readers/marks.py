@@ -1,6 +1,8 @@
-"""Marks of rows that are no reviews by people: metareviews, and reviews by bots."""
+"""Marks of rows that are no reviews by people: metareviews, and reviews by bots. They are never read as reviews."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import polars as pl
 
@@ -9,43 +11,49 @@ from peerveil.tables.cells import is_marked
 from peerveil.tables.headings import plain
 from peerveil.tables.table import Table, apply
 
-_REASONS = {
-    **dict.fromkeys(("is meta review", "meta review", "is meta"), METAREVIEWS),
-    **dict.fromkeys(("reviewer bot", "is bot", "bot"), BOTS),
+#: Whether a cell marks a row.
+Marked = Callable[[str], bool]
+
+
+def _is_metareview(cell: str) -> bool:
+    return plain(cell) in ("metareview", "metareviews", "metareviewer")
+
+
+def _is_meta(cell: str) -> bool:
+    return plain(cell) == "meta"
+
+
+# Of what is called a type or kind, "meta" may be a type of papers.
+_UNCLEAR = ("type", "kind")
+_MARKS: dict[str, tuple[str, Marked]] = {
+    **dict.fromkeys(("is meta review", "meta review", "is meta"), (METAREVIEWS, is_marked)),
+    **dict.fromkeys(("reviewer bot", "is bot", "bot"), (BOTS, is_marked)),
+    **dict.fromkeys(("review type", "rtype"), (METAREVIEWS, lambda cell: _is_metareview(cell) or _is_meta(cell))),
+    **dict.fromkeys(_UNCLEAR, (METAREVIEWS, _is_metareview)),
 }
 
-#: Names of columns that mark such rows with yes or no.
-MARKS = tuple(_REASONS)
-
-#: Names of columns that may hold the type of a review, and the types of metareviews.
-TYPES = ("type", "review type", "kind", "rtype")
-_META = ("meta", "metareview", "metareviewer", "metareviews")
+#: Names of the columns that mark rows.
+MARKS = tuple(_MARKS)
 
 
-def with_marks(table: Table, reasons: pl.Series | None = None) -> pl.Series:
-    """Return the reason for leaving out each row: the one given, or else what a column marks it as; empty for reviews.
-
-    Only columns with the names in :data:`MARKS` are used.
-    """
+def reasons_by_mark(table: Table, reasons: pl.Series | None = None) -> pl.Series:
+    """Return the reason for leaving out each row: the one given, or what a column marks it as; empty for reviews."""
     reasons = pl.repeat("", table.rows, eager=True) if reasons is None else reasons
-    for name, why in _REASONS.items():
+    for name, (why, marked) in _MARKS.items():
         for column in table.matches((name,)):
-            marked = apply(is_marked, table.cells[column], pl.Boolean)
-            reasons = pl.select(pl.when((reasons == "") & marked).then(pl.lit(why)).otherwise(reasons)).to_series()
+            gone = (reasons == "") & apply(marked, table.cells[column], pl.Boolean)
+            reasons = pl.select(pl.when(gone).then(pl.lit(why)).otherwise(reasons)).to_series()
     return reasons
 
 
-def typed_metareviews(table: Table, filtered: tuple[str, ...]) -> list[str]:
-    """Return a warning for each column of types, other than those of filters, by which rows are metareviews."""
+def unclear_types(table: Table, filtered: tuple[str, ...]) -> list[str]:
+    """Return a warning for each column by which rows may be metareviews, unless a filter is on it."""
     problems = []
-    for column in table.matches(TYPES):
-        cells = table.cells[column]
-        meta = {cell.strip() for cell in cells.unique() if plain(cell) in _META}
-        if meta and plain(column) not in map(plain, filtered):
-            count = cells.str.strip_chars().is_in(sorted(meta)).sum()
-            advice = " ".join(f"--leave-out '{column}={value}'" for value in sorted(meta))
+    for column in table.matches(_UNCLEAR):
+        meta = table.cells[column].filter(apply(_is_meta, table.cells[column], pl.Boolean)).str.strip_chars()
+        if len(meta) and plain(column) not in map(plain, filtered):
             problems.append(
-                f"{count} of {table.rows} rows are metareviews by their {column!r}; leave them out ({advice}), or "
-                "remove them from the file"
+                f"{len(meta)} of {table.rows} rows may be metareviews, as their {column!r} is {meta[0]!r}: if they "
+                "are, remove them from the file"
             )
     return problems

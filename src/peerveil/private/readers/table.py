@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from peerveil.private.readers.marks import MARKS, TYPES, typed_metareviews, with_marks
+from peerveil.private.readers.marks import MARKS, reasons_by_mark, unclear_types
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.opening import Source
@@ -20,13 +20,13 @@ def recognise(look: Look) -> str:
 def extract(source: Source, choices: Choices) -> Extract:
     """Return all rows of a table with one row per review."""
     asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
-    usual = (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *MARKS, *TYPES)
+    usual = (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *MARKS)
     table = read_table(
         source,
         format=choices.format if choices.format in FORMATS else None,
         wanted=wanted_columns((*usual, *choices.labels), *asked),
     )
-    reasons = with_marks(table)
+    reasons = reasons_by_mark(table)
     left_out = Counter(reason for reason in reasons if reason)
     table = table.where(reasons == "") if left_out else table
     return Extract(
@@ -37,5 +37,5 @@ def extract(source: Source, choices: Choices) -> Extract:
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
         labels=table.find_labels(choices.labels),
         left_out=left_out,
-        problems=tuple(typed_metareviews(table, choices.labels)),
+        problems=tuple(unclear_types(table, choices.labels)),
     )
