@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from peerveil.app.messages import renaming
+from peerveil.app.options import ReadingOptions
 from peerveil.app.parsing import reading_arguments
 from peerveil.app.reading import read_reviews
 from peerveil.app.requests import InspectRequest
 from peerveil.errors import InputError
 from peerveil.private import inspection
+from peerveil.private.inspection import Columns
+from peerveil.private.readers import choices_from
+from peerveil.private.readers.mapping import KEYS, mapping_text, read_mapping
 from peerveil.record.public_files import write_public
+from peerveil.support.atomic_files import write_new
 from peerveil.tables.opening import open_source
 
 
@@ -31,6 +37,30 @@ def sheets_of(file: str) -> tuple[str, ...]:
     except InputError:  # whoever reads it is told
         return ()
     return names if len(names) > 1 else ()
+
+
+def columns_of(file: str, reading: ReadingOptions) -> Columns:
+    """Return the headings of a file of reviews, to be shown to its owner only."""
+    return inspection.columns(file, mapping=reading.mapping, **reading_arguments(reading))
+
+
+def mapping_of(reading: ReadingOptions) -> str:
+    """Return the mapping that holds the options of a reading, added to those of the mapping that it names.
+
+    >>> print(mapping_of(ReadingOptions(score="Note", score_scale="1,6")).splitlines()[7])
+    score = "Note"  # the column, field, question or label of the score
+    """
+    known = {} if reading.mapping is None else read_mapping(reading.mapping)
+    known |= {key: value for key, value in reading_arguments(reading).items() if value not in (None, [], ())}
+    choices_from(None, **known)  # refuses invalid ones
+    if "people" in known:
+        known["people"] = str(Path(known["people"]).absolute())  # in a mapping, it is relative to that
+    return mapping_text({key: value for key, value in known.items() if key in KEYS})
+
+
+def save_mapping(reading: ReadingOptions, path: str) -> None:
+    """Write the mapping of a reading to a new file."""
+    write_new(path, mapping_of(reading))
 
 
 def draft_mapping(request: InspectRequest) -> None:

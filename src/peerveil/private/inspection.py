@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from peerveil.errors import FileError
 from peerveil.private.readers import choices_from, detect, extract
 from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
@@ -20,6 +21,7 @@ from peerveil.record.oddities import outlying_loads, placeholders
 from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, recognise
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
+from peerveil.tables.cells import to_number
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable, Source, located, open_source
@@ -174,13 +176,46 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: A
     comments = {"format": f"the file's format: {why}"}
     if kind in FORMATS:
         table = _heading(opened, choices)
-        for role, names in (("paper", PAPER_NAMES), ("reviewer", table.reviewer_names()), ("score", SCORE_NAMES)):
-            matches = table.matches(names)
-            if role not in known and len(matches) == 1:
-                known[role] = matches[0]
+        known = _usual(table) | known
         headings = ", ".join(repr(" ".join(name.split())) for name in table.showable())
         comments["paper"] = f"the column of papers; the file has {headings or 'only columns that could be names'}"
     write_mapping(path, known, comments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The headings of a table, which only its owner may see, and those with a usual name by their role."""
+
+    headings: tuple[str, ...]
+    usual: Mapping[str, str]
+
+
+def columns(source: Readable, *, mapping: str | os.PathLike[str] | None = None, **arguments: Any) -> Columns:
+    """Return the headings of a table with one row per review; a platform's export, or a table without any, is refused.
+
+    >>> import polars as pl
+    >>> columns(pl.DataFrame({"Paper": [1], "Gutachter": ["ann"], "Note": [3]})).usual
+    {'paper': 'Paper'}
+    """
+    choices = choices_from(mapping, **arguments)
+    opened = open_source(source, _opening(choices))
+    kind, why = detect(opened.look, choices.format)
+    if kind not in FORMATS:
+        raise FileError(f"is an export that is read as it is ({why}); its columns need no names", file=opened.name)
+    table = _heading(opened, choices)
+    numbers = [name for name in table.header if to_number(name) is not None]
+    if any("@" in name or name.startswith("~") for name in table.header) or (numbers and not table.showable()):
+        raise table.error(
+            "its first line looks like a review, not like headings; add a line with a name for each column"
+        )
+    return Columns(headings=table.header, usual=_usual(table))
+
+
+def _usual(table: Table) -> dict[str, str]:
+    """Return the column of each role that exactly one column has a usual name for."""
+    roles = {"paper": PAPER_NAMES, "reviewer": table.reviewer_names(), "score": SCORE_NAMES}
+    matches = {role: table.matches(names) for role, names in roles.items()}
+    return {role: columns[0] for role, columns in matches.items() if len(columns) == 1}
 
 
 def _opened(source: Readable, choices: Choices) -> Readable:

@@ -32,6 +32,7 @@ class Case:
         demo: whether the conference is synthetic.
         inspected: facts about the file of reviews.
         sheets: the sheets of its workbook, if there are several; ``None`` until somebody looks.
+        headings: the headings of its table; ``None`` until somebody looks, or after an answer has changed.
         planned: the plan for a release.
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
@@ -46,6 +47,7 @@ class Case:
     demo: bool = False
     inspected: dict[str, Any] = field(default_factory=dict)
     sheets: tuple[str, ...] | None = None
+    headings: tuple[str, ...] | None = None
     planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from peerveil.app.inspect import sheets_of
+from peerveil.app.inspect import columns_of, mapping_of, sheets_of
 from peerveil.app.ledger import charges_since, ledger_view, releases_so_far
+from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
 from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
@@ -74,7 +75,31 @@ async def inspected(page: Here, name: str) -> Response:
     case = lookup(page.chairs, name)
     if case.sheets is None:
         case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
+    if case.headings is None:
+        case.headings = await asyncio.to_thread(_headings, case)
     return page.show("chair_file.html", case=case, here="file")
+
+
+def _headings(case: Case) -> tuple[str, ...]:
+    """Return the headings of a case's file, for its menus; none if it is no table."""
+    answers: dict[str, Any] = {
+        name: case.answers[name] for name in ("format", "sheet", "encoding") if name in case.answers
+    }
+    try:
+        return columns_of(str(case.folder / case.files["file"]), filled(ReadingOptions, answers)).headings
+    except InputError:  # whoever reads it is told
+        return ()
+
+
+@router.get("/{name}/mapping.toml")
+async def mapping(page: Here, name: str) -> Response:
+    """Return the answers on how to read the file, as a mapping to be saved."""
+    case = lookup(page.chairs, name)
+    given = case.options() | {"people": None}  # its path here is of no use elsewhere
+    if "mapping" in case.files:
+        given["mapping"] = str(case.folder / case.files["mapping"])
+    saved = {"Content-Disposition": 'attachment; filename="mapping.toml"'}
+    return Response(mapping_of(filled(ReadingOptions, given)), media_type="text/plain", headers=saved)
 
 
 @router.post("/{name}/file")
@@ -88,7 +113,7 @@ async def reading(page: Here, request: Request, name: str) -> Response:
     if case.inspected and stated == before and not again:
         return page.to(f"/chair/{name}/public")
     case.answers = {key: value for key, value in case.answers.items() if key not in before} | stated
-    case.inspected = {}
+    case.inspected, case.headings = {}, None
     case.changed()
     return await page.follow(_inspect(page, case, ahead="file" if again else "public"))
 

@@ -142,12 +142,16 @@ Here = Annotated[Page, Depends(page_of)]
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a submitted form."""
+    """Return the fields of a submitted form; several choices in a menu of columns are separated by commas."""
     body = (await request.body()).decode("utf-8", errors="replace")
     try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        fields = parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise InputError("the form has too many fields") from None
+    form = dict(fields)
+    if "criteria" in form:
+        form["criteria"] = ",".join(value for name, value in fields if name == "criteria" and value.strip())
+    return form
 
 
 def lookup(entries: Mapping[str, T], name: str) -> T:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Annotated, Any
+
+import typer
 
 from peerveil.app.requests import InspectRequest
 from peerveil.cli import options as opt
+from peerveil.errors import FileError, PeerveilError
+
+Ask = Annotated[
+    bool,
+    typer.Option("--ask", help="Ask which column is which, and write the answers to a TOML file for --mapping."),
+]
 
 
 @opt.with_options
-def inspect(request: InspectRequest, *, as_json: opt.AsJson = False) -> None:
-    """Show the contents of a file: papers, reviewers, loads, scores, problems. No names, no means."""
+def inspect(request: InspectRequest, *, ask: Ask = False, as_json: opt.AsJson = False) -> None:
+    """Show the contents of a file: columns, papers, reviewers, loads, scores, problems. No names, no means."""
     from peerveil.app.inspect import draft_mapping, inspect
+    from peerveil.cli.asking import ask as ask_columns
+    from peerveil.cli.asking import offer_mapping
     from peerveil.cli.show import out, print_json
     from peerveil.cli.working import after_writing, working
 
-    if request.write_mapping is not None:
+    if request.write_mapping is not None and not ask:
         draft_mapping(request)
         out.print(f"Written: {request.write_mapping}; complete it and use it with --mapping", soft_wrap=True)
         return
-    with working("Reading the file"):
-        facts = inspect(request)
+    if ask:
+        reading, facts = ask_columns(request)
+        out.print()
+    else:
+        with showing_columns(request), working("Reading the file"):
+            facts = inspect(request)
     with after_writing(request.write_public) if request.write_public is not None else nullcontext():
         if as_json:
             print_json(facts)
@@ -29,6 +44,26 @@ def inspect(request: InspectRequest, *, as_json: opt.AsJson = False) -> None:
         _show(facts)
         if request.write_public is not None:
             out.print(f"Written: {request.write_public}", soft_wrap=True)
+    if ask:
+        out.print()
+        offer_mapping(request, reading)
+
+
+@contextmanager
+def showing_columns(request: InspectRequest) -> Iterator[None]:
+    """Print the headings of a table that cannot be read, which only its owner sees."""
+    from peerveil.app.inspect import columns_of
+    from peerveil.cli.show import err, heading, typed
+
+    try:
+        yield
+    except FileError:
+        with suppress(PeerveilError):
+            names = columns_of(request.file, request.reading).headings
+            listed = ", ".join(map(heading, names[:_COLUMNS]))
+            err.print(f"The columns are: {listed}{', …' if len(names) > _COLUMNS else ''}")
+            err.print(f"To be asked which is which: {typed('inspect', request.file, '--ask')}", soft_wrap=True)
+        raise
 
 
 #: Facts that are shown in another way than as a row.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,21 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     return mapping | {key: str(Path(name).parent / mapping[key]) for key in _PATHS if key in mapping}
 
 
-def write_mapping(path: str | os.PathLike[str], known: dict[str, Any], comments: dict[str, str]) -> None:
+def write_mapping(path: str | os.PathLike[str], known: Mapping[str, Any], comments: Mapping[str, str]) -> None:
     """Write a draft to a new file: known values, and the other keys as comments to fill in."""
+    write_new(path, mapping_text(known, comments))
+
+
+def mapping_text(known: Mapping[str, Any], comments: Mapping[str, str] | None = None) -> str:
+    """Return a mapping of known values, with the other keys as comments to fill in.
+
+    >>> print(mapping_text({"paper": "Submission"}).splitlines()[5])
+    paper = "Submission"  # the column of papers
+    """
+    comments = comments or {}
     lines = ["# How to read an export; see docs/formats.md. Options on the command line come before it.", ""]
     for key, description in KEYS.items():
         words = comments.get(key, description)
         toml = json.dumps(known.get(key), ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML escapes this as well
         lines.append(f"# {key} =   # {words}" if known.get(key) is None else f"{key} = {toml}  # {words}")
-    write_new(path, "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
