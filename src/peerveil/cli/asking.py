@@ -31,9 +31,8 @@ def ask(request: InspectRequest) -> tuple[ReadingOptions, dict[str, Any]]:
     for number, name in enumerate(columns.headings, 1):
         out.print(f"{number:4}  {heading(name)}")
     out.print("Answer with a number; Enter takes what is in brackets.\n")
-    reading = replace(
-        request.reading, **{role: name for role, name in columns.usual.items() if not _given(request, role)}
-    )
+    usual: dict[str, Any] = {role: name for role, name in columns.usual.items() if not _given(request, role)}
+    reading = replace(request.reading, **usual)
     while True:
         reading = _answered(columns, reading)
         try:
