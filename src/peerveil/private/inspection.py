@@ -169,7 +169,7 @@ def draft_mapping(source: Readable, path: str | os.PathLike[str], **arguments: A
     choices = choices_from(None, **arguments)
     opened = open_source(source, _opening(choices))
     kind, why = detect(opened.look, choices.format)
-    known: dict[str, Any] = {key: value for key, value in arguments.items() if value not in (None, [], ())}
+    known: dict[str, Any] = {key: value for key, value in arguments.items() if value not in (None, [], (), False)}
     known["format"] = kind
     if opened.workbook is not None and len(opened.sheet.others) > 1:
         known["sheet"] = opened.sheet.name
