@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from contextlib import nullcontext
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import peerveil as pv
+from peerveil.private.inspection import inspect
 from peerveil.private.true_vector import true_vector
 from peerveil.releases.noisy_files import read_noisy
 from peerveil.simulation.conferences import Conference
@@ -45,7 +47,7 @@ def test_every_generic_form_reads_alike(tmp_path: Path) -> None:
         write(tmp_path / "f.csv", "\n" + csv_text(newline="\n\n")),
         write(tmp_path / "g.jsonl", "\n".join(map(json.dumps, rows))),
         write(tmp_path / "g.json", json.dumps(rows, indent=1)),
-        write(tmp_path / "u.csv", csv_text().encode("utf-16")),
+        *(write(tmp_path / f"u{bits}.csv", csv_text().encode(f"utf-{bits}")) for bits in (16, 32)),
         write(tmp_path / "a.csv.gz", gzip.compress(csv_text().encode())),
         tmp_path / "a.parquet",
         frame,
@@ -65,7 +67,7 @@ def test_cells_with_newlines_keep_their_lines(tmp_path: Path) -> None:
 def test_columns_can_be_named() -> None:
     frame = pl.DataFrame({"id": ["p", "q"], "who": ["a", "b"], "overall": [1, 2], "rating": [3, 4]})
     with pytest.raises(
-        pv.FileError, match="no column for the paper; its columns are 'id', 'overall', 'rating' and 1 other, not"
+        pv.FileError, match="no column for the paper; its columns are 'id', 'who', 'overall', 'rating'; say"
     ):
         pv.read(frame)
     with pytest.raises(pv.FileError, match="several columns could be the score: 'overall', 'rating'"):
@@ -131,12 +133,115 @@ def test_bad_tables_say_where_and_what(text: str, message: str, tmp_path: Path) 
     assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Nr;Gutachter;Note\n1;ann;3\n2;bob;4\n", "its columns are 'Nr', 'Gutachter', 'Note'; say which it is"),
+        (
+            "paper,Initial Rating,Final Rating,email\np,3,4,ann@x\n",
+            "'paper', 'Initial Rating', 'Final Rating', 'email'",
+        ),
+        ("paper,Initial,Final\np,3,4\n", "its columns are 'paper' and 2 others, not shown here as they could be names"),
+        ("1,Ann Smith,3\n2,Bob,4\n", "its 3 columns are not shown here"),
+        ("p1,Ann Smith,accept\nq1,Bob,reject\n", "its 3 columns are not shown here"),
+        ("Nr,Ann Smith,Bob Jones\np,3,4\nq,3,\n", "its 3 columns are not shown here"),
+    ],
+)
+def test_headings_are_shown_unless_they_could_be_people(text: str, shown: str, tmp_path: Path) -> None:
+    with pytest.raises(pv.FileError, match=shown):
+        pv.read(write(tmp_path / "a.csv", text))
+
+
+def test_all_bad_lines_are_told_at_once(tmp_path: Path) -> None:
+    lines = ["paper,reviewer,score", *(f"p{i},ann,{i}" for i in range(1, 31))]
+    for line, cells in {4: "p,secret,x", 7: "p, ,3", 8: ",bob,3", 9: "p,secret,11", 12: "p,bob,2026-01-02"}.items():
+        lines[line - 1] = cells
+    path = write(tmp_path / "a.csv", "\n".join(lines))
+    with pytest.raises(pv.FileError) as caught:
+        pv.read(path, scale=(1, 10))
+    message = str(caught.value)
+    assert (caught.value.line, caught.value.column) == (4, "score")
+    assert "line 4, column 'score': text (not shown here, as it could be a name) is not a number; give" in message
+    told = (
+        *("line 4 ('score': text)", "line 7 ('reviewer': empty)", "line 8 ('paper': empty)"),
+        *("line 9 ('score': outside the scale)", "line 12 ('score': a date)", "line 13 ('score': outside the scale)"),
+    )
+    # Rows 11 and up lie outside the scale too: lines 13 to 31.
+    assert f". In all, 24 lines cannot be used: {', '.join(told)}" in message
+    assert message.endswith(" and 14 more lines")
+    assert message.count("line 1") == 6
+    assert "secret" not in message
+
+
+TOTALS = {
+    "word": ("p,ann,3\nq,bob,5\nAverage,,4\n", "line 4, a row of totals below the reviews, was left out"),
+    "nothing": ("p,ann,3\nq,bob,5\n,,4\n", "line 4, a row of totals below the reviews, was left out"),
+    "in the place of people": ("p,ann,3\nq,bob,5\n,Mittelwert:,4\n", "line 4, a row of totals"),
+    "two rows": (
+        "p,ann,3\nq,bob,5\n\nSum,,8\nMean,,4\n",
+        "lines 5 to 6, rows of totals below the reviews, were left out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "notice"), TOTALS.values(), ids=TOTALS)
+def test_rows_of_totals_are_left_out_with_a_notice(rows: str, notice: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"paper,reviewer,score\n{rows}")
+    with pytest.warns(pv.FileWarning, match=notice):
+        assert pv.read(path).score.tolist() == [3, 5]
+
+
+@pytest.mark.parametrize("row", ["Total,cem,4", ",cem,4", "Summary,,4"])
+def test_rows_that_may_be_reviews_are_not_left_out(row: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"paper,reviewer,score\np,ann,3\nq,bob,5\n{row}\n")
+    if row.startswith("Total"):
+        assert pv.read(path).score.tolist() == [4, 3, 5]
+    else:
+        with pytest.raises(pv.FileError, match=r"line 4, column '(paper|reviewer)': the cell is empty"):
+            pv.read(path)
+
+
+def test_totals_below_public_scores_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "paper,ratings\np,3;5\nq,4\nAverage,4\n")
+    with pytest.warns(pv.FileWarning, match="line 4, a row of totals"):
+        assert pv.read_public(path, load=1).rows() == [[3, 5], [4]]
+
+
+@pytest.mark.parametrize(
+    ("text", "notice"),
+    [
+        (
+            "Reviews of 2026, final\n\npaper;reviewer;score\np;ann;3,5\n",
+            "line 1 was skipped, above the headings in line 3",
+        ),
+        ("Reviews;;\n2026;;\npaper;reviewer;score\np;ann;3,5\n", "lines 1 to 2 were skipped"),
+        ("sep=;\npaper;reviewer;score\np;ann;3,5\n", ""),
+        ("paper;reviewer;score;;\np;ann;3,5;;\n", ""),
+    ],
+)
+def test_titles_above_headings_of_text(text: str, notice: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", text)
+    with pytest.warns(pv.FileWarning, match=notice) if notice else nullcontext():
+        assert pv.read(path).score.tolist() == [3.5]
+
+
+def test_private_reviews_are_not_taken_for_public_ones(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "paper,who,score\np,ann,3\np,bob,4\n")
+    assert "no column of reviewers was found" in inspect(path)["problems"][0]
+    for asked in ({"ids": "people"}, {"symbols": "3<4"}, {"person": "member"}):
+        with pytest.raises(
+            pv.FileError, match="has no column for the reviewer; its columns are 'paper', 'who', 'score'"
+        ):
+            inspect(path, **asked)
+    assert inspect(path, reviewer="who")["content"] == "private reviews"
+
+
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(pv.FileError, match="No such file"):
         pv.read(tmp_path / "absent.csv")
     with pytest.raises(pv.FileError, match="cannot be read"):
         pv.read(tmp_path)
-    (tmp_path / "latin.csv").write_bytes("paper,reviewer,score\np,J\xf6rg,3\n".encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes(b"paper,reviewer,score\np,J\xff\xf6,3\n")
     for read in (pv.read, pv.read_public, pv.Release.load, read_noisy):
         with pytest.raises(pv.FileError, match="not UTF-8") as caught:
             read(tmp_path / "latin.csv")

@@ -237,7 +237,8 @@ def _is_private(source: Readable, choices: Choices) -> bool:
     if not isinstance(source, Source):
         return is_venue(source)
     kind, _ = detect(source.look, choices.format)
-    if kind not in FORMATS or choices.reviewer is not None:
+    private = (choices.reviewer, choices.person, choices.ids, choices.people, choices.review_name, choices.symbols)
+    if kind not in FORMATS or any(stated is not None for stated in private):
         return True
     look = source.look
     header = look.first if look.tabular and choices.format is None else _heading(source, choices).header

@@ -20,11 +20,12 @@ from peerveil.record.public_formats import public_table
 from peerveil.record.public_record import Floats, Ints
 from peerveil.tables.cells import is_missing
 from peerveil.tables.conditions import Booleans, Condition, Conditions, filters
-from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, field_called, wanted_columns
+from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, SHOWABLE, field_called, plain, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable
 from peerveil.tables.scores import to_score
 from peerveil.tables.table import Names, Table
+from peerveil.tables.totals import without_totals
 
 #: The cell of a score that exists but is not public.
 HIDDEN = "?"
@@ -54,8 +55,7 @@ class PublicScores:
         without: the number of papers left out because they have no score.
         format: the format of the file.
         why: how the format was recognised.
-        header: the columns of the file that messages may show.
-        others: the number of other columns.
+        others: the number of columns that were not named and have no usual name.
         left_out: the number of reviews left out, by reason.
         doubled: the number of reviews that repeat another one of their paper.
         taken: what each column was taken for.
@@ -71,7 +71,6 @@ class PublicScores:
     without: int = 0
     format: str = ""
     why: str = ""
-    header: tuple[str, ...] = ()
     others: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     doubled: int = 0
@@ -140,6 +139,7 @@ def public_scores(
     graded = table.find_criteria(criteria)
     usual = PAPER_NAMES if table.matches(PAPER_NAMES) else (*PAPER_NAMES, "id")
     named = table.find("paper", usual, paper)
+    table = without_totals(table, named)
     papers = table.names(named)
     scored = [name for name in table.header if name.isdecimal()]  # one column per review, called 0, 1 and so on
     numbered = ratings is None and bool(scored) and not table.matches(RATING_NAMES)
@@ -163,7 +163,7 @@ def public_scores(
     listed, used = (np.zeros(len(papers.values), dtype=bool) for _ in range(2))
     listed[codes], used[codes[sizes > 0]] = True, True
     index = (np.cumsum(used) - 1).astype(np.uint32)
-    header = tuple(table.showable((paper, ratings, *criteria)))
+    named_or_usual = [name in (paper, ratings, *criteria) or plain(name) in SHOWABLE for name in table.header]
     return PublicScores(
         papers=tuple(compress(papers.values, used)),
         paper=np.repeat(index[codes], sizes),
@@ -172,13 +172,12 @@ def public_scores(
         without=int(np.count_nonzero(listed & ~used)),
         format=public.format,
         why=public.why,
-        header=header,
-        others=len(table.header) - len(header),
+        others=named_or_usual.count(False),
         left_out=public.left_out,
         doubled=public.doubled,
         taken={named: "paper"} | dict.fromkeys(rows.scored, "score") | dict.fromkeys(graded, "criterion"),
         columns=table.header,
-        notices=public.notices,
+        notices=tuple(dict.fromkeys((*public.notices, *table.notices))),
         filtered=filtered_out,
     )
 

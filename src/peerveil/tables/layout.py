@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peerveil.tables.cells import to_number
-from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, plain
+from peerveil.tables.headings import (
+    PAPER_NAMES,
+    RATING_NAMES,
+    REVIEWER_NAMES,
+    REVIEWER_NAMES_ELSE,
+    SCORE_NAMES,
+    SHOWABLE,
+    plain,
+)
+from peerveil.tables.scores import to_score
 
 #: The number of a line or row, and its cells.
 Record = tuple[int, list[str]]
@@ -61,6 +70,33 @@ def find_header(head: Sequence[Record], asked: Sequence[str] = ()) -> int:
     filled = [sum(bool(cell.strip()) for cell in cells) for _, cells in head]
     several = next((place for place, count in enumerate(filled) if count > 1), 0)
     return several if several <= MOST_ABOVE and known and not any(known[:several]) else 0
+
+
+def are_headings(names: Sequence[str], below: Sequence[Sequence[str]] = ()) -> bool:
+    """Return whether names are headings, and not people's, so that they may be shown to the owner of the file.
+
+    They are not if one could be data. If no column of reviewers is known, several columns of numbers may be called
+    after reviewers. ``below`` are some rows.
+
+    >>> rows = [["1", "ann", "3"], ["2", "bob", "4"]]
+    >>> are_headings(["Nr", "Gutachter", "Note"], rows), are_headings(rows[0], rows[1:])
+    (True, False)
+    >>> are_headings(["paper", "Ann Smith", "Bob Jones"], [["p", "3", "4"]])
+    False
+    """
+    roles = roles_in(names)
+    if any("@" in name or name.startswith("~") or to_score(name) is not None for name in names):
+        return False
+    if REVIEWER in roles and len(roles) > 1:
+        return True
+    unknown = [place for place, name in enumerate(names) if plain(name) not in SHOWABLE]
+    columns = {place: [row[place] for row in below if place < len(row) and row[place].strip()] for place in unknown}
+    numbers = [place for place, cells in columns.items() if cells and all(to_score(cell) is not None for cell in cells)]
+    if not below:
+        numbers = unknown  # they may be
+    if len(unknown) > 1 and {*unknown} - {0} == {*numbers} - {0}:
+        return False
+    return bool(roles) or (bool(below and numbers) and all(names))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 
 from peerveil.errors import FileError
 from peerveil.tables.headings import Wanted
-from peerveil.tables.layout import MOST_ABOVE, Layout, Record, lay_out
+from peerveil.tables.layout import MOST_ABOVE, Layout, Record, are_headings, lay_out
 from peerveil.tables.table import Table
 
 # Records held as Python objects at a time, before polars takes them.
@@ -51,4 +51,5 @@ def read_records(
         lines.extend(line for line, _ in chunk)
         columns = {column: [cells[place] for _, cells in chunk] for column, place in places.items()}
         frames.append(pl.DataFrame(columns, schema=schema))
-    return Table(name, kind, names, pl.concat(frames, rechunk=False), lines, layout.notices)
+    evident = are_headings(names, [cells for _, cells in head[layout.rows :]])
+    return Table(name, kind, names, pl.concat(frames, rechunk=False), lines, layout.notices, evident)

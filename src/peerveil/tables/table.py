@@ -24,6 +24,7 @@ from peerveil.tables.headings import (
     field_called,
     plain,
 )
+from peerveil.tables.layout import are_headings
 
 #: The characters that Python takes for blanks; polars has others.
 BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -34,6 +35,9 @@ _NUL = "\0"
 _WITH_NUL = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
 _NO_NAME = {"": "the cell is empty; every review needs one", **UNUSABLE}
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+# Bad cells that an error lists.
+_MOST_SHOWN = 10
+
 _NO_NUMBER = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
 
 
@@ -58,6 +62,16 @@ class Names:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class BadCells:
+    """The rows of a column whose cells cannot be used, what they hold in a word or two, and what is wrong with them."""
+
+    column: str
+    rows: pl.Series
+    brief: Callable[[int], str]
+    problem: Callable[[int], tuple[Part, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Columns of text, with the line on which each row starts.
 
@@ -68,6 +82,7 @@ class Table:
         cells: the columns that were read; a missing cell is an empty text.
         lines: the line of each row, or its number from 1 in formats without lines.
         notices: what was skipped or joined on reading.
+        evident: whether the header evidently holds headings and no names, so that messages may show all of it.
     """
 
     name: str
@@ -76,6 +91,7 @@ class Table:
     cells: pl.DataFrame
     lines: Sequence[int]
     notices: tuple[str, ...] = ()
+    evident: bool = False
 
     @classmethod
     def of(
@@ -87,7 +103,8 @@ class Table:
         header: tuple[str, ...] = (),
     ) -> Table:
         """Return a table of columns of text, whose names are the header by default."""
-        table = cls(name, kind, header or tuple(columns), pl.DataFrame(), lines)
+        named = header or tuple(columns)
+        table = cls(name, kind, named, pl.DataFrame(), lines, evident=are_headings(named))
         for column, texts in columns.items():
             for row, text in enumerate(() if isinstance(texts, pl.Series) else texts):
                 if not text.isascii() and _HALF_CHARACTER.search(text):
@@ -114,20 +131,47 @@ class Table:
 
     def names(self, column: str) -> Names:
         """Return the cells of a column as names without surrounding blanks; no cell may be empty."""
-        names = self._names(column)
+        names = self._checked_names(column)
         values = names.unique().sort()
         return Names(tuple(values), values.search_sorted(names).to_numpy())
 
     def text(self, column: str) -> list[str]:
         """Return the cells of a column without surrounding blanks; no cell may be empty."""
-        return self._names(column).to_list()
+        return self._checked_names(column).to_list()
+
+    def bad_names(self, column: str) -> BadCells:
+        """Return the cells of a column that are no names: empty ones, those with NUL, and formulas without a value."""
+        names = self._names(column)
+        rows = (names.str.contains(_NUL, literal=True) | names.is_in(["", *UNUSABLE])).arg_true()
+        return BadCells(
+            column,
+            rows,
+            lambda row: "empty" if not names[row] else "not a name",
+            lambda row: (_NO_NAME.get(names[row], _WITH_NUL),),
+        )
 
     def _names(self, column: str) -> pl.Series:
-        names = self.cells[column].str.strip_chars(BLANKS)
-        refused = names.str.contains(_NUL, literal=True) | names.is_in(["", *UNUSABLE])
-        if len(rows := refused.arg_true()):
-            raise self.error(_NO_NAME.get(names[rows[0]], _WITH_NUL), row=rows[0], column=column)
-        return names
+        return self.cells[column].str.strip_chars(BLANKS)
+
+    def _checked_names(self, column: str) -> pl.Series:
+        self.check([self.bad_names(column)])
+        return self._names(column)
+
+    def check(self, bad: Iterable[BadCells]) -> None:
+        """Raise an error for all bad cells, which names the first of them and the lines of the next."""
+        bad = [cells for cells in bad if len(cells.rows)]
+        if not bad:
+            return
+        places = [(row, cells) for cells in bad for row in cells.rows[:_MOST_SHOWN]]
+        places.sort(key=lambda place: place[0])
+        lines = len({row for cells in bad for row in cells.rows})
+        row, cells = places[0]
+        more: list[str] = []
+        if lines > 1:
+            listed = [f"line {self.lines[row]} ({cells.column!r}: {cells.brief(row)})" for row, cells in places]
+            left = f" and {lines - _MOST_SHOWN} more lines" if lines > _MOST_SHOWN else ""
+            more = [f". In all, {lines} lines cannot be used: {', '.join(listed[:_MOST_SHOWN])}{left}"]
+        raise self.error(*cells.problem(row), *more, row=row, column=cells.column)
 
     def numbers(
         self,
@@ -141,39 +185,53 @@ class Table:
 
         ``value`` parses a cell and returns ``None`` if it cannot. Cells for which ``gaps`` holds become NaN.
         """
+        values, bad = self.parsed(column, value, gaps=gaps, remedy=remedy)
+        self.check([bad])
+        return values
+
+    def parsed(
+        self,
+        column: str,
+        value: Callable[[str], float | None] = to_number,
+        *,
+        gaps: Callable[[str], bool] = lambda _: False,
+        remedy: tuple[Part, ...] = (_NO_NUMBER,),
+    ) -> tuple[npt.NDArray[np.float64], BadCells]:
+        """Return the cells of a column as numbers, and those that are none, which are NaN."""
         cells = self.cells[column]
+        bad: set[str] = set()
 
         def parsed(cell: str) -> float:
             if gaps(cell):
                 return math.nan
-            return self.number(
-                cell, row=lambda: int((cells == cell).arg_true()[0]), column=column, value=value, remedy=remedy
-            )
+            number = value(cell)
+            if number is None or not usable(number):
+                bad.add(cell)
+                return math.nan
+            return number
 
-        return apply(parsed, cells, pl.Float64).to_numpy()
+        values = apply(parsed, cells, pl.Float64).to_numpy()
+        rows = cells.is_in(list(bad)).arg_true()
+
+        def problem(row: int) -> tuple[Part, ...]:
+            return _problem(cells[row], value(cells[row]), remedy)
+
+        return values, BadCells(column, rows, lambda row: shown(cells[row]).partition(" (")[0], problem)
 
     def number(
         self,
         cell: str,
         *,
-        row: int | Callable[[], int],
+        row: int,
         column: str,
         value: Callable[[str], float | None] = to_number,
         remedy: tuple[Part, ...] = (_NO_NUMBER,),
     ) -> float:
-        """Return one cell as a finite number; ``row`` may be a function, which is called only for an error."""
+        """Return one cell as a finite number."""
         number = value(cell)
-        if number is not None and usable(number):
-            return number
-        place = row if isinstance(row, int) else row()
-        if cell in UNUSABLE:
-            raise self.error(UNUSABLE[cell], row=place, column=column)
-        problem: tuple[Part, ...] = (f"is too large, above {LARGEST:g}",)
-        if number is None:
-            problem = remedy
-        elif not math.isfinite(number):
-            problem = ("is not a finite number",)
-        raise self.error(f"{shown(cell)} ", *problem, row=place, column=column)
+        if number is None or not usable(number):
+            raise self.error(*_problem(cell, number, remedy), row=row, column=column)
+        return number
 
     def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
         """Return the column for a role: the one chosen, or the only one with a known name."""
@@ -205,8 +263,8 @@ class Table:
         return REVIEWER_NAMES if self.matches(REVIEWER_NAMES) else REVIEWER_NAMES_ELSE
 
     def showable(self, asked: Collection[str | None] = ()) -> list[str]:
-        """Return the names of columns that messages may show: usual ones, and those that the user named."""
-        return [name for name in self.header if name in asked or plain(name) in SHOWABLE]
+        """Return the names of columns that messages may show: all headings, or usual ones and those the user named."""
+        return [name for name in self.header if self.evident or name in asked or plain(name) in SHOWABLE]
 
     def _columns_in_words(self) -> str:
         names = ", ".join(map(repr, self.showable()))
@@ -218,6 +276,16 @@ class Table:
         others = "1 other, not shown here as it could be a name"
         several = f"{hidden} others, not shown here as they could be names"
         return f"its columns are {names} and {others if hidden == 1 else several}"
+
+
+def _problem(cell: str, number: float | None, remedy: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return what is wrong with a cell that is not a usable number."""
+    if cell in UNUSABLE:
+        return (UNUSABLE[cell],)
+    if number is None:
+        return f"{shown(cell)} ", *remedy
+    what = f"is too large, above {LARGEST:g}" if math.isfinite(number) else "is not a finite number"
+    return (f"{shown(cell)} {what}",)
 
 
 def apply(function: Callable[[str], object], cells: pl.Series, dtype: type[pl.DataType] = pl.String) -> pl.Series:

@@ -17,7 +17,7 @@ from peerveil.private.reviews import Report, Reviews
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.tables.cells import is_missing, shown
 from peerveil.tables.scores import to_score
-from peerveil.tables.table import Names, Table
+from peerveil.tables.table import BadCells, Names, Table
 
 _REMOVE = "or remove all rows of the paper (also from the public file, if there is one)"
 _NO_SCORE = (
@@ -36,18 +36,13 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     if not table.rows:
         raise table.error(f"holds no review with a score{': ' if left_out else ''}{', '.join(left_out)}")
     scale = choices.scale or (choices.symbols.scale if choices.symbols else None)
+    scores = None if choices.labels else _scores(extract, choices, scale)  # tells names and scores that are bad at once
     papers, reviewers = table.names(extract.paper), table.names(extract.reviewer)
-    remedy = _NO_SYMBOL if choices.symbols else _NO_SCORE
     people, notices = same_people(reviewers, merge=choices.merge_names)
     filtered = filter_reviews(extract, choices, papers, people)
     left = ~np.logical_or.reduce([np.zeros(table.rows, dtype=bool), *(gone.rows for gone in filtered.removals)])
     kept = replace(extract, table=table.where(pl.Series(left))) if filtered.removals else extract
-    scores = kept.table.numbers(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
-    check_scale(np.empty(0), scale)
-    if scale is not None and (outside := (scores < scale[0]) | (scores > scale[1])).any():
-        row = int(outside.argmax())
-        problem = f"{shown(scores[row].item())} lies outside the declared scale {scale[0]:g} to {scale[1]:g}"
-        raise kept.table.error(problem, row=row, column=extract.score)
+    scores = _scores(kept, choices, scale) if scores is None else scores
     if not extract.certain:
         check_ids(table, extract.reviewer, papers, reviewers, choices)
     attributes = None
@@ -95,6 +90,27 @@ def grades(extract: Extract) -> dict[str, Floats]:
         name: table.numbers(column, to_score, gaps=is_missing, remedy=_NO_GRADE)
         for name, column in extract.criteria.items()
     }
+
+
+def _scores(extract: Extract, choices: Choices, scale: tuple[float, float] | None) -> Floats:
+    """Return the scores, NaN where there is none; cells that cannot be used, names included, are refused together."""
+    table, remedy = extract.table, _NO_SYMBOL if choices.symbols else _NO_SCORE
+    scores, bad = table.parsed(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
+    check_scale(np.empty(0), scale)
+    off = [] if scale is None else [_outside(scores, scale, extract.score)]
+    table.check([table.bad_names(extract.paper), table.bad_names(extract.reviewer), bad, *off])
+    return scores
+
+
+def _outside(scores: Floats, scale: tuple[float, float], column: str) -> BadCells:
+    """Return the scores outside of the declared scale."""
+    low, high = scale
+
+    def problem(row: int) -> tuple[str]:
+        return (f"{shown(scores[row].item())} lies outside the declared scale {low:g} to {high:g}",)
+
+    rows = pl.Series((scores < low) | (scores > high)).arg_true()
+    return BadCells(column, rows, lambda _: "outside the scale", problem)
 
 
 def _check_once(table: Table, papers: Names, reviewers: Names, scores: Floats, column: str) -> None:

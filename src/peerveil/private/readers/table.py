@@ -10,6 +10,7 @@ from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES
 from peerveil.tables.opening import Source
 from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.sniffing import Look
+from peerveil.tables.totals import without_totals
 
 
 def recognise(look: Look) -> str:
@@ -29,10 +30,12 @@ def extract(source: Source, choices: Choices) -> Extract:
     reasons = reasons_by_mark(table)
     left_out = Counter(reason for reason in reasons if reason)
     table = table.where(reasons == "") if left_out else table
+    paper = table.find("paper", PAPER_NAMES, choices.paper)
+    reviewer = table.find("reviewer", table.reviewer_names(), choices.reviewer)
     return Extract(
-        table=table,
-        paper=table.find("paper", PAPER_NAMES, choices.paper),
-        reviewer=table.find("reviewer", table.reviewer_names(), choices.reviewer),
+        table=without_totals(table, paper, reviewer),
+        paper=paper,
+        reviewer=reviewer,
         score=table.find("score", SCORE_NAMES, choices.score),
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
         labels=table.find_labels(choices.labels),
