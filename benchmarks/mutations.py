@@ -10,12 +10,13 @@ import copy
 import gzip
 import io
 import json
+import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -33,7 +34,12 @@ from peerveil.record.public_files import read_public
 from peerveil.simulation.conferences import Conference, synthetic_conference
 from peerveil.simulation.exports import KINDS, PRIVATE, Cast, Style, export
 
-FORMATS = (*KINDS, "parquet")
+sys.path.append(str(Path(__file__).parents[1] / "tests"))  # their makers of workbooks
+from spreadsheets import by_odfpy, by_openpyxl, by_xlsxwriter, by_xlwt
+
+#: Workbooks: made by three libraries, spoilt as bytes and in the files packed in them.
+WORKBOOKS = ("xlsx", "xls", "ods")
+FORMATS = (*KINDS, "parquet", *WORKBOOKS)
 #: Part of every reviewer's name and address; no message may hold it.
 SECRET = "zyxwvut"
 #: What small files may take beyond ten times their size: buffers, and modules that are loaded on first use.
@@ -80,6 +86,15 @@ TOKENS = [
         b"<!--",
         b'ss:Index="99999999"',
         b"</Row>",
+        b'<c r="XFD1048576"><v>1</v></c>',
+        b'r="A0"',
+        b'r="ZZZ99999999"',
+        b't="s"',
+        b't="e"',
+        b"<f>A1</f>",
+        b'<mergeCell ref="A1:XFD1048576"/>',
+        b'table:number-rows-repeated="1048576"',
+        b'table:number-columns-repeated="999999999"',
     ),
     *(b"Paper ID", b"email", b"score", b"rating", b"members", b"signatures", b"reviews", b"7,5", b"8: accept", b"=1+1"),
 ]
@@ -126,6 +141,8 @@ def _made(kind: str, number: int) -> bytes:
     )
     if kind == "parquet":
         return _parquet(conference, cast)
+    if kind in WORKBOOKS:
+        return _workbook(kind, conference, cast, rng)
     style = Style(
         separator=rng.choice(",,;\t"),
         newline=rng.choice(["\n", "\r\n"]),
@@ -143,6 +160,19 @@ def _parquet(conference: Conference, cast: Cast) -> bytes:
     columns = {"paper": conference.paper, "reviewer": people, "score": conference.score, **conference.criteria}
     pl.DataFrame(columns).write_parquet(buffer)
     return buffer.getvalue()
+
+
+def _workbook(kind: str, conference: Conference, cast: Cast, rng: random.Random) -> bytes:
+    rows: list[list[Any]] = [[f"Reviews by {SECRET}"], []] if rng.random() < 0.3 else []
+    rows.append(["Paper", "Email", "Score", *conference.criteria])
+    grades = zip(*(grade.tolist() for grade in conference.criteria.values()), strict=True)
+    people = (cast.emails[a] for a in conference.reviewer.tolist())
+    columns = zip(conference.paper.tolist(), people, conference.score.tolist(), grades, strict=True)
+    rows += ([paper, person, score, *more] for paper, person, score, more in columns)
+    sheets = {"Reviews": rows} if rng.random() < 0.5 else {"Notes": [[SECRET]], "Reviews": rows}
+    makers = {"xlsx": rng.choice([by_openpyxl, by_xlsxwriter]), "xls": by_xlwt, "ods": by_odfpy}
+    with tempfile.TemporaryDirectory() as folder:
+        return makers[kind](Path(folder) / f"a.{kind}", sheets).read_bytes()
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
@@ -163,10 +193,20 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 def _inside(data: bytes, rng: random.Random) -> bytes:
     """Spoil what a zip holds, and pack it again."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        inner = archive.read("review.csv")
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for _ in range(rng.randint(1, 3)):
+        name = rng.choice(list(members) + [name for name in members if "sheet" in name or "content" in name] * 3)
+        way = rng.random()
+        if way < 0.1 and len(members) > 1:
+            del members[name]
+        elif way < 0.2:
+            members[rng.choice(list(members))] = members[name]
+        else:
+            members[name] = mutate(members[name], rng)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("review.csv", mutate(inner, rng))
+        for name, inner in members.items():
+            archive.writestr(name, inner)
     return buffer.getvalue()
 
 
@@ -223,7 +263,7 @@ def _swap_token(data: bytes, rng: random.Random) -> bytes:
 
 
 def _splice(data: bytes, rng: random.Random) -> bytes:
-    other = original(rng.choice([kind for kind in FORMATS if kind != "parquet"]), rng)
+    other = original(rng.choice([kind for kind in FORMATS if kind not in ("parquet", *WORKBOOKS)]), rng)
     start, _ = _place(data, rng)
     return data[:start] + other[rng.randrange(len(other)) :]
 
@@ -261,8 +301,10 @@ def attempt(path: Path, kind: str, rng: random.Random) -> object:
     criteria = rng.choice([(), CRITERIA])
     if way < 0.15:
         return inspect(path, person=person, scale=rng.choice([None, (1, 10)]), criteria=criteria)
-    if kind in PRIVATE or kind == "parquet":
-        forced = kind.partition("-")[0] if way < 0.4 and kind not in ("table", "parquet") else None
+    if kind in PRIVATE or kind in ("parquet", *WORKBOOKS):
+        if way < 0.25 and kind in WORKBOOKS:
+            return read(path, sheet=rng.choice(["Reviews", "Notes", "x"]))
+        forced = kind.partition("-")[0] if way < 0.4 and kind not in ("table", "parquet", *WORKBOOKS) else None
         symbols, missing = rng.choice([None, None, None, "1<2<3<4<5"]), rng.choice(get_args(MissingCriteria))
         return read(path, person=person, format=forced, symbols=symbols, criteria=criteria, missing_criteria=missing)
     forced, missing = None, rng.choice(get_args(MissingCriteria))
@@ -279,7 +321,8 @@ def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, 
     path.write_bytes(data)
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
-    start = time.process_time()  # of this process: the machine may have other things to do
+    start = _seconds()
+    warnings.simplefilter("ignore", pv.FileWarning)
     try:
         shown = str(attempt(path, kind, rng))
         outcome = "read"
@@ -290,7 +333,7 @@ def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, 
             outcome = f"an error that hangs on to another: {type(error.__context__).__name__}"
     except BaseException as error:  # noqa: BLE001 - a failure, whatever it is
         shown, outcome = "", f"{type(error).__name__}: {str(error)[:200]}"
-    seconds = time.process_time() - start
+    seconds = _seconds() - start
     taken = tracemalloc.get_traced_memory()[1] - before
     size = max(len(data), _unpacked(data))
     if SECRET in shown.lower() and not isinstance(shown, dict):
@@ -300,6 +343,12 @@ def check(data: bytes, kind: str, path: Path, rng: random.Random) -> tuple[str, 
     if seconds > SLOW:
         outcome = f"time: {seconds:.1f} s"
     return outcome, max(0.0, taken - FREE) / max(1, size), seconds
+
+
+def _seconds() -> float:
+    """Seconds of a core that this process and those it has ended have used: the machine may have other things to do."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _unpacked(data: bytes) -> int:

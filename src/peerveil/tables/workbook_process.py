@@ -38,6 +38,10 @@ _SECONDS = 20
 _MOST_CELLS_PER_BYTE = 50
 _FREE_CELLS = 2**22
 
+# The same for rows that are not blank, which are held by whoever asks, and the limit of Excel.
+_FREE_FILLED = 2**18
+_MOST_COLUMNS = 2**14
+
 
 class RefusedError(Exception):
     """The workbook is refused, for the reason that is its argument."""
@@ -81,6 +85,7 @@ class _Book:
         import python_calamine as library  # noqa: PLC0415 - its place comes from the caller
 
         self._worksheet, self._visible = library.SheetTypeEnum.WorkSheet, library.SheetVisibleEnum.Visible
+        self.most_filled = _FREE_FILLED + _MOST_CELLS_PER_BYTE * size
         self.most_cells = _FREE_CELLS + _MOST_CELLS_PER_BYTE * size
         self.merged = self.hidden = 0
         self._held: tuple[int, Any] = (-1, None)
@@ -107,7 +112,7 @@ class _Book:
         if sheet.start is None:
             return
         unset, left = self._unset(index), sheet.start[1]
-        filler = _Filler(sheet.merged_cell_ranges or [])
+        filled, filler = 0, _Filler(sheet.merged_cell_ranges or [])
         for row, cells in enumerate(sheet.iter_rows()):  # from the first row of the sheet, but its first column in use
             if cells.count("") == len(cells) and row not in unset and not filler.open:
                 continue
@@ -117,14 +122,18 @@ class _Book:
                 texts[column] = what
             filler.fill(row, texts)
             if any(map(str.strip, texts)):
-                yield row + 1, texts
+                filled += 1
+                if filled * len(texts) > self.most_filled:
+                    raise RefusedError(SPARSE)
+                yield row + 1, _trimmed(texts)
         self.merged = filler.filled
 
     def _sheet(self, index: int) -> Any:
         if self._held[0] != index:
             self._held = -1, None  # free its memory first
             sheet = self.book.get_sheet_by_index(index)
-            if sheet.start is not None and (sheet.end[0] + 1) * (sheet.end[1] + 1) > self.most_cells:
+            rows, columns = (0, 0) if sheet.start is None else (sheet.end[0] + 1, sheet.end[1] + 1)
+            if rows * columns > self.most_cells or columns > _MOST_COLUMNS:
                 raise RefusedError(SPARSE)
             self._held = index, sheet
         return self._held[1]
@@ -325,6 +334,12 @@ def _parse(data: bytes, scan: _XlsxScan | _OdsScan) -> None:
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = scan.start, scan.text, scan.end
     parser.Parse(data, True)
+
+
+def _trimmed(texts: list[str]) -> list[str]:
+    """Return the cells of a row up to the last one that is not empty."""
+    last = next((place for place in range(len(texts), 0, -1) if texts[place - 1]), 0)
+    return texts[:last]
 
 
 def _count(stated: str | None) -> int:

@@ -108,6 +108,8 @@ def read_sheet(
     with _reading(content, kind, name, most) as reader:
         sheets = reader.line()[1]["sheets"]
         visible = [sheet for sheet in sheets if not sheet["hidden"] and sheet["head"]]
+        if not any(sheet["head"] or sheet["hidden"] for sheet in sheets):
+            raise FileError("has no sheet with cells", file=name)
         chosen, words = _choose(sheets, visible, wanted, needs, asked)
         if chosen is None:
             raise FileError(words, *(_REMEDY if optional else _ALONE), file=name)
