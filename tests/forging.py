@@ -227,6 +227,7 @@ def _fields(base: Base) -> Iterator[tuple[str, Change]]:
     for key in document["guarantee"]:
         yield f"without guarantee/{key}", _without(key, "guarantee")
     yield "a field more", put(("approved_by",), "everyone")
+    yield "an addition more", put(("extension", "approved"), True)
     yield "a parameter more", put(("mechanism", "approved"), True)
     yield "a gap", put(("certificate", "gap"), 1.0)
     yield "an empty note", put(("notes",), ["", *document["notes"]])
@@ -508,6 +509,11 @@ def _beside(base: Base) -> Iterator[tuple[str, Callable[[Path], None]]]:
     yield "report: empty", _put("report.html", b"")
     yield "report: no text", _put("report.html", b"\xff\xfe\xfd")
     yield "report: endless", _put("report.html", b" " * 3_000_000)
+    yield "report: metadata", _edit("report.html", ('"@type": "Dataset"', '"@type": "Certificate"'))
+    yield "report: a script of another type", _edit("report.html", ('"application/ld+json"', '"module"'))
+    yield "description: a checksum", _edit("croissant.json", ('"sha256": "', '"sha256": "0'))
+    yield "description: a name", _edit("croissant.json", ('"name": "', '"name": "Certified. '))
+    yield "description: empty", _put("croissant.json", b"")
     for name in FIGURES:
         yield f"{name}: a line", _edit(name, ('<path d="M', '<path d="M1'))
         yield f"{name}: a word", _edit(name, ("</text>", "!</text>"))

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from peerveil.releases.refinement import refine as refine
     from peerveil.releases.release import Release as Release
     from peerveil.releases.verification import verify as verify
+    from peerveil.reporting.terms import About as About
     from peerveil.support.version import __version__ as __version__
 
 # Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
@@ -90,6 +91,7 @@ _NAMES = {
     "releases.refinement": "refine",
     "releases.release": "Release",
     "releases.verification": "verify",
+    "reporting.terms": "About",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -19,8 +19,8 @@ _PACKAGED = {
     "record": "criteria loads parts public_files public_scores",
     "regions": "projection",
     "releases": "comparison document_check documents noisy_files page_text plan_files refinement signatures "
-    "terms verification words_v1",
-    "reporting": "charts published report sweep_files",
+    "verification words_v1",
+    "reporting": "charts published report sweep_files terms",
     "simulation": "experiments exports",
     "support": "staging threads version",
     "tables": "delimited json_files scores",

@@ -816,6 +816,27 @@ def test_licence_and_citation(run: Run) -> None:
     assert (terms.licence, terms.citation) == ("CC-BY-4.0", "The chairs of Conf, 2026")
 
 
+def test_the_report_says_whose_it_is(run: Run) -> None:
+    given = ["--title", "Our reviewers", "--conference", "Conf", "--year", "2026", "--url", "https://conf.org/"]
+    given += ["--author", "Ada Lovelace", "--author", "Turing, Alan", "--contact", "chairs@conf.org"]
+    assert run(*[part for part in RELEASE if part != "--no-report"], *given).code == 0
+    about = pv.About(
+        title="Our reviewers",
+        conference="Conf",
+        year=2026,
+        authors=["Ada Lovelace", "Turing, Alan"],
+        contact="chairs@conf.org",
+        url="https://conf.org/",
+    )
+    assert pv.Release.load("out").terms.about == about
+    text = Path("out/report.html").read_text(encoding="utf-8")
+    assert all(word in text for word in ("Conf 2026", "Our reviewers", "Ada Lovelace, Turing, Alan"))
+    refused = run(*changed("-o", "other"), "--url", "conf.org")
+    assert refused.code == 2
+    assert "--url must be an address" in refused.err
+    assert not Path("other").exists()
+
+
 TRACKS = "paper,reviewer,score,track\n" + "".join(
     f"p{i},r{(i + k) % 6},{1 + (3 * i + 5 * k) % 9},{'theory' if i < 4 else 'Systems & nets'}\n"
     for i in range(8)

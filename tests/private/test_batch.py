@@ -300,9 +300,11 @@ def write(tmp_path: Path, more: str = "") -> None:
 
 
 def test_the_command_releases_what_a_toml_file_says(run: Run, tmp_path: Path) -> None:
-    write(tmp_path)
+    write(tmp_path, more='conference = "Conf"\nyear = 2026\nauthor = ["Ada Lovelace", "Turing, Alan"]')
     result = run("batch", "venues.toml", "-o", "out")
     assert result.code == 0, result.err
+    about = pv.Release.load(tmp_path / "out" / "second").terms.about
+    assert about == pv.About(conference="Conf", year=2026, authors=["Ada Lovelace", "Turing, Alan"])
     assert "2 venues: 2 released, 0 released before, 0 failed" in result.out
     assert pv.Release.load(tmp_path / "out" / "second").public.startswith("a public record")
     assert spent("budgets.db", "first") == 1.0

@@ -21,7 +21,7 @@ from peerveil.record.public_record import Floats
 from peerveil.releases.documents import release_schema
 from peerveil.releases.noisy_files import read_noisy
 from peerveil.releases.release import COLUMNS
-from peerveil.releases.terms import METHOD
+from peerveil.reporting.terms import METHOD
 from reference.theta import Assignment, assignments
 from strategies import PAPERS, Case, cases, hidden_cases, hidden_variants
 

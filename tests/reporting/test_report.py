@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import base64
 import csv
+import hashlib
 import html
 import io
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +20,11 @@ from made_up import release
 from peerveil.privacy.guarantee import NOT_PROTECTED
 from peerveil.quantities import QUANTITIES
 from peerveil.releases import release as bundle
-from peerveil.reporting import report
+from peerveil.reporting import metadata, report
+from peerveil.reporting.terms import Terms
+
+#: Contents of the data files, where only their description matters.
+DATA = {"release.json": b"{}", "release.csv": b""}
 
 PEOPLE = ["Ada.Lovelace@x.org", "Bertrand Russell", "~Carl_Gauss1", "dora-d-4711"]
 
@@ -27,7 +35,7 @@ def page(made: pv.Release) -> str:
 
 def words(text: str) -> str:
     """What a reader reads."""
-    bare = re.sub(r"<style>.*?</style>|<svg.*?</svg>", " ", text, flags=re.DOTALL)
+    bare = re.sub(r"<style>.*?</style>|<script.*?</script>|<svg.*?</svg>", " ", text, flags=re.DOTALL)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", bare)))
 
 
@@ -55,14 +63,16 @@ def test_the_report_stands_alone() -> None:
     elements = Elements(text)
     assert not elements.open, "every element is closed"
     tags = {tag for tag, _ in elements.found}
-    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base", "img", "foreignobject"}
+    assert not tags & {"link", "iframe", "object", "embed", "form", "base", "img", "foreignobject"}
+    # The metadata are in a script element of a type that no browser runs.
+    assert [attributes for tag, attributes in elements.found if tag == "script"] == [{"type": "application/ld+json"}]
     for tag, attributes in elements.found:
         assert not any(name.startswith("on") or name == "style" for name in attributes), tag
         for name in ("href", "src", "xlink:href", "action", "data"):
             target = attributes.get(name) or ""
-            assert re.fullmatch(r"|#\w+|release\.(csv|json)|figures/\w+\.svg|data:text/csv;base64,[\w+/=]+", target)
+            assert re.fullmatch(r"|#\w+|release\.csv|\w+\.json|figures/\w+\.svg|data:text/csv;base64,[\w+/=]+", target)
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", text))
-    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", "https://schema.org/"}
     assert "url(" not in text
     assert "@import" not in text
     assert "default-src 'none'" in text
@@ -124,6 +134,7 @@ def test_every_quantity_is_explained(quantity: str, known: bool) -> None:
 def test_words_of_others_are_data_not_markup() -> None:
     hostile = '"><script>alert(1)</script>{{ 7 * 7 }}<img src=x onerror=y>'
     made = release(quantity=f"q{hostile}")
+    hostile_about = pv.About(title=hostile, conference=hostile, authors=[hostile], contact=hostile)
     for name, value in (
         ("guarantee", pv.Guarantee(kind="stated", statement=hostile)),
         ("mechanism", {"name": "external", "words": hostile}),
@@ -133,13 +144,16 @@ def test_words_of_others_are_data_not_markup() -> None:
         ("record_digest", hostile),
         ("region", hostile),
         ("estimator", hostile),
+        ("terms", Terms(licence=hostile, citation=hostile, about=hostile_about)),
     ):
         object.__setattr__(made, name, value)
     text = page(made)
-    tags = {tag for tag, _ in Elements(text).found}
-    assert not tags & {"script", "img"}
-    assert words(text).count("{{ 7 * 7 }}") >= 7
-    assert text.count("&lt;script&gt;") >= 7
+    tags = [tag for tag, _ in Elements(text).found]
+    assert (tags.count("script"), tags.count("img")) == (1, 0), "the metadata only"
+    assert words(text).count("{{ 7 * 7 }}") >= 12
+    assert text.count("&lt;script&gt;") >= 12
+    assert hostile in json.loads(metadata.dataset(made))["name"]
+    assert json.loads(metadata.croissant(made, DATA))["creator"][0]["name"] == hostile
 
 
 def test_no_identity_and_no_true_value_in_any_file(tmp_path: Path) -> None:
@@ -180,7 +194,7 @@ def test_a_release_is_written_with_its_report_or_without(tmp_path: Path) -> None
     folder = made.save(tmp_path / "with")
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert written == set(bundle.FILES)
-    assert set(report.FIGURES) | {"report.html"} == set(bundle.REPORT_FILES)
+    assert set(report.FIGURES) | {"report.html", "croissant.json"} == set(bundle.REPORT_FILES)
     made.save(tmp_path / "with", overwrite=True, report=False)
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert written == set(bundle.DATA_FILES)
@@ -188,3 +202,124 @@ def test_a_release_is_written_with_its_report_or_without(tmp_path: Path) -> None
     assert pv.Release.load(folder).values.tolist() == made.values.tolist()
     for name in report.FIGURES:
         assert (folder / name).read_text(encoding="utf-8").startswith('<svg role="img"')
+
+
+ABOUT = pv.About(
+    title="Our reviewers & their scores",
+    conference="Conf",
+    year=2026,
+    authors=["Ada Lovelace", "Turing, Alan"],
+    contact="chairs@conf.example.org",
+    url="https://conf.example.org/reviews/",
+)
+
+
+def described(made: pv.Release) -> pv.Release:
+    return replace(made, terms=Terms(licence="CC-BY-4.0", about=ABOUT))
+
+
+def test_the_report_says_whose_it_is_and_how_to_cite_it() -> None:
+    made = described(release(300))
+    source = page(made)
+    text = words(source)
+    for word in ("Our reviewers & their scores", "Conf 2026", "By Ada Lovelace, Turing, Alan", "CC-BY-4.0"):
+        assert word in text
+    links = {attributes.get("href") for tag, attributes in Elements(source).found if tag == "a"}
+    assert {ABOUT.url, "mailto:chairs@conf.example.org", "https://creativecommons.org/licenses/by/4.0/"} <= links
+    assert made.citation in text
+    assert made.citation.startswith("Ada Lovelace and Turing, Alan (2026): Our reviewers & their scores. Conf.")
+    assert "title = {{Our reviewers \\& their scores}}" in text
+    assert "author = {{Ada Lovelace} and {Turing, Alan}}" in text
+    assert "not stated" in words(page(release())), "a licence that is missing is missed"
+    assert replace(made, terms=Terms(citation="As we say.", about=ABOUT)).citation == "As we say."
+
+
+def test_the_headline_is_what_was_found_then_the_promise_then_the_numbers() -> None:
+    weights = pv.PublicWeights.from_rows(np.random.default_rng(1).integers(1, 11, (40, 3)).tolist(), load=3)
+    made = pv.refine(np.linspace(2, 9, 40), weights, mechanism=pv.Laplace(scale=0.5))
+    text = words(page(made))
+    order = [made.findings[0].sentence, made.guarantee.summary, "Verdict:", "Results", "The same in numbers"]
+    order += ["Privacy guarantee", made.promise, "Method", "limits", "How to cite", "Downloads"]
+    places = [text.index(word) if word != "limits" else text.index("How to read it") for word in order]
+    assert places == sorted(places)
+
+
+def test_metadata_state_the_release() -> None:
+    made = described(release(300))
+    found = json.loads(metadata.dataset(made))
+    assert (found["@type"], found["name"]) == ("Dataset", "Our reviewers & their scores \N{EN DASH} Conf 2026")
+    assert found["license"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert [person["name"] for person in found["creator"]] == list(ABOUT.authors)
+    assert found["datePublished"] == "2026-01-31"
+    assert [part["name"] for part in found["variableMeasured"]] == list(bundle.COLUMNS)
+    assert {part["contentUrl"] for part in found["distribution"]} == {
+        f"{ABOUT.url}release.csv",
+        f"{ABOUT.url}release.json",
+    }
+    assert made.guarantee.summary in found["description"]
+    assert 50 <= len(found["description"]) <= 5000, "what search engines ask for"
+    embedded = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page(made), flags=re.DOTALL)
+    assert [json.loads(text) for text in embedded] == [found]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, which mlcroissant uses
+@pytest.mark.parametrize("known", [True, False])
+def test_croissant_is_valid_and_leads_to_the_numbers(tmp_path: Path, known: bool) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    made = described(release(30, known=known))
+    folder = made.save(tmp_path / "out")
+    found = mlcroissant.Dataset(folder / "croissant.json")
+    assert not found.metadata.issues.errors
+    assert not found.metadata.issues.warnings
+    rows = list(found.records("ranks"))
+    assert [row["ranks/rank"] for row in rows] == list(range(1, 31))
+    assert [row["ranks/value"] for row in rows] == made.values.tolist()
+    stated = {
+        part["name"]: part["sha256"] for part in json.loads((folder / "croissant.json").read_text())["distribution"]
+    }
+    for name in bundle.DATA_FILES:
+        assert stated[name] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+
+def test_what_a_release_is_about_survives_its_file(tmp_path: Path) -> None:
+    made = described(release(30))
+    again = pv.Release.load(made.save(tmp_path / "out"))
+    assert again.terms.about == ABOUT
+    assert again.terms.licence == "CC-BY-4.0"
+    assert again.citation == made.citation
+    again.save(tmp_path / "again")
+    for name in bundle.FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"title": ""}, "title"),
+        ({"title": "a\nb"}, "title"),
+        ({"authors": "Ada"}, "list of names"),
+        ({"authors": ["Ada", " "]}, "authors"),
+        ({"year": 26}, "year"),
+        ({"year": True}, "year"),
+        ({"url": "javascript:alert(1)"}, "url"),
+        ({"url": "https://x.org/ y"}, "url"),
+        ({"contact": 3}, "contact"),
+    ],
+)
+def test_what_a_release_is_about_is_checked(wrong: dict[str, Any], word: str) -> None:
+    with pytest.raises(pv.InputError, match=word):
+        pv.About(**wrong)
+
+
+def test_only_addresses_become_links() -> None:
+    assert pv.About(contact="the chairs").contact_address is None
+    assert pv.About(contact="javascript:alert(1)").contact_address is None
+    assert pv.About(contact="https://conf.org/ask").contact_address == "https://conf.org/ask"
+    assert pv.About(contact="a@b.org?subject=x").contact_address is None
+
+
+def test_all_words_of_the_template_are_in_the_file_of_words() -> None:
+    """Nothing that a reader reads is written in the template, so that another language is another file."""
+    template = (Path(report.__file__).parent / "templates" / "report.html").read_text(encoding="utf-8")
+    bare = re.sub(r"<style>.*?</style>|\{%.*?%\}|\{\{.*?\}\}|<[^>]+>|&\w+;", " ", template, flags=re.DOTALL)
+    assert set(re.findall(r"[A-Za-z]{3,}", bare)) <= {"release", "csv", "json", "croissant"}

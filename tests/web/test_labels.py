@@ -44,6 +44,8 @@ def test_labels_are_those_of_the_forms() -> None:
         ("promise", {"mechanism": "histogram", "bins": 1}, "“Bins” must be a whole number between 2 and"),
         ("promise", {"quantity": "grades"}, "“One number per reviewer” must be one of"),
         ("promise", {"quantity": "normalized"}, "name their columns (“Columns of criteria”)"),
+        ("promise", {"url": "conf.org"}, "“Address” must be an address that begins with https://"),
+        ("promise", {"year": 26}, "“Year” must be a year such as 2026, got 26"),
         ("promise", {"unit": "paper"}, "“What is protected” must be 'reviewer' or 'review'"),
         ("promise", {"region": "wide"}, "“Region” must be one of"),
         ("promise", {"estimator": "mean"}, "“Estimator” must be one of"),

@@ -28,6 +28,8 @@ from hypothesis import strategies as st
 import peerveil as pv
 from marks import slow
 from peerveil.app.ledger import absolute_place, charges_since, releases_so_far
+from peerveil.app.parsing import release_arguments
+from peerveil.app.requests import ReleaseRequest
 from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.inference.verdict import PROMISES
@@ -907,6 +909,19 @@ class Chair:
 @pytest.fixture
 def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
     return Chair(tmp_path, monkeypatch)
+
+
+def test_what_a_report_is_called_reaches_the_release(chair: Chair) -> None:
+    said = {"title": "Our reviewers", "year": "2026", "author": "Ada Lovelace; Alan Turing", "licence": "CC-BY-4.0"}
+    chair.post("/choices", quantity="ratings", unit="reviewer", mechanism="laplace", epsilon="1", **said)
+    chair.release(chair.read())
+    (task,) = (task for task in chair.jobs.tasks if task.kind == "release")
+    request = work.request_of(ReleaseRequest, task)
+    about = pv.About(title="Our reviewers", year=2026, authors=["Ada Lovelace", "Alan Turing"])
+    given = release_arguments(request.what)
+    assert (given["about"], given["licence"]) == (about, "CC-BY-4.0")
+    shown = chair.ask("GET", f"{chair.here}/choices").body.decode()
+    assert 'value="Ada Lovelace; Alan Turing"' in shown
 
 
 def test_what_is_released_is_what_was_read(chair: Chair) -> None:

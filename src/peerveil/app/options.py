@@ -108,6 +108,12 @@ class ReleaseOptions:
     public_encoding: str | None = None
     licence: str | None = None
     citation: str | None = None
+    title: str | None = None
+    conference: str | None = None
+    year: int | None = None
+    author: list[str] | None = None
+    contact: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ def filled(kind: type[T], values: dict[str, Any]) -> T:
     for field in fields(kind):  # type: ignore[arg-type]
         if is_dataclass(hints[field.name]):
             given[field.name] = filled(hints[field.name], values)
-        elif field.name in values:
+        elif field.name in values and values[field.name] != []:  # a repeatable option that is not given
             given[field.name] = values[field.name]
     return kind(**given)
 

@@ -13,6 +13,7 @@ from peerveil.planning.auto import Auto
 from peerveil.quantities.base import Lone
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.loads import LoadsStatement
+from peerveil.reporting.terms import About
 
 
 def parse_loads(text: str | None) -> LoadsStatement | None:
@@ -178,4 +179,16 @@ def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
     """Return the arguments of a release, except the mechanism, public data, and the data set to charge."""
     same = ("quantity", "unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
-    return {name: getattr(what, name) for name in same} | {"lone": parse_lone(what.lone)}
+    parsed = {"lone": parse_lone(what.lone), "about": parse_about(what)}
+    return {name: getattr(what, name) for name in same} | parsed
+
+
+def parse_about(what: ReleaseOptions) -> About:
+    """Return what a release is about; several authors may be in one text, separated by semicolons.
+
+    >>> parse_about(ReleaseOptions(author=["Ada Lovelace; Alan Turing", "Emmy Noether"])).authors
+    ('Ada Lovelace', 'Alan Turing', 'Emmy Noether')
+    """
+    authors = [name.strip() for given in what.author or [] for name in given.split(";")]
+    facts = {name: getattr(what, name) for name in ("title", "conference", "year", "contact", "url")}
+    return About(authors=tuple(authors), **facts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peerveil.app.messages import refusal
-from peerveil.app.parsing import mechanism_or_auto, release_arguments
+from peerveil.app.parsing import mechanism_or_auto, parse_about, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import Argument, OutputError
@@ -153,6 +153,7 @@ def _check(request: ReleaseRequest) -> None:
     """Raise an error for invalid options before any file is read."""
     check_public_stated(request.what)
     mechanism_or_auto(request.noise)
+    parse_about(request.what)
     if request.no_shared_reviewers and not request.tracks.given:
         raise refusal("{no_shared_reviewers} goes with {groups} or {group_column}")
 

@@ -146,6 +146,15 @@ OPTIONS: dict[str, Any] = {
         private="Private folder for progress and reasons of failure, outside the output folder; by default "
         "<output>.private, next to it.",
     ),
+    **_options(
+        "Report",
+        title="Title of the report.",
+        conference="Name of the conference.",
+        year="Year of the conference.",
+        author="Author of the release; repeat it for several.",
+        contact="Whom to ask: an e-mail address or an address on the web.",
+        url="Address where the release is published.",
+    ),
     "quantity": RegisteredNames(names),
     "region": RegisteredNames(_regions, help=": bounds proven from public data."),
     "format": RegisteredNames(format_labels, help="; detected by default."),
@@ -265,7 +274,13 @@ def _parameters(request: Any) -> Iterator[inspect.Parameter]:
 
 
 #: Options whose name differs from that of their argument.
-_OPTIONS = {"shared": "shared_reviewers", "law": "noise_scale", "epsilons": "epsilon", "mechanisms": "mechanism"}
+_OPTIONS = {
+    "shared": "shared_reviewers",
+    "law": "noise_scale",
+    "epsilons": "epsilon",
+    "mechanisms": "mechanism",
+    "authors": "author",
+}
 
 #: Arguments without an option: positional ones, and those of the Python library only.
 _NO_OPTION = frozenset({"estimators", "experiment", "first", "name", "noisy", "reviews_per_paper", "second"})

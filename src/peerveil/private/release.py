@@ -35,7 +35,7 @@ from peerveil.regions import Region, check_region
 from peerveil.regions import region as make_region
 from peerveil.releases.refinement import Perturbed
 from peerveil.releases.release import Release
-from peerveil.releases.terms import Terms
+from peerveil.reporting.terms import About, Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
@@ -59,6 +59,7 @@ def release(
     declare_kept: bool = False,
     licence: str | None = None,
     citation: str | None = None,
+    about: About | None = None,
 ) -> Release:
     """Release the sorted means of the reviewers' weights with differential privacy.
 
@@ -87,6 +88,7 @@ def release(
             does not, because it also counts the reviewers without a kept review.
         licence: the licence of the release, such as ``"CC-BY-4.0"``; none is stated by default.
         citation: how to cite it, instead of the usual citation.
+        about: title, conference, authors, contact and address of the release, as its report shows them.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -112,6 +114,7 @@ def release(
             declare_kept=declare_kept,
             licence=licence,
             citation=citation,
+            about=about,
         )
         return prepared.draw(spending, dataset)
 
@@ -311,11 +314,17 @@ def check_dataset(dataset: str | None, ledger: str | None) -> None:
 
 
 def prepare_whole_release(
-    reviews: Reviews, *, region: str = "tight", licence: str | None = None, citation: str | None = None, **how: Any
+    reviews: Reviews,
+    *,
+    region: str = "tight",
+    licence: str | None = None,
+    citation: str | None = None,
+    about: About | None = None,
+    **how: Any,
 ) -> PreparedRelease:
     """Return the prepared release, so that errors occur before budget is spent; arguments as in :func:`release`."""
     check_region(region)
-    terms = Terms(licence=licence, citation=citation)
+    terms = Terms(licence=licence, citation=citation, about=about or About())
     ready = prepare_release(reviews, **how)
     return PreparedRelease(ready=ready, bounds=make_region(ready.weights, region), terms=terms)
 

@@ -29,7 +29,7 @@ from peerveil.regions import check_region
 from peerveil.regions import region as make_region
 from peerveil.releases.refinement import Perturbed
 from peerveil.releases.release import Release
-from peerveil.releases.terms import Terms
+from peerveil.reporting.terms import About, Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
@@ -62,6 +62,7 @@ def release_groups(
     accept_float_noise: bool = False,
     licence: str | None = None,
     citation: str | None = None,
+    about: About | None = None,
 ) -> GroupReleases:
     """Release the sorted means of the reviewers' weights in each group of papers.
 
@@ -101,6 +102,7 @@ def release_groups(
             accept_float_noise=accept_float_noise,
             licence=licence,
             citation=citation,
+            about=about,
         )
 
 
@@ -117,6 +119,7 @@ def release_groups_within(
     dataset: str | None = None,
     licence: str | None = None,
     citation: str | None = None,
+    about: About | None = None,
     **how: Any,
 ) -> GroupReleases:
     """Return the releases of groups; ``spending`` holds their charge until the caller has written them.
@@ -124,7 +127,7 @@ def release_groups_within(
     Other arguments as in :func:`release_groups`.
     """
     check_region(region)
-    terms = Terms(licence=licence, citation=citation)
+    terms = Terms(licence=licence, citation=citation, about=about or About())
     check_dataset(dataset, spending.ledger)
     prepared = prepare_groups(
         reviews, groups, public=public, mechanism=mechanism, shared=shared, estimator=estimator, **how

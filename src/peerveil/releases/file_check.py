@@ -24,6 +24,8 @@ from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
 from peerveil.releases.withdrawal import Withdrawal, without_banner
+from peerveil.reporting.metadata import croissant
+from peerveil.reporting.published import CROISSANT
 from peerveil.reporting.report import FIGURES, figures, report_html
 from peerveil.tables.opening import NOT_UTF8, guarded
 
@@ -89,10 +91,15 @@ def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal 
         unmarked, remark = without_banner(stored, mark)
         return same_page(name, unmarked, ours) + remark
 
+    def described() -> dict[str, str]:
+        files = {"release.json": release.to_json().encode(), "release.csv": release.to_csv().encode()}
+        return {CROISSANT: croissant(release, files)}
+
     same_table = partial(_same_table, release, same)
     yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, same_table)
     yield _check(folder, ("report.html",), page, same_unmarked)
     yield _check(folder, FIGURES, pictures, _same_text if same else partial(_same_words, release))
+    yield _check(folder, (CROISSANT,), described, _same_text if same else _same_description)
 
 
 def other_files(folder: Path) -> Check:
@@ -174,6 +181,10 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
         raise RefusedError(f"the tables of {name} differ from release.json")
     if other := theirs.numbers - expected.numbers:
         raise RefusedError(f"{name} contains {len(other)} numbers that release.json does not imply")
+    if theirs.addresses - expected.addresses:
+        raise RefusedError(f"{name} links to addresses that release.json does not state")
+    if theirs.metadata and theirs.metadata != expected.metadata:
+        raise RefusedError(f"the metadata in {name} differ from release.json")
     if any(table.replace("\r\n", "\n") != release.to_csv() for table in theirs.tables):
         raise RefusedError(f"the table in {name} is not release.csv")
     return "written by other versions: claim, words, tables and numbers agree with release.json; style not compared"
@@ -188,9 +199,26 @@ def _same_words(release: Release, name: str, stored: str, ours: str) -> str:
     if theirs.label not in labels:
         raise RefusedError(f"{name} has another description than release.json implies")
     earlier = words_v1.chart_words(None if release.outlook is None else release.outlook.level, release.quantity)
-    if theirs.words - expected.words - earlier:
+    if theirs.words - expected.words - earlier or theirs.addresses:
         raise RefusedError(f"{name} contains words that release.json does not imply")
     return "written by other versions: words agree with release.json; lines and scales not compared"
+
+
+#: What a description by other versions must state as this one does.
+_DESCRIBED = ("name", "url", "license", "creator", "citation", "datePublished")
+
+
+def _same_description(name: str, stored: str, ours: str) -> str:
+    """Refuse a description by other versions that states other facts, or other checksums of the data."""
+    theirs, expected = parse_json(stored, name=name), parse_json(ours, name=name)
+    try:
+        sums, due = ({each["name"]: each["sha256"] for each in one["distribution"]} for one in (theirs, expected))
+        same = sums == due and all(theirs.get(key) == expected.get(key) for key in _DESCRIBED)
+    except (AttributeError, KeyError, TypeError):
+        same = False
+    if not same:
+        raise RefusedError(f"{name} describes another release than release.json")
+    return "written by other versions: names, terms and checksums agree with release.json"
 
 
 def _pages(name: str, stored: str, ours: str) -> tuple[PageText, PageText]:

@@ -7,10 +7,11 @@ import binascii
 import re
 from html.parser import HTMLParser
 
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+_NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[+-]?\d+)?")
 _ACTIVE = frozenset(
     {"script", "iframe", "object", "embed", "link", "base", "form", "foreignobject", "image", "use", "animate", "set"}
 )
+_DATA = {"type": "application/ld+json"}
 _TABLE = "data:text/csv;base64,"
 _VOID = frozenset({"meta", "link", "br", "img", "hr", "input", "base", "embed"})
 
@@ -26,6 +27,8 @@ class PageText(HTMLParser):
         label: the description of the first chart.
         active: elements and attributes that can execute, load or hide something.
         tables: the embedded CSV files.
+        addresses: where links lead outside the folder; they load nothing.
+        metadata: the JSON in script elements of a type that browsers do not run.
 
     >>> page = PageText("<p>epsilon = <b>0.5</b></p><table><td>7</td></table><svg><text>mean</text></svg>")
     >>> page.text, page.cells, page.words, sorted(page.numbers)
@@ -35,7 +38,7 @@ class PageText(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.words, self.active, self.label = set[str](), set[str](), ""
-        self.cells, self.tables = list[str](), list[str]()
+        self.cells, self.tables, self.addresses, self.metadata = list[str](), list[str](), set[str](), ""
         self._parts, self._open, self._drawn = list[str](), list[str](), list[str]()
         self.feed(html)
         self.close()
@@ -50,10 +53,12 @@ class PageText(HTMLParser):
         """Note what an element opens, loads or describes."""
         attributes = {key.lower(): value or "" for key, value in attrs}
         self.active |= {key for key in attributes if key.startswith("on")}
-        if tag in _ACTIVE or attributes.get("http-equiv", "").lower() == "refresh":
+        if tag == "script" and attributes == _DATA:
+            pass
+        elif tag in _ACTIVE or attributes.get("http-equiv", "").lower() == "refresh":
             self.active.add(tag)
         for key in ("href", "src", "xlink:href"):
-            self._link(attributes.get(key, ""))
+            self._link(attributes.get(key, ""), loads=tag != "a" or key != "href")
         if tag == "svg" and "svg" not in self._open and not self.label:
             self.label = attributes.get("aria-label", "")
         if tag in ("td", "th"):
@@ -65,12 +70,14 @@ class PageText(HTMLParser):
         if tag not in _VOID:
             self._open.append(tag)
 
-    def _link(self, address: str) -> None:
+    def _link(self, address: str, *, loads: bool) -> None:
         if address.startswith(_TABLE):
             try:
                 self.tables.append(base64.b64decode(address.removeprefix(_TABLE), validate=True).decode())
             except (binascii.Error, UnicodeDecodeError):
                 self.active.add("a broken table")
+        elif not loads and address.startswith(("https://", "http://", "mailto:")):
+            self.addresses.add(address)
         elif ":" in address or address.startswith("//"):
             self.active.add("an external address")
 
@@ -86,6 +93,9 @@ class PageText(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Note text outside and inside charts and cells."""
+        if "script" in self._open:
+            self.metadata += data
+            return
         if "style" in self._open or "title" in self._open:
             return
         if "svg" in self._open:

@@ -28,8 +28,8 @@ from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.regions.projection import check_vector
 from peerveil.releases.release import Release
-from peerveil.releases.terms import Terms
 from peerveil.reporting.published import CHANCE_RANKS, thinned
+from peerveil.reporting.terms import Terms
 from peerveil.support.threads import on_one_thread
 from peerveil.support.version import software
 

@@ -24,9 +24,10 @@ from peerveil.releases import documents, words_v1
 from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
 from peerveil.releases.signatures import SIGNATURE, release_file
-from peerveil.releases.terms import Terms
 from peerveil.releases.withdrawal import MARKS
-from peerveil.reporting.published import CHANCE_RANKS, FIGURES, Published, thinned
+from peerveil.reporting.published import CHANCE_RANKS, CROISSANT, FIGURES, Published, thinned
+from peerveil.reporting.published import COLUMNS as COLUMNS  # noqa: PLC0414 - named here by version 0.1
+from peerveil.reporting.terms import About, Terms
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.frames import Backend, csv_text, make_frame
 from peerveil.support.html_tables import table
@@ -38,22 +39,11 @@ if TYPE_CHECKING:
 
 #: The files of a release: data, and the report with its charts.
 DATA_FILES = ("release.json", "release.csv")
-REPORT_FILES = ("report.html", *FIGURES)
+REPORT_FILES = ("report.html", CROISSANT, *FIGURES)
 FILES = (*DATA_FILES, *REPORT_FILES)
 
 #: The files that a release's folder may contain: its own, and optionally a signature and a mark of withdrawal.
 OWN_FILES = (*FILES, SIGNATURE, *MARKS)
-
-#: The columns of release.csv in order, and their meaning.
-COLUMNS = {
-    "rank": "1 for the smallest mean",
-    "value": "the released estimate of the mean of that rank",
-    "noisy": "the private vector before refinement",
-    "lower": "the lower bound of the true mean of that rank that public data alone proves",
-    "upper": "the upper bound, likewise",
-    "band_lower": "lower end of the credible band of the true mean; empty if it is not known",
-    "band_upper": "upper end of that band",
-}
 
 _CHARGE = re.compile(r"[0-9a-f]{16}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
@@ -62,7 +52,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 _VECTORS = ("values", "noisy", "lower", "upper")
 
 #: The additions to release.json that are fields of a release.
-_EXTENDED = ("chance",)
+_EXTENDED = ("about", "chance")
 
 #: The fields of a guarantee that follow from the others.
 _WORDS = ("promise", "not_protected", "human")
@@ -100,7 +90,7 @@ class Release(Published):
         software: name and version of the program.
         group: the group of papers; ``None`` for all papers.
         part: the whole conference, if the release covers a part of its reviews.
-        terms: licence and citation.
+        terms: licence, citation, and what the release is about.
         charge: the ledger's number of the charge, 16 hexadecimal digits; ``None`` without a ledger.
         extension: additions of later versions to release.json.
         rendered: versions of Peerveil and of the packages that wrote the files.
@@ -119,7 +109,6 @@ class Release(Published):
 
     gap: float
     group: Group | None = None
-    terms: Terms = field(default=Terms())
     charge: str | None = None
     extension: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=rendered_with)
@@ -129,7 +118,8 @@ class Release(Published):
     def __post_init__(self) -> None:
         if self.schema not in SCHEMA_VERSIONS:
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
-        later = (self.charge, self.part, self.chance, self.extension or None, self.findings or None)
+        about = self.terms.about.to_document()
+        later = (self.charge, self.part, self.chance, self.extension or None, self.findings or None, about or None)
         if self.schema == 1 and any(each is not None for each in later):
             raise InputError("a release of schema 1 has no charge, part, extension or findings; leave them out")
         if self.chance is not None and self.chance.size != thinned(self.values.size, CHANCE_RANKS).size:
@@ -187,7 +177,7 @@ class Release(Published):
             "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "software": self.software,
             "licence": self.terms.licence,
-            "citation": self.terms.cited(self.software),
+            "citation": self.citation,
             "quantity": self.quantity,
             "record": {
                 "papers": self.papers,
@@ -225,7 +215,9 @@ class Release(Published):
 
     def _extended(self) -> dict[str, Any]:
         """The additions to release.json."""
-        return self.extension | ({} if self.chance is None else {"chance": self.chance.tolist()})
+        about = self.terms.about.to_document()
+        chance = {} if self.chance is None else {"chance": self.chance.tolist()}
+        return self.extension | ({"about": about} if about else {}) | chance
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
         """Write the release's files into a folder atomically, and return the folder.
@@ -243,14 +235,14 @@ class Release(Published):
 
     def write_into(self, folder: Path, *, report: bool = True) -> None:
         """Write the release's files into an existing folder."""
-        table = self.to_csv()
         document = self if self.schema == 1 else replace(self, rendered=rendered_with())
-        (folder / "release.json").write_text(document.to_json(), encoding="utf-8")
-        (folder / "release.csv").write_text(table, encoding="utf-8", newline="")
+        files = {"release.json": document.to_json().encode(), "release.csv": self.to_csv().encode()}
+        for name, contents in files.items():
+            (folder / name).write_bytes(contents)
         if report:
             from peerveil.reporting.report import write_report  # noqa: PLC0415 - slow to load
 
-            write_report(self, folder, table=table)
+            write_report(self, folder, files=files)
 
     def to_frame(self, backend: Backend = "polars") -> Any:
         """Return one row per reviewer as a frame of polars, pandas or pyarrow, with the columns of release.csv.
@@ -372,7 +364,11 @@ class Release(Published):
             notes=tuple(document["notes"]),
             created=documents.time_from(document["created"]),
             group=documents.group_from(document["group"]),
-            terms=Terms(licence=document["licence"], citation=document["citation"]),
+            terms=Terms(
+                licence=document["licence"],
+                citation=document["citation"],
+                about=About.from_document(extension.get("about", {})),
+            ),
             intact=document["digest"] == documents.document_digest(document),
         )
         release._check_words(document)

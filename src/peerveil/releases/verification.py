@@ -39,6 +39,7 @@ from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with
 from peerveil.releases.release import Release
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
 from peerveil.releases.withdrawal import read_mark, withdrawal_checks
+from peerveil.reporting.published import CROISSANT
 from peerveil.support.version import rendered_with, software
 
 #: Tolerance of values relative to the region's spread, for the same and for other versions of the software.
@@ -98,7 +99,7 @@ def _beside(opened: Opened, release: Release, checks: tuple[Check, ...]) -> Iter
     """Checks of the files beside a release.json."""
     if any(check.result == "fails" for check in checks):
         why = "a check of release.json fails, and this is rendered from it"
-        yield from (unchecked(name, why) for name in ("release.csv", "report.html", "pictures"))
+        yield from (unchecked(name, why) for name in ("release.csv", "report.html", "pictures", CROISSANT))
     else:
         mark = read_mark(opened.place, opened.contents)
         yield from file_checks(opened.place.parent, release, same=_same_versions(release), mark=mark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,12 +13,28 @@ from peerveil.inference.findings import Finding
 from peerveil.inference.verdict import Verdict
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
+from peerveil.quantities.base import words_of
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats, Ints
+from peerveil.reporting.terms import Terms
 
 #: The files of the charts.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
+
+#: The file that describes a release to dataset search engines and machine learning tools.
+CROISSANT = "croissant.json"
+
+#: The columns of release.csv in order, and their meaning.
+COLUMNS = {
+    "rank": "1 for the smallest mean",
+    "value": "the released estimate of the mean of that rank",
+    "noisy": "the private vector before refinement",
+    "lower": "the lower bound of the true mean of that rank that public data alone proves",
+    "upper": "the upper bound, likewise",
+    "band_lower": "lower end of the credible band of the true mean; empty if it is not known",
+    "band_upper": "upper end of that band",
+}
 
 #: The most points of a curve, and of the means that random dealing would give.
 POINTS, CHANCE_RANKS = 120, 101
@@ -63,11 +79,27 @@ class Published:
     findings: tuple[Finding, ...] = ()
     histogram: NoisyCounts | None = None
     chance: Floats | None = None
+    terms: Terms = field(default=Terms())
 
     @property
     def verdict(self) -> Verdict | None:
         """The verdict against no release; ``None`` if its errors are not stated."""
         return None if self.outlook is None else self.outlook.verdict
+
+    @property
+    def human(self) -> str:
+        """The privacy claim in one sentence for a reviewer; empty if the release does not state it."""
+        return self.guarantee.human
+
+    @property
+    def title(self) -> str:
+        """The title of the report: the stated one, or that of the quantity."""
+        return self.terms.about.title or words_of(self.quantity).title
+
+    @property
+    def citation(self) -> str:
+        """How to cite the release."""
+        return self.terms.cited(self.software, title=self.title, year=self.created.year)
 
     @property
     def caution(self) -> str:

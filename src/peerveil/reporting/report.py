@@ -1,4 +1,4 @@
-"""The report of a release: one self-contained HTML page without scripts, rendered from published data alone."""
+"""The report of a release: one self-contained HTML page that runs no script, rendered from published data alone."""
 
 from __future__ import annotations
 
@@ -19,23 +19,17 @@ from peerveil.record.parts import is_open
 from peerveil.reporting.charts.before_after import refinement
 from peerveil.reporting.charts.bounds import proven
 from peerveil.reporting.charts.distribution import cumulative, histogram
-from peerveil.reporting.charts.look import dark_css, to_svg
+from peerveil.reporting.charts.look import count, dark_css, to_svg
+from peerveil.reporting.metadata import bibtex, croissant, dataset, licence_address
+from peerveil.reporting.published import CROISSANT, Published
 from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
-from peerveil.reporting.published import Published
+from peerveil.reporting.words import say
 
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
 
-_NEVER_FURTHER = "never further from the truth than the noisy vector, whatever the truth"
-_ESTIMATORS = {
-    "safe": f"the posterior mean, kept where the result is {_NEVER_FURTHER}",
-    "projection": f"the nearest vector that public data allows; {_NEVER_FURTHER}",
-    "bayes": "the posterior mean; most accurate on average, but in single cases it may be further from the truth than "
-    "the noisy vector",
-}
-
 #: Ranks in the table, as percentages of the reviewers.
-_PERCENTAGES = {0: "smallest", 10: "10 %", 25: "25 %", 50: "half", 75: "75 %", 90: "90 %", 100: "greatest"}
+_PERCENTAGES = {0: "smallest", 10: "", 25: "", 50: "half", 75: "", 90: "", 100: "greatest"}
 
 
 #: The function that draws the chart in each file.
@@ -54,17 +48,18 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
     >>> release = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
     >>> page = report_html(release, pictures=figures(release), table=release.to_csv())
-    >>> "How the reviewers rate" in page, "<script" in page
-    (True, False)
+    >>> "How the reviewers rate" in page, page.count("<script"), page.count('<script type="application/ld+json">')
+    (True, 1, 1)
     """
-    words = words_of(release.quantity)
     # The page has one style for all charts; each has its own only in its file.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
-    kind = kind_of(release.mechanism["name"])
+    kind, reviewers = kind_of(release.mechanism["name"]), count(release.loads.reviewers, "reviewer")
     html: str = template("report.html").render(
         release=release,
-        title=words.title,
-        meaning=words.meaning,
+        about=release.terms.about,
+        title=release.title,
+        meaning=words_of(release.quantity).meaning,
+        reviewers=say("report.estimated", reviewers=reviewers) if is_open(release.part) else reviewers,
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),
@@ -72,22 +67,27 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         estimated=is_open(release.part),
         mechanism=f"The mechanism is {release.mechanism['name']}" if kind is None else kind.sentence,
         parameters=_parameters(release.mechanism),
-        estimator=_ESTIMATORS.get(release.estimator, ""),
+        estimator=say(f"estimator.{release.estimator}") if release.estimator in PROMISES else "",
         accuracy=PROMISES.get(release.estimator, ""),
         day=release.created.strftime("%Y-%m-%d"),
         time=release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        licence_address=licence_address(release.terms.licence),
+        bibtex=bibtex(release),
+        metadata=dataset(release),
         table=base64.b64encode(table.encode()).decode() if release.values.size <= _EMBEDDED else None,
     )
     return html
 
 
-def write_report(release: Published, folder: Path, *, table: str) -> None:
-    """Write report.html and the files of its charts into a folder."""
+def write_report(release: Published, folder: Path, *, files: Mapping[str, bytes]) -> None:
+    """Write report.html, the files of its charts and croissant.json into a folder, given the data files."""
     pictures = figures(release)
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in pictures.items():
         (folder / name).write_text(svg, encoding="utf-8")
-    (folder / "report.html").write_text(report_html(release, pictures=pictures, table=table), encoding="utf-8")
+    page = report_html(release, pictures=pictures, table=files["release.csv"].decode())
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / CROISSANT).write_text(croissant(release, files), encoding="utf-8")
 
 
 @cache
@@ -98,6 +98,7 @@ def template(name: str) -> jinja2.Template:
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = lambda value: f"{value:,}"
+    environment.globals["say"] = say
     return environment.get_template(name)
 
 
@@ -105,7 +106,8 @@ def _deciles(release: Published) -> list[dict[str, str]]:
     """The rows of the table of ranks."""
     n = release.values.size
     rows = []
-    for percentage, name in _PERCENTAGES.items():
+    for percentage, key in _PERCENTAGES.items():
+        name = say(f"report.{key}") if key else f"{percentage} %"
         rank = max(1, math.ceil(n * percentage / 100))
         row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:

@@ -18,7 +18,8 @@ READING = (
 )
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")
-CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone")
+CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone", "licence")
+ABOUT = ("title", "conference", "author", "contact", "url")
 
 
 @dataclass(eq=False)
@@ -62,6 +63,8 @@ class Case:
     def options(self) -> dict[str, Any]:
         """Return all answers and files, as the options of a task."""
         options = self.answers | {role: name for role, name in self.files.items() if role != "public_file"}
+        if options.get("author"):
+            options["author"] = [options["author"]]
         if options.get("public") == "file":
             if "public_file" not in self.files:
                 raise InputError("choose the file of public scores, or say that all scores or none are public")

@@ -14,7 +14,7 @@ from peerveil.app.ledger import charges_since, ledger_view, releases_so_far
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import InputError
 from peerveil.mechanisms import OWN
-from peerveil.web.cases import CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
+from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import label, problem_words
 from peerveil.web.page import Here, Page, form_of, keep_file, lookup, need, result_page, without_style
@@ -182,7 +182,9 @@ async def _with_choices(
     try:
         numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
         need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
-        case.answers |= dict.fromkeys(CHOICES, "") | texts(form, CHOICES) | numbers | {"bins": whole(form, "bins")}
+        wholes = {key: whole(form, key) for key in ("bins", "year")}
+        stated = (*CHOICES, *ABOUT)
+        case.answers |= dict.fromkeys(stated, "") | texts(form, stated) | numbers | wholes
         mechanism = case.answers["mechanism"]
         parameters = OWN[mechanism].parameters() if mechanism in OWN else ("delta",)  # those of a plan's choice
         case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}

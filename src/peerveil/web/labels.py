@@ -7,7 +7,10 @@ from peerveil.errors import Argument
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
+    "author": "Authors",
     "bins": "Bins",
+    "conference": "Conference",
+    "contact": "Contact",
     "criteria": "Columns of criteria",
     "dataset": "Charge the budget of",
     "delta": "Delta",
@@ -19,6 +22,7 @@ LABELS = {
     "leave_out": "Leave out reviews with",
     "load": "Reviews per reviewer, if all have the same",
     "loads": "Counts, a range or a set",
+    "licence": "Licence",
     "lone": "Miscalibration of a paper with a single review",
     "mapping": "A mapping",
     "mechanism": "Noise",
@@ -39,9 +43,12 @@ LABELS = {
     "score_scale": "The score scale",
     "sheet": "Sheet of the workbook",
     "symbols": "Letter scores, lowest first",
+    "title": "Title",
     "unit": "What is protected",
+    "url": "Address",
     "visible_column": "Everyone can see these columns",
     "words": "How it was made private, in the source's words",
+    "year": "Year",
 }
 
 #: Titles of choices, by field and value.
@@ -57,6 +64,7 @@ CHOICES = {
 
 #: Names of arguments without a field.
 _OTHER = {
+    "authors": LABELS["author"],
     "law": LABELS["noise_scale"],
     "epsilons": LABELS["epsilon"],
     "public_paper": "the name 'paper'",

@@ -48,7 +48,7 @@ from peerveil.record.public_record import PublicRecord
 from peerveil.regions import check_region
 from peerveil.releases.refinement import Perturbed, Unfinished, finish
 from peerveil.releases.release import FILES, Release
-from peerveil.releases.terms import Terms
+from peerveil.reporting.terms import About, Terms
 from peerveil.support import parallel
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.version import software
@@ -79,7 +79,7 @@ class Venue:
         read: returns the private reviews and the public record.
         mechanism: the mechanism, with its budget.
         quantity, unit, region, estimator, lone, accept_float_noise, declare_kept: as in a release.
-        licence, citation: the terms of publication.
+        licence, citation, about: the terms of publication, and what the release is about.
         dataset: the data set to charge; the venue's name by default.
         budget: the budget to open if the data set has none: arguments of ``Ledger.open``.
         report: whether to write report.html and its figures.
@@ -98,6 +98,7 @@ class Venue:
     declare_kept: bool = False
     licence: str | None = None
     citation: str | None = None
+    about: About = field(default=About())
     dataset: str | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
     report: bool = True
@@ -108,7 +109,7 @@ class Venue:
         check_region(self.region)
         if self.estimator is not None:
             check_estimator(self.estimator)
-        Terms(licence=self.licence, citation=self.citation)
+        Terms(licence=self.licence, citation=self.citation, about=self.about)
 
     def undecided(self) -> Undecided:
         """The public data from which a plan chooses its mechanism."""
@@ -331,7 +332,7 @@ class _Batch:
             perturbed=perturbed,
             region=venue.region,
             estimator=ready.estimator,
-            terms=Terms(licence=venue.licence, citation=venue.citation),
+            terms=Terms(licence=venue.licence, citation=venue.citation, about=venue.about),
         )
 
     def end(self, name: str, result: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:

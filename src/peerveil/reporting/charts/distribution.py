@@ -137,24 +137,12 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
     )
     line = base.mark_line(strokeWidth=2.2, color=BLUE).encode(x=x, y=y, order="share:Q")
     layers = [shaded, line]
-    rank = max(round(0.3 * n) - 1, 0)
-    at = {say("chart.released"): (BLUE, float(release.values[rank]))}
-    ends = [float(low[rank]), float(high[rank])]
     if release.chance is not None:
-        shares = 100 * (thinned(n, release.chance.size) + 1) / n
-        dashed = look.chart(
-            [{"mean": m, "share": s} for m, s in zip(release.chance.tolist(), shares.tolist(), strict=True)]
-        ).mark_line(strokeWidth=1.8, color=look.INK, strokeDash=_DASHES)
+        shares = (100 * (thinned(n, release.chance.size) + 1) / n).tolist()
+        rows = [{"mean": m, "share": share} for m, share in zip(release.chance.tolist(), shares, strict=True)]
+        dashed = look.chart(rows).mark_line(strokeWidth=1.8, color=look.INK, strokeDash=_DASHES)
         layers.append(dashed.encode(x=x, y=y, order="share:Q"))
-        by_chance = float(np.interp(100 * (rank + 1) / n, shares, release.chance))
-        at[say("chart.chance")] = (look.INK, by_chance)
-        ends.append(by_chance)
-    # The curves ascend: above and to the left of them there is room for words, and below to the right.
-    ordered = sorted(at.items(), key=lambda item: item[1][1])
-    share = 100 * (rank + 1) / n
-    layers.append(look.label(ordered[0][0], ordered[0][1][0], x=min(ends), y=share, up=True))
-    if len(ordered) > 1:
-        layers.append(look.label(ordered[1][0], ordered[1][1][0], x=max(ends), y=share, up=False))
+    layers += _named(release, low, high)
     band = say("chart.proven_band") if outlook is None else say("chart.band", level=100 * outlook.level)
     return look.finished(
         alt.layer(*layers),
@@ -164,6 +152,27 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         width=width,
         height=height,
     )
+
+
+def _named(release: Published, low: Floats, high: Floats) -> list[Any]:
+    """The names of the curves, beside them where they are furthest apart.
+
+    Curves ascend: above and to the left of them there is room for words, and below to the right.
+    """
+    n, chance = release.values.size, release.chance
+    if chance is None:
+        rank = max(round(0.3 * n) - 1, 0)
+        return [look.label(say("chart.released"), BLUE, x=float(low[rank]), y=100 * (rank + 1) / n, up=True)]
+    dealt = np.interp(np.arange(n), thinned(n, chance.size), chance)
+    apart = release.values - dealt
+    first = max(round(0.2 * n) - 1, 0)
+    rank = first + int(np.argmax(np.abs(apart[first : max(round(0.45 * n), first + 1)])))
+    ends = (float(low[rank]), float(high[rank]), float(dealt[rank]))
+    share, left = 100 * (rank + 1) / n, bool(apart[rank] < 0)
+    return [
+        look.label(say("chart.released"), BLUE, x=min(ends) if left else max(ends), y=share, up=left),
+        look.label(say("chart.chance"), look.INK, x=max(ends) if left else min(ends), y=share, up=not left),
+    ]
 
 
 #: Colours and dashes of compared releases, in order.

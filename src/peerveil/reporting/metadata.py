@@ -1,0 +1,207 @@
+"""Machine-readable descriptions of a release: BibTeX, schema.org (JSON-LD) and Croissant, from published data alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from peerveil.reporting.published import COLUMNS, Published
+from peerveil.reporting.words import say
+
+#: Licences with an address of their own; SPDX describes the others that it lists.
+_LICENCES = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "ODbL-1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
+    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
+    "PDDL-1.0": "https://opendatacommons.org/licenses/pddl/1-0/",
+}
+
+_SCHEMA, _CROISSANT = "https://schema.org/", "http://mlcommons.org/croissant/"
+
+#: What BibTeX would take for a command.
+_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_SPECIAL |= {character: f"\\{character}" for character in "&%$#_{}"}
+
+
+def licence_address(licence: str | None) -> str | None:
+    """Return the address of a licence, if it is one or is known.
+
+    >>> licence_address("CC-BY-4.0"), licence_address("as agreed")
+    ('https://creativecommons.org/licenses/by/4.0/', None)
+    """
+    if licence is not None and re.fullmatch(r"https?://[^\s<>\"']+", licence):
+        return licence
+    return _LICENCES.get(licence or "")
+
+
+def bibtex(release: Published) -> str:
+    """Return the citation of a release as a BibTeX entry; its key is made of conference, year and public record.
+
+    >>> import peerveil as pv
+    >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2, quantity="ratings")
+    >>> release = pv.refine([1.0, 2.5, 2.0, 4.5], weights, mechanism=pv.Laplace(scale=1.0))
+    >>> print(bibtex(release).splitlines()[1])
+      title = {{How the reviewers rate}},
+    """
+    about = release.terms.about
+    year = about.year or release.created.year
+    name = re.sub(r"[^a-z0-9]+", "", (about.conference or "peerveil").lower()) or "peerveil"
+    facts = {
+        "author": " and ".join(f"{{{_tex(author)}}}" for author in about.authors),
+        "title": f"{{{_tex(release.title)}}}",
+        "organization": _tex(about.conference or ""),
+        "year": str(year),
+        "howpublished": _tex(f"Differentially private release, {release.guarantee.summary}"),
+        "url": about.url or "",
+        "note": _tex(f"{release.quantity} of {release.values.size} reviewers; made with {release.software}"),
+    }
+    lines = [f"  {field} = {{{value}}}," for field, value in facts.items() if value]
+    return "\n".join([f"@misc{{{name}{year}-{release.record_digest[7:15]},", *lines, "}"])
+
+
+def _tex(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def dataset(release: Published) -> str:
+    """Return the schema.org description of a release as JSON, safe within HTML."""
+    about = release.terms.about
+    document = {
+        "@context": _SCHEMA,
+        "@type": "Dataset",
+        **_common(release),
+        "variableMeasured": [
+            {"@type": "PropertyValue", "name": name, "description": words} for name, words in COLUMNS.items()
+        ],
+        "measurementTechnique": say("metadata.technique"),
+        "distribution": [
+            {"@type": "DataDownload", "name": name, "contentUrl": _place(about.url, name), "encodingFormat": kind}
+            for name, kind in (("release.csv", "text/csv"), ("release.json", "application/json"))
+        ],
+    }
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def croissant(release: Published, files: Mapping[str, bytes]) -> str:
+    """Return the Croissant 1.0 description of a release, given the contents of its release.json and release.csv."""
+    kinds = {"release.csv": "text/csv", "release.json": "application/json"}
+    document = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": f"{_CROISSANT}1.0",
+        **_common(release),
+        "citeAs": bibtex(release),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": name,
+                "name": name,
+                "description": say(f"metadata.{name.rpartition('.')[2]}"),
+                "contentUrl": name,  # beside this file, so that a copy of the folder can be read anywhere
+                "contentSize": f"{len(files[name])} B",
+                "encodingFormat": kind,
+                "sha256": hashlib.sha256(files[name]).hexdigest(),
+            }
+            for name, kind in kinds.items()
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "ranks",
+                "name": "ranks",
+                "description": say("metadata.csv"),
+                "key": {"@id": "ranks/rank"},
+                "field": [_field(name, words) for name, words in COLUMNS.items()],
+            }
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _field(name: str, words: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"ranks/{name}",
+        "name": name,
+        "description": words,
+        "dataType": "sc:Integer" if name == "rank" else "sc:Float",
+        "source": {"fileObject": {"@id": "release.csv"}, "extract": {"column": name}},
+    }
+
+
+def _common(release: Published) -> dict[str, Any]:
+    """What both descriptions state of a release."""
+    about, reviewers = release.terms.about, f"{release.values.size:,} reviewers"
+    claim = release.guarantee.summary
+    words = say(
+        "metadata.description", quantity=release.quantity, reviewers=reviewers, claim=claim, human=release.human
+    )
+    creators = [{"@type": "Person", "name": author} for author in about.authors]
+    stated = {
+        "name": f"{release.title} \N{EN DASH} {about.venue}" if about.venue else release.title,
+        "description": words.strip(),
+        "url": about.url,
+        "license": licence_address(release.terms.licence) or release.terms.licence,
+        "creator": creators or ([{"@type": "Organization", "name": about.conference}] if about.conference else None),
+        "citation": release.citation,
+        "keywords": say("metadata.keywords").split(", "),
+        "datePublished": release.created.strftime("%Y-%m-%d"),
+        "dateCreated": release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "version": "1.0.0",
+        "inLanguage": "en",
+        "isAccessibleForFree": True,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _place(url: str | None, name: str) -> str:
+    """The address of a file, in the folder of the release's address if it is one."""
+    return f"{url}{name}" if url is not None and url.endswith("/") else name
+
+
+#: The JSON-LD context that Croissant 1.0 prescribes.
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": _SCHEMA,
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": _CROISSANT,
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataBiases": "cr:dataBiases",
+    "dataCollection": "cr:dataCollection",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "personalSensitiveInformation": "cr:personalSensitiveInformation",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": _SCHEMA,
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
