@@ -19,7 +19,7 @@ from peerveil.errors import OutputError, PeerveilError
 from peerveil.private.batch.run import Venue
 from peerveil.releases.release import Release
 from peerveil.web import work
-from peerveil.web.labels import problem_words
+from peerveil.web.labels import Problem
 from peerveil.web.work import Task, request_of
 
 ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1, (i + j) % 5 + 1) for i in range(12) for j in range(2)]
@@ -74,7 +74,7 @@ def released(task: Task) -> Release | str:
         with Spending(None) as spending:
             made = release(request, spending, step=lambda _: None, write=lambda *_: None).release
     except PeerveilError as error:
-        return problem_words(error)
+        return Problem.of(error).words
     assert isinstance(made, Release)
     return made
 
@@ -87,7 +87,7 @@ def test_the_promise_of_the_page_is_what_the_release_states(folder: Path, combin
         state, promised = work._outcome(task, lambda _: None)
         made = released(task)
         if isinstance(made, str):
-            assert (state, promised) == ("failed", made), said
+            assert (state, promised.words) == ("failed", made), said
             refused.append(made)
             continue
         assert state == "done", (said, promised)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from peerveil.errors import Argument, InputError
 from peerveil.web import labels, work
+from peerveil.web.cases import STEP_OF
 from peerveil.web.work import Task
 
 TEMPLATES = Path(labels.__file__).parent / "templates"
@@ -71,7 +73,7 @@ def test_labels_are_those_of_the_forms() -> None:
         ("inspect", {"file": "several.csv"}, "say which it is with “Column of scores”"),
         ("release", {"dataset": "x"}, "“Charge the budget of”: x names a budget"),
         ("refine", {"public": "public.csv"}, "with “Number of reviewers”"),
-        ("refine", {"public": "several.csv", "load": 2}, "say which it is with the name 'ratings'"),
+        ("refine", {"public": "several.csv", "load": 2}, "say which it is with “Column of public scores”"),
         (
             "refine",
             {"public": "public.csv", "load": 2, "noise_scale": -1.0},
@@ -93,13 +95,53 @@ def test_errors_name_fields(
     task = Task(
         kind=kind,
         folder=str(tmp_path),
-        options=ANSWERS | {"noisy": "noisy.txt"} | answers,
+        options=ANSWERS | {"noisy": "noisy.txt", "law": "known" if "noise_scale" in answers else ""} | answers,
         output=str(tmp_path / "out"),
     )
-    state, message = work._outcome(task, lambda _: None)
+    state, problem = work._outcome(task, lambda _: None)
     if kind == "promise":
-        assert work._outcome(replace(task, kind="release"), lambda _: None) == (state, message)
+        assert work._outcome(replace(task, kind="release"), lambda _: None) == (state, problem)
+    message = problem.words
     assert (state, words in message) == ("failed", True), message
     assert not (tmp_path / "out").exists()
     assert "--" not in message
     assert not re.search(r"(?<!\S)\(?\w+=|\b[a-z]+_[a-z]+\b", message)
+
+
+def test_problems_are_shown_at_the_field_of_some_form() -> None:
+    """A message at a field that no form has would be shown nowhere."""
+    shown = "".join(file.read_text(encoding="utf-8") for file in TEMPLATES.glob("*.html"))
+    for field in labels.LABELS:
+        macros = "field|choose|drop|group|message"
+        assert re.search(rf'(?:{macros})\("{field}"', shown) or f's.message("{field}")' in shown, field
+    assert set(STEP_OF) - {"public_file"} <= set(labels.LABELS)
+    steps = {step: (TEMPLATES / f"chair_{step}.html").read_text(encoding="utf-8") for step in set(STEP_OF.values())}
+    steps["public"] += (TEMPLATES / "steps.html").read_text(encoding="utf-8")  # loads are asked for there
+    steps["choices"] += '"region"'
+    for field, step in STEP_OF.items():
+        assert f'"{field}"' in steps[step], field
+
+
+@pytest.mark.parametrize(
+    ("error", "field"),
+    [
+        (InputError("no field"), ""),
+        (InputError(Argument("scale", of="score"), " must look like '1,10'"), "score_scale"),
+        (InputError("needs ", Argument("delta", ...), " along with ", Argument("epsilon")), "delta"),
+        (InputError(Argument("declare_kept", True), " or ", Argument("public")), "public"),
+        (InputError(Argument("public_ratings")), "public_file"),
+        (ValueError("ann gave 3"), ""),
+    ],
+)
+def test_a_problem_knows_its_field(error: Exception, field: str) -> None:
+    assert labels.Problem.of(error).field == field
+
+
+def test_a_problem_of_a_file_is_shown_where_the_file_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reviews.csv").write_text(GOOD)
+    (tmp_path / "scores.csv").write_text("paper,ratings\np,3;x\n")
+    options = ANSWERS | {"public": "scores.csv", "load": 2}
+    _, problem = work._outcome(Task(kind="promise", folder=str(tmp_path), options=options), lambda _: None)
+    assert problem.field == "public_file"
+    assert "scores.csv, line 2" in problem.words

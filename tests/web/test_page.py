@@ -15,7 +15,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import SplitResult, urlencode, urlsplit
@@ -26,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
+from asked import HOST, KEYS, PORT, Answer, AtOnce, answered
 from marks import slow
 from peerveil.app.ledger import absolute_place, charges_since, releases_so_far
 from peerveil.app.parsing import release_arguments
@@ -40,68 +41,17 @@ from peerveil.web.app import create_app
 from peerveil.web.cases import Case, loads_of, number, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
-from peerveil.web.labels import label
+from peerveil.web.labels import Problem, label
 from peerveil.web.page import Page
 from peerveil.web.serving import listening
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, safe_name
 from spreadsheets import Rows, by_openpyxl
 
-KEYS = Secrets(32 * "t", 32 * "s", 16 * "p")
-PORT = 8737
-HOST = f"127.0.0.1:{PORT}"
 COOKIE = f"peerveil-{PORT}={KEYS.session}"
 
 #: Seconds for what happens at once, unless the machine is very busy.
 LONG = 600
-
-
-@dataclass
-class Answer:
-    """The response of an application; ``reached`` if it is the one behind the guard."""
-
-    status: int = 0
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    reached: bool = False
-
-
-async def answered(
-    app: Any, method: str, address: str, body: bytes = b"", *, kind: str = "http", **headers: str | None
-) -> Answer:
-    """What an application answers to a request."""
-    answer, sent = Answer(), False
-
-    async def receive() -> dict[str, Any]:
-        nonlocal sent
-        if sent:
-            await asyncio.sleep(3600)  # it stays until it has its answer
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            answer.status = message["status"]
-            answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
-        answer.body += message.get("body", b"")
-
-    path, _, query = address.partition("?")
-    given = {"host": HOST} | headers
-    scope = {
-        "type": kind,
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in given.items() if v is not None],
-        "http_version": "1.1",
-        "scheme": "http",
-        "server": ("127.0.0.1", PORT),
-        "client": ("127.0.0.1", 1),
-        "root_path": "",
-    }
-    await app(scope, receive, send)
-    return answer
 
 
 def ask(
@@ -413,7 +363,8 @@ def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.
         raise ValueError("ann gave 3 to p1")
 
     monkeypatch.setattr("peerveil.private.inspection.inspect", fails)
-    state, words = do("inspect", folder, monkeypatch)
+    state, problem = do("inspect", folder, monkeypatch)
+    words = problem.words
     assert state == "failed"
     assert "ann" not in words
     assert words.startswith("internal error (ValueError in test_page.py, line")
@@ -422,11 +373,11 @@ def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.
 def test_work_does_not_bring_back_the_folder_of_a_page_that_has_ended(tmp_path: Path) -> None:
     (tmp_path / "noisy.csv").write_text("1.0\n2.5\n2.0\n4.5\n")
     (tmp_path / "public.csv").write_text("paper,ratings\na,1;5\nb,2;2\nc,4;5\nd,3;1\n")
-    options = {"noisy": "noisy.csv", "public": "public.csv", "load": 2, "noise_scale": 1.0}
+    options = {"noisy": "noisy.csv", "public": "public.csv", "load": 2, "noise_scale": 1.0, "law": "known"}
     task = Task(kind="refine", folder=str(tmp_path), options=options, output=str(tmp_path / "gone" / "made-x"))
-    state, words = work._outcome(task, lambda _: None)
+    state, problem = work._outcome(task, lambda _: None)
     assert state == "failed"
-    assert "made-x cannot be written" in words
+    assert "made-x cannot be written" in problem.words
     assert not (tmp_path / "gone").exists()
     there = replace(task, output=str(tmp_path / "made-x"))
     assert work._outcome(there, lambda _: None)[0] == "done"
@@ -536,7 +487,7 @@ def test_forms_say_numbers_or_are_refused() -> None:
 
 def test_loads_are_stated_for_a_file_only(tmp_path: Path) -> None:
     case = Case(tmp_path, answers={"public": "file", "load": 2}, files={"file": "r.csv"})
-    with pytest.raises(pv.InputError, match="choose the file of public scores"):
+    with pytest.raises(pv.InputError, match="or say that all scores or none are public"):
         case.options()
     case.files["public_file"] = "public_file/p.csv"
     assert case.options() == {"public": "public_file/p.csv", "load": 2, "file": "r.csv"}
@@ -551,9 +502,9 @@ def test_a_file_of_public_scores_is_a_file_whatever_its_name(
     """Else a chair who shows a few scores would be taken to show all of them."""
     (folder / name).write_text("paper,score\n" + 24 * "p0,?\n")
     case = Case(folder, answers=OPTIONS | {"public": "file"}, files={"file": "reviews.csv", "public_file": name})
-    state, words = do("promise", folder, monkeypatch, **case.options())
+    state, problem = do("promise", folder, monkeypatch, **case.options())
     assert state == "failed"
-    assert "loads" in words
+    assert "loads" in problem.words
 
 
 def test_the_page_binds_to_this_machine_only() -> None:
@@ -830,45 +781,6 @@ def test_addresses_that_are_none_answer_in_words(monkeypatch: pytest.MonkeyPatch
         page.workspace.remove()
 
 
-class AtOnce(Jobs):
-    """Work that is done as soon as it is asked for, with results that are given here; tasks are kept."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Task] = []
-        self.waiting: list[Any] = []
-        self.hold = False
-
-    def start(self, task: Task, *, title: str, ahead: str, back: str, name: str | None = None, then: Any = None) -> Job:
-        self.tasks.append(task)
-        job = Job(name or f"job{len(self.tasks)}", title, ahead, back)
-        self[job.id] = job
-        results: dict[str, dict[str, Any]] = {
-            "inspect": {"facts": {"content": "private reviews", "reviewers": 8}},
-            "promise": {"summary": f"epsilon = {task.options.get('epsilon')}", "promise": "words"},
-            "plan": {"chosen": {"mechanism": "histogram"}, "for": [], "sentences": [], "svg": ""},
-        }
-
-        def finish() -> None:
-            job.result = results.get(task.kind, {})
-            if then is not None:
-                then(job, "done")
-            job.state = "done"
-            job.finished.set()
-
-        if self.hold:
-            self.waiting.append(finish)
-        else:
-            finish()
-        return job
-
-    def close(self) -> None:
-        pass
-
-    def released(self) -> list[dict[str, Any]]:
-        """The options of each release."""
-        return [task.options for task in self.tasks if task.kind == "release"]
-
-
 class Chair:
     """A chair at the page, past the guard."""
 
@@ -1090,7 +1002,7 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
     charge = dict.fromkeys(("charged", "dataset", "unit", "cost", "quantity"), HOSTILE)
     show = chair.page.show
     shown = [
-        show("problem.html", problem=HOSTILE),
+        show("problem.html", problem=Problem(HOSTILE)),
         show("chair_file.html", case=case, here="file"),
         show("chair_public.html", case=case, here="public"),
         show("chair_choices.html", case=case, here="choices", picture=""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from playwright.sync_api import Browser, expect
 
 import peerveil as pv
 from browser import Served, Visitor, chromium, program, served, visitor, wait_until
+from peerveil.record.public_files import write_public
 from peerveil.releases.release import FILES
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.web.labels import LABELS
@@ -254,9 +256,11 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
     page.get_by_role("link", name="Refine", exact=True).click()
     check_access(guest)
     page.get_by_role("button", name="Refine", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("give the noisy release")
-    page.get_by_label("Or paste the numbers").fill(noisy)
-    page.locator("#scores").set_input_files(tmp_path / "scores.csv")
+    expect(page.get_by_role("alert")).to_contain_text("Give “The noisy release”")
+    expect(page.get_by_label("The noisy release")).to_be_focused()
+    page.get_by_text("Paste the numbers instead").click()
+    page.get_by_label("Numbers", exact=True).fill(noisy)
+    page.get_by_label("The file of public scores").set_input_files(tmp_path / "scores.csv")
     page.get_by_label("Reviews per reviewer, if all have the same").fill("4")
     page.get_by_label("The noise is not known").check()
     page.get_by_label("How it was made private").fill("By <b>them</b>.")
@@ -299,10 +303,11 @@ def test_a_broken_file_shows_the_command_lines_words(guest: Visitor, tmp_path: P
     expect(alert).to_be_visible()
     option, label = "--symbols 'D<C<B<A'", f"“{LABELS['symbols']}”: D<C<B<A"  # each front names its own field
     assert option in words
-    assert alert.locator("p").inner_text() == words.replace(option, label)
-    check_access(guest)
-    page.get_by_role("link", name="Back").click()
+    assert alert.inner_text() == words.replace(option, label)
     expect(page.get_by_role("heading", level=1)).to_have_text("What is in the file")
+    field = page.get_by_label(LABELS["symbols"])
+    expect(field).to_be_focused()  # it is folded away otherwise
+    expect(field).to_have_attribute("aria-invalid", "true")
     check_access(guest)
 
 
@@ -412,3 +417,42 @@ def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, h
     release_now(guest)  # while the page itself can
     page.wait_for_url(re.compile("/result/"))
     assert len(pv.Ledger(str(home / "budgets.db")).history()) == len(before) + 1
+
+
+def test_our_own_files_are_refined_verified_and_compared_without_a_question(guest: Visitor, tmp_path: Path) -> None:
+    page = guest.page
+    reviews = write_reviews(tmp_path / "reviews.csv", seed=5)
+    write_public(reviews.public("all"), tmp_path / "public.csv")
+    for year in ("2025", "2026"):
+        pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0)).save(tmp_path / year)
+        shutil.make_archive(str(tmp_path / year), "zip", tmp_path / year)
+
+    page.get_by_role("link", name="Refine", exact=True).click()
+    expect(page.get_by_label("Scale of the noise")).to_be_visible()
+    files = [tmp_path / "2025" / "release.csv", tmp_path / "2025" / "release.json", tmp_path / "public.csv"]
+    page.get_by_label("The noisy release").set_input_files(files)
+    expect(page.locator("[data-study-drop=public_file]")).to_contain_text("public.csv")
+    expect(page.get_by_label("Scale of the noise")).not_to_be_visible()
+    page.get_by_role("button", name="Refine", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    expect(page.locator(".claim")).to_contain_text("epsilon = 1 per reviewer")
+
+    page.get_by_role("link", name="Verify", exact=True).click()
+    page.locator("#release").set_input_files(tmp_path / "2025.zip")
+    page.get_by_label("The file of public scores").set_input_files(tmp_path / "public.csv")
+    check_access(guest)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Verified")
+    check_access(guest)
+
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_label("The releases").set_input_files([tmp_path / "2025.zip", tmp_path / "2026.zip"])
+    page.wait_for_url(re.compile("/compare/"))
+    page.get_by_label("Title of release 1").fill("last year")
+    check_access(guest)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    expect(page.locator(".card").first).to_contain_text("last year")
+    expect(page.locator("svg[aria-label]").last).to_be_visible()
+    check_access(guest)

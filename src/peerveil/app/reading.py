@@ -12,8 +12,9 @@ from peerveil.app.options import LoadsOptions, PublicOptions, ReadingOptions, Re
 from peerveil.errors import Argument, InputError
 from peerveil.private import readers
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
+from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights, weigh
-from peerveil.record.public_files import read_public
+from peerveil.record.public_files import own_criteria, read_public
 from peerveil.record.public_record import PublicRecord
 from peerveil.record.tracks import part_of, read_groups
 from peerveil.releases.release import Release
@@ -85,6 +86,8 @@ def public_weights(
     if release is None:
         return weigh(_record(file, scores, parsing.loads_arguments(loads)), quantity, lone=lone)
     stated = parsing.loads_arguments(loads) if loads.given else release.loads.stated()
+    if scores.criteria is None and words_of(quantity).needs == "criteria":
+        scores = replace(scores, criteria=",".join(own_criteria(file)) or None)
     whole = _record(file, scores, {"load": 1})  # any load: only those of the part matter
     stated_part = release.part
     if stated_part is not None and whole.part is not None:  # what filters left out of the file, to be compared

@@ -14,6 +14,12 @@ from peerveil.releases.verification import verify as verify_release
 from peerveil.releases.withdrawal import withdrawal_checks
 
 
+def verify_alone(release: str, *, signed_by: str | None, step: Step) -> Verification:
+    """Return the checks of a published release that need no public record."""
+    step("Reading")
+    return verify_release(release, None, signed_by=signed_by)
+
+
 def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
     """Return the checks of a published release, each with its result."""
     step("Reading")

@@ -18,6 +18,10 @@ from peerveil.record.public_scores import HIDDEN, public_scores
 from peerveil.support.atomic_files import write_new
 from peerveil.tables.conditions import Conditions
 from peerveil.tables.opening import Readable, announce, located, source_name
+from peerveil.tables.reading import read_table
+
+#: The first columns of a file that is written here; criteria follow.
+_OWN_COLUMNS = ["paper", "ratings"]
 
 
 def read_public(
@@ -131,8 +135,14 @@ def write_public(record: PublicRecord, path: str | os.PathLike[str]) -> None:
     rows = [split_rows(column, record.sizes()) for column in columns]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["paper", "ratings", *record.criteria_names])
+    writer.writerow([*_OWN_COLUMNS, *record.criteria_names])
     for name, *cells in zip(record.papers, *rows, strict=True):
         texts = ([HIDDEN if math.isnan(x) else repr(x).removesuffix(".0") for x in cell] for cell in cells)
         writer.writerow([name, *map(";".join, texts)])
     write_new(path, text.getvalue())
+
+
+def own_criteria(path: str | os.PathLike[str]) -> list[str]:
+    """Return the columns of criteria in a file that :func:`write_public` wrote; none for other files."""
+    header = read_table(path, wanted=lambda _: False).header
+    return list(header[2:]) if list(header[:2]) == _OWN_COLUMNS else []

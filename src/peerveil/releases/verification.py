@@ -54,12 +54,18 @@ UNCHECKED = (
 )
 UNSIGNED = "unsigned: authorship not checked"
 
+#: The checks that need the public record.
+_FOLLOWING = (
+    *("guarantee", "bins", "region", "noise", "values", "certificate", "outlook"),
+    *("findings", "notes", "document"),
+)
+
 T = TypeVar("T")
 
 
 def verify(
     release: Release | str | os.PathLike[str],
-    weights: PublicWeights,
+    weights: PublicWeights | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
 ) -> Verification:
@@ -67,7 +73,8 @@ def verify(
 
     Args:
         release: a release, its folder, or its release.json. The files beside a release.json are checked as well.
-        weights: public weights of the release's record and quantity.
+        weights: public weights of the release's record and quantity; without them, what follows from the record is not
+            checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
 
     A result is false if any check fails. Only a file that is missing or not JSON raises an error.
@@ -125,24 +132,16 @@ def _signature(opened: Opened, keys: list[Any] | None) -> Check | str:
     return f"{signed}, which is among the given keys"
 
 
-def _checks(release: Release, document: dict[str, Any], given: PublicWeights) -> Iterator[Check]:
+def _checks(release: Release, document: dict[str, Any], given: PublicWeights | None) -> Iterator[Check]:
     yield checked("digest", lambda: _digest(release))
+    if given is None:
+        yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
+        return
     adopted, problem = _attempt(lambda: _adopted(release, given))
     weights = given if adopted is None else adopted
     record = checked("record", lambda: _record(release, weights, problem))
     yield record
-    names = (
-        "guarantee",
-        "bins",
-        "region",
-        "noise",
-        "values",
-        "certificate",
-        "outlook",
-        "findings",
-        "notes",
-        "document",
-    )
+    names = _FOLLOWING
     if record.result == "fails":
         yield from (unchecked(name, "the public record is not that of the release") for name in names)
         return

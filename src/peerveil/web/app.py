@@ -15,7 +15,7 @@ from peerveil.app.messages import explain
 from peerveil.errors import PeerveilError
 from peerveil.web import chair, common, researcher
 from peerveil.web.guard import TooLarge
-from peerveil.web.labels import label
+from peerveil.web.labels import Problem, label
 from peerveil.web.page import GONE, Page, page_of
 from peerveil.web.work import Task
 
@@ -52,4 +52,4 @@ async def _problem(request: Request, error: Exception) -> Response:
         case _:
             message, code = explain(error, label)
             status = (422 if code == 2 else 409) if isinstance(error, PeerveilError) else 500
-    return page_of(request).show("problem.html", status, problem=message)
+    return page_of(request).show("problem.html", status, problem=Problem(message))

@@ -21,6 +21,14 @@ PUBLIC = ("all", "file", "none")
 CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone", "licence")
 ABOUT = ("title", "conference", "author", "contact", "url")
 
+#: The step of a chair that has a field; all other fields are those of the choices.
+STEP_OF = {
+    **dict.fromkeys((*READING, "score_scale", "people", "mapping"), "file"),
+    **dict.fromkeys((*LOADS, "public", "public_file"), "public"),
+    **dict.fromkeys((*CHOICES, "epsilon", "delta", "bins"), "choices"),
+    "dataset": "promise",
+}
+
 
 @dataclass(eq=False)
 class Case:
@@ -38,6 +46,7 @@ class Case:
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
         releasing: the job id of the last release.
+        releases: the titles of releases to compare, by their folders.
         turn: how often an answer that the promise depends on was changed.
         id: the id of the case in addresses.
     """
@@ -53,8 +62,18 @@ class Case:
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
+    releases: dict[str, str] = field(default_factory=dict)
     turn: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    @property
+    def published(self) -> bool:
+        """Whether the noisy vector is that of a release, which states its quantity, noise and loads itself."""
+        return (self.folder / self.files.get("noisy", "") / "release.json").is_file()
+
+    def has(self, needed: str) -> bool:
+        """Return whether the file has what a quantity needs, such as criteria."""
+        return needed != "criteria" or any(fact.startswith("criterion ") for fact in self.inspected)
 
     def changed(self) -> None:
         """Begin a new turn, after an answer has changed: earlier promises are void, in every window."""
@@ -67,7 +86,7 @@ class Case:
             options["author"] = [options["author"]]
         if options.get("public") == "file":
             if "public_file" not in self.files:
-                raise InputError("choose the file of public scores, or say that all scores or none are public")
+                raise InputError("Give ", Argument("public_file"), ", or say that all scores or none are public")
             name = self.files["public_file"]
             options["public"] = f"./{name}" if name in ("all", "none") else name  # a file with one of these names
         elif "public" in options:  # loads are stated for a file only

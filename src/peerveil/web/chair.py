@@ -12,15 +12,17 @@ from fastapi.responses import JSONResponse, Response
 from peerveil.app.inspect import columns_of, mapping_of, sheets_of
 from peerveil.app.ledger import charges_since, ledger_view, releases_so_far
 from peerveil.app.options import ReadingOptions, filled
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
 from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
 from peerveil.web.jobs import Job, State
-from peerveil.web.labels import label, problem_words
+from peerveil.web.labels import Problem, label
 from peerveil.web.page import Here, Page, form_of, keep_file, lookup, need, result_page, without_style
 from peerveil.web.work import Task
 
 router = APIRouter(prefix="/chair")
+
+_SAY_PUBLIC = ("Say in ", Argument("public"), " which scores are; nothing is assumed")
 
 
 def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect", ahead: str = "file") -> Job:
@@ -70,14 +72,14 @@ async def another(page: Here, request: Request, name: str, role: str, file: str)
 
 
 @router.get("/{name}/file")
-async def inspected(page: Here, name: str) -> Response:
+async def inspected(page: Here, name: str, failed: str = "") -> Response:
     """Return the contents of the file, and the form on how to read it."""
     case = lookup(page.chairs, name)
     if case.sheets is None:
         case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
     if case.headings is None:
         case.headings = await asyncio.to_thread(_headings, case)
-    return page.show("chair_file.html", case=case, here="file")
+    return page.show("chair_file.html", case=case, here="file", **page.failed(failed))
 
 
 def _headings(case: Case) -> tuple[str, ...]:
@@ -119,9 +121,9 @@ async def reading(page: Here, request: Request, name: str) -> Response:
 
 
 @router.get("/{name}/public")
-async def public_form(page: Here, name: str) -> Response:
+async def public_form(page: Here, name: str, failed: str = "") -> Response:
     """Return the form on what is public."""
-    return page.show("chair_public.html", case=lookup(page.chairs, name), here="public")
+    return page.show("chair_public.html", case=lookup(page.chairs, name), here="public", **page.failed(failed))
 
 
 @router.post("/{name}/public")
@@ -132,20 +134,23 @@ async def public(page: Here, request: Request, name: str) -> Response:
     try:
         kept = {key: value for key, value in case.answers.items() if key not in (*LOADS, "public")}
         case.answers = kept | loads_of(form) | texts(form, ("public",))
-        need(case.answers.get("public") in PUBLIC, "say what is public; nothing is assumed")
+        need(case.answers.get("public") in PUBLIC, *_SAY_PUBLIC)
         case.options()
     except InputError as error:
-        return page.show("chair_public.html", 422, case=case, here="public", problem=problem_words(error))
+        return page.show("chair_public.html", 422, case=case, here="public", problem=Problem.of(error), typed=form)
     case.planned = {}
     return page.to(f"/chair/{name}/choices")
 
 
 @router.get("/{name}/choices")
-async def choices(page: Here, name: str) -> Response:
+async def choices(page: Here, name: str, failed: str = "") -> Response:
     """Return the form on what to release."""
-    case = lookup(page.chairs, name)
+    return _show_choices(page, lookup(page.chairs, name), **page.failed(failed))
+
+
+def _show_choices(page: Page, case: Case, **values: Any) -> Response:
     picture = without_style(case.planned.get("svg", ""))
-    return page.show("chair_choices.html", case=case, here="choices", picture=picture)
+    return page.show("chair_choices.html", case=case, here="choices", picture=picture, **values)
 
 
 @router.post("/{name}/choices")
@@ -181,17 +186,17 @@ async def _with_choices(
     case.changed()
     try:
         numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
-        need(numbers["epsilon"] is not None, "give a budget (1 is a common choice)")
+        need(numbers["epsilon"] is not None, "Give a budget with ", Argument("epsilon"), " (1 is a common choice)")
         wholes = {key: whole(form, key) for key in ("bins", "year")}
         stated = (*CHOICES, *ABOUT)
         case.answers |= dict.fromkeys(stated, "") | texts(form, stated) | numbers | wholes
         mechanism = case.answers["mechanism"]
         parameters = OWN[mechanism].parameters() if mechanism in OWN else ("delta",)  # those of a plan's choice
         case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
-        need(case.answers.get("public") in PUBLIC, "say what is public; nothing is assumed")
+        need(case.answers.get("public") in PUBLIC, *_SAY_PUBLIC)
         asked: dict[str, Any] = {"options": case.options(), "turn": case.turn}
     except InputError as error:
-        return page.show("chair_choices.html", 422, case=case, here="choices", problem=problem_words(error))
+        return _show_choices(page, case, status=422, problem=Problem.of(error), typed=form)
 
     def finished(job: Job, state: State) -> None:
         if state == "done":
@@ -206,13 +211,17 @@ async def _with_choices(
 
 
 @router.get("/{name}/promise")
-async def promise(page: Here, name: str) -> Response:
+async def promise(page: Here, name: str, failed: str = "") -> Response:
     """Return what the release will promise, to be read before it is made."""
     case = lookup(page.chairs, name)
     if not case.promised:
-        return page.to(f"/chair/{name}/choices")
+        return page.to(f"/chair/{name}/choices" + (f"?failed={failed}" if failed in page.jobs else ""))
+    return await _show_promise(page, case, **page.failed(failed))
+
+
+async def _show_promise(page: Page, case: Case, **values: Any) -> Response:
     accounts = None if page.ledger is None else (await asyncio.to_thread(ledger_view, page.ledger))[0]
-    return page.show("chair_promise.html", case=case, here="promise", accounts=accounts)
+    return page.show("chair_promise.html", case=case, here="promise", accounts=accounts, **values)
 
 
 @router.post("/{name}/release")
@@ -225,7 +234,13 @@ async def release(page: Here, request: Request, name: str) -> Response:
         return page.to(f"/work/{case.releasing}")
     promised = case.promised
     read = promised.get("turn") == case.turn and form.get("promise") == str(case.turn) and form.get("read") == "yes"
-    need(read, "read the promise first, and confirm it; it may have changed since, perhaps in another window")
+    if not read:
+        problem = Problem(
+            "Read the promise first, and confirm it; it may have changed since, perhaps in another window"
+        )
+        if not promised:
+            return _show_choices(page, case, status=422, problem=problem)
+        return await _show_promise(page, case, status=422, problem=problem)
     options = promised["options"] | {"ledger": page.ledger} | texts(form, ("dataset",))
 
     def then(job: Job, state: State) -> None:

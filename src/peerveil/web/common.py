@@ -11,7 +11,9 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from peerveil.app.ledger import ledger_view
 from peerveil.reporting.charts.look import DARK, dark_css
+from peerveil.web.cases import STEP_OF
 from peerveil.web.guard import REPORT_POLICY
+from peerveil.web.jobs import Job
 from peerveil.web.page import EXAMPLE, HERE, Here, lookup
 from peerveil.web.work import Task
 
@@ -95,7 +97,15 @@ async def work(page: Here, name: str) -> Response:
     job = lookup(page.jobs, name)
     if job.state == "done":
         return page.to(job.ahead)
+    if job.state == "failed" and job.back != "/":
+        return page.to(f"{_form_of(job)}?failed={name}")
     return page.show("work.html", 200 if job.state == "running" else 422, job=job)
+
+
+def _form_of(job: Job) -> str:
+    """Return the address of the form that has the field because of which a job failed."""
+    steps, _, last = job.back.rpartition("/")
+    return f"{steps}/{STEP_OF.get(job.about, last)}" if steps.startswith("/chair/") else job.back
 
 
 @router.get("/work/{name}/state")

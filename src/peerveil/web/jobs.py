@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from peerveil.errors import PeerveilError
 from peerveil.support.parallel import starting_processes
+from peerveil.web.labels import Problem
 from peerveil.web.work import Task, main
 
 #: How many jobs may run at once.
@@ -34,6 +35,7 @@ class Job:
         state: its state.
         step: the current step.
         message: why it failed, or what was charged before it was cancelled.
+        about: the field concerned, if it failed because of one.
         result: its result.
     """
 
@@ -44,11 +46,17 @@ class Job:
     state: State = "running"
     step: str = "Starting"
     message: str = ""
+    about: str = ""
     result: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     finished: threading.Event = field(default_factory=threading.Event)
     stopped: bool = False
     worker: Worker | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed; ``None`` if it did not."""
+        return Problem(self.message, self.about) if self.state == "failed" else None
 
     @property
     def seconds(self) -> int:
@@ -137,7 +145,7 @@ class Jobs(dict[str, Job]):
             if received[0] == "done":
                 job.result, job.message, state = received[1], "", "done"
             else:
-                job.message = received[1]
+                job.message, job.about = received[1].words, received[1].field
         except (EOFError, OSError):
             pass  # the process has ended
         finally:

@@ -1,9 +1,11 @@
-"""The names of arguments in messages of the page: the labels of its forms."""
+"""Problems in the page's words: arguments are named by the labels of its forms, and each problem knows its field."""
 
 from __future__ import annotations
 
-from peerveil.app.messages import explain, written
-from peerveil.errors import Argument
+from dataclasses import dataclass
+
+from peerveil.app.messages import NOTHING_RELEASED, explain, written
+from peerveil.errors import Argument, PeerveilError
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
@@ -29,19 +31,25 @@ LABELS = {
     "merge_names": "Ids that differ only in case, blanks or accents",
     "missing_criteria": "If a criterion is missing",
     "noise_scale": "Scale of the noise",
+    "noisy": "The noisy release",
     "only": "Keep only reviews with",
     "paper": "Column of papers",
     "people": "People behind signatures",
     "person": "A subreviewer's review counts for",
     "public": "What is public",
+    "public_file": "The file of public scores",
     "quantity": "One number per reviewer",
+    "ratings": "Column of public scores",
     "region": "Region",
+    "release": "The release",
+    "releases": "The releases",
     "review_name": "Name of reviews on OpenReview",
     "reviewer": "Column of reviewers",
     "reviewers": "Number of reviewers",
     "score": "Column of scores",
     "score_scale": "The score scale",
     "sheet": "Sheet of the workbook",
+    "signed_by": "Keys of its signers",
     "symbols": "Letter scores, lowest first",
     "title": "Title",
     "unit": "What is protected",
@@ -62,6 +70,29 @@ CHOICES = {
     ("public", "none"): "No scores",
 }
 
+#: What each check of a release is about.
+CHECKS = {
+    "schema": "release.json has the right format",
+    "digest": "release.json was not changed since it was written",
+    "record": "The public scores are those of the release",
+    "guarantee": "The privacy claim follows from noise and public scores",
+    "groups": "The claim of the group follows from that of all groups",
+    "bins": "The bins were chosen from public data",
+    "region": "The proven bounds follow from public scores",
+    "noise": "The noise has the size that is stated",
+    "values": "The released numbers follow from the noisy ones",
+    "certificate": "The numbers are the nearest possible ones",
+    "outlook": "Expected error and bands can be recomputed",
+    "findings": "The findings follow from the release",
+    "notes": "The notes follow from the release",
+    "document": "Nothing else in release.json differs",
+    "release.csv": "The table agrees with release.json",
+    "report.html": "The report agrees with release.json",
+    "pictures": "The charts agree with release.json",
+    "files": "The folder contains nothing else",
+    "signature": "The release is signed by a known key",
+}
+
 #: Names of arguments without a field.
 _OTHER = {
     "authors": LABELS["author"],
@@ -72,6 +103,35 @@ _OTHER = {
     "public_sheet": "a workbook that has no other sheet",
     "public_encoding": "a file in UTF-8",
 }
+
+#: The fields of arguments that have another name.
+_FIELDS = {"law": "noise_scale", "epsilons": "epsilon", "public_paper": "public_file", "public_ratings": "public_file"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem as the page shows it.
+
+    Attributes:
+        words: the message.
+        field: the name of the field concerned; empty if there is none.
+    """
+
+    words: str
+    field: str = ""
+
+    @classmethod
+    def of(cls, error: Exception, *, consequence: str = NOTHING_RELEASED) -> Problem:
+        """Return the problem of an error; ``consequence`` as in :func:`peerveil.app.messages.explain`.
+
+        >>> from peerveil.errors import InputError
+        >>> Problem.of(InputError(Argument("epsilon"), " must be > 0"))
+        Problem(words='“Epsilon” must be > 0', field='epsilon')
+        """
+        words, _ = explain(error, label, consequence=consequence)
+        arguments = error.arguments if isinstance(error, PeerveilError) else ()
+        fields = (_FIELDS.get(argument.key, argument.key) for argument in arguments)
+        return cls(words, next((field for field in fields if field in LABELS), ""))
 
 
 def label(argument: Argument) -> str:
@@ -86,8 +146,3 @@ def label(argument: Argument) -> str:
         return words
     text = written(value)
     return f"{words}: {CHOICES.get((key, text), text)}"
-
-
-def problem_words(error: Exception) -> str:
-    """Return the message that the page shows for an error."""
-    return explain(error, label)[0]

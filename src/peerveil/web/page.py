@@ -16,7 +16,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from peerveil.app.options import format_labels
-from peerveil.errors import InputError
+from peerveil.errors import InputError, Part
 from peerveil.mechanisms import OWN
 from peerveil.quantities.base import registered
 from peerveil.reporting.charts.look import dark_css
@@ -97,12 +97,18 @@ class Page:
 
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return the response of a template."""
-        text = self._templates.get_template(template).render(**({"problem": ""} | values))
+        text = self._templates.get_template(template).render(**({"problem": None, "typed": {}} | values))
         return HTMLResponse(text, status_code=status)
 
     def to(self, address: str) -> Response:
         """Return a redirection to another address of the page."""
         return RedirectResponse(self.at + address, status_code=303)
+
+    def failed(self, name: str) -> dict[str, Any]:
+        """Return what a form shows of a job that failed: the problem, and the status of the response."""
+        job = self.jobs.get(name)
+        problem = None if job is None else job.problem
+        return {"problem": problem, "status": 200 if problem is None else 422}
 
     async def follow(self, job: Job) -> Response:
         """Return a redirection to the result of a job if it is quick, otherwise to its progress."""
@@ -177,10 +183,10 @@ async def keep_file(request: Request, page: Page, case: Case, role: str, name: s
     return saved.name
 
 
-def need(value: object, message: str) -> None:
+def need(value: object, *message: Part) -> None:
     """Raise an error if an answer is missing."""
     if not value:
-        raise InputError(message)
+        raise InputError(*message)
 
 
 def without_style(svg: str) -> str:

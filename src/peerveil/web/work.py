@@ -9,25 +9,28 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from peerveil.app.messages import NOTHING_RELEASED, explain, renaming
-from peerveil.app.options import filled
-from peerveil.app.requests import InspectRequest, RefineRequest, ReleaseRequest
-from peerveil.errors import FileWarning, spelled
+from peerveil.app.messages import NOTHING_RELEASED, renaming
+from peerveil.app.options import LoadsOptions, filled
+from peerveil.app.requests import CompareRequest, InspectRequest, RefineRequest, ReleaseRequest, VerifyRequest
+from peerveil.errors import Argument, FileError, FileWarning, InputError, spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.quantities.base import Quantity, register_missing, registered
 from peerveil.support.extensions import load_extensions
-from peerveil.web.labels import label
+from peerveil.web.labels import CHECKS, Problem, label
 
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
 
 Step = Callable[[str], None]
+
+#: The options that name a file of a field.
+FILE_FIELDS = ("people", "mapping", "public", "noisy", "signed_by")
 
 #: A note in the report of the example.
 _SYNTHETIC = "This is an example from a synthetic conference: its reviewers are simulated."
@@ -47,7 +50,7 @@ class Task:
         quantities: the registered quantities; a new process has only those of the package.
     """
 
-    kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine"]
+    kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine", "verify", "compare"]
     folder: str
     options: dict[str, Any] = field(default_factory=dict)
     output: str = ""
@@ -81,8 +84,18 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     except Exception as error:  # noqa: BLE001 - its text may hold private values: it is explained, not shown
         # With a ledger, the page adds what was charged.
         consequence = "" if task.options.get("ledger") else NOTHING_RELEASED
-        return "failed", explain(error, label, consequence=consequence)[0]
+        problem = Problem.of(error, consequence=consequence)
+        return "failed", problem if problem.field else replace(problem, field=_field_of_file(task, error))
     return "done", result
+
+
+def _field_of_file(task: Task, error: Exception) -> str:
+    """Return the field of the file that an error is about; empty if there is none."""
+    if not isinstance(error, FileError):
+        return ""
+    name = Path(error.file).name
+    roles = (role for role in FILE_FIELDS if Path(str(task.options.get(role))).name == name)
+    return next(("public_file" if role == "public" else role for role in roles), "")
 
 
 def request_of(kind: type[Request], task: Task) -> Request:
@@ -176,10 +189,58 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     step("Reading")
     request = request_of(RefineRequest, task)
     if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
-        request = replace(request, quantity=None, words=None, noise_scale=None)
-    with renaming(paper="public_paper", ratings="public_ratings", sheet="public_sheet", encoding="public_encoding"):
+        request = replace(request, quantity=None, words=None, noise_scale=None, loads=LoadsOptions())
+    elif task.options.get("law") == "known":
+        if request.noise_scale is None:
+            raise InputError("Give ", Argument("noise_scale"), ", or say that the noise is not known")
+        request = replace(request, words=None)
+    else:
+        request = replace(request, noise_scale=None)
+    with renaming(sheet="public_sheet", encoding="public_encoding"):
         refined = refine(request, step=step, write=partial(_write, task, step), parents=False)
     return _facts(refined) | {"remarks": []}
+
+
+def _verify(task: Task, step: Step) -> dict[str, Any]:
+    """Check a release, and return all results in words."""
+    from peerveil.app.verify import verify, verify_alone
+    from peerveil.releases.verification import UNCHECKED
+
+    options = task.options
+    if options["public"]:
+        verification = verify(request_of(VerifyRequest, task), step=step, spell=label)
+    else:
+        verification = verify_alone(options["release"], signed_by=options["signed_by"] or None, step=step)
+    return {
+        "verified": verification.verified,
+        "against": bool(options["public"]),
+        "unchecked": UNCHECKED,
+        "checks": [asdict(check) | {"title": CHECKS.get(check.name, check.name)} for check in verification.checks],
+    }
+
+
+def _compare(task: Task, step: Step) -> dict[str, Any]:
+    """Compare releases, and return their findings, a chart, and each against the first."""
+    from peerveil.app.compare import compare, comparison_chart
+    from peerveil.releases.release import Release
+    from peerveil.reporting.charts import to_svg
+
+    step("Reading")
+    releases = {title: Release.load(folder) for title, folder in task.others.items()}
+    (first, *_), last = task.others, list(task.others)[-1]
+    pairs = []
+    for title in list(task.others)[1:]:
+        comparison = compare(CompareRequest(first=task.others[first], second=task.others[title]))
+        rows = [(*quantile.cells()[:5], quantile.tells) for quantile in comparison.quantiles]
+        pairs.append({"title": title, "sentences": comparison.sentences(), "rows": rows, "words": comparison.words})
+    step("Drawing the chart")
+    earlier = {title: folder for title, folder in task.others.items() if title != last}
+    return {
+        "releases": {title: _facts(release) for title, release in releases.items()},
+        "first": first,
+        "pairs": pairs,
+        "svg": to_svg(comparison_chart(earlier, last, releases[last])),
+    }
 
 
 def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
@@ -244,4 +305,6 @@ _KINDS = {
     "promise": _promise,
     "release": _release,
     "refine": _refine,
+    "verify": _verify,
+    "compare": _compare,
 }

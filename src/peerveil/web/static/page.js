@@ -13,22 +13,28 @@ const send = async (address, body) => {
   throw new Error((one(".problem p", page) || one("p", page) || { textContent: "the upload failed" }).textContent);
 };
 
-const addressFor = (drop, name) => {
+const addressFor = (drop, name, together) => {
   const role = drop.dataset.studyDrop;
   if (!role) return drop.dataset.address + encodeURIComponent(name);
   const study = one("[data-study]").value;
-  return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}`;
+  return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}${together}`;
 };
 
-const upload = async (drop, file, name) => {
+const upload = async (drop, file, name, together = "&first=1") => {
   const state = one(".drop-state", drop);
   state.classList.remove("bad");
   state.textContent = `Opening ${name} …`;
   try {
-    const saved = await send(addressFor(drop, name), file);
+    const saved = await send(addressFor(drop, name, together), file);
     if (saved.study) one("[data-study]").value = saved.study;
-    if (saved.next) location.assign(saved.next);
-    else state.textContent = saved.name;
+    if (saved.next) { location.assign(saved.next); return true; }
+    state.textContent = saved.role && saved.role !== drop.dataset.studyDrop ? "" : saved.name;
+    const other = saved.role && one(`[data-study-drop=${saved.role}] .drop-state`);
+    if (other) other.textContent = saved.published && saved.role === "noisy" ? "release.json" : saved.name;
+    all("[aria-invalid]", drop).forEach((part) => part.removeAttribute("aria-invalid"));
+    all(".error", drop).forEach((part) => part.remove());
+    const form = drop.closest("form");
+    if (form && "published" in form.dataset) form.dataset.published = saved.published ? "yes" : "";
     return true;
   } catch (error) {
     state.classList.add("bad");
@@ -46,10 +52,43 @@ const queue = (work) => {
   return sending;
 };
 
+// The files in a dropped folder, each named with its folder.
+const within = async (entry) => {
+  if (entry.isFile) {
+    const file = await new Promise((done, fail) => { entry.file(done, fail); });
+    return [[entry.fullPath.slice(1), file]];
+  }
+  const reader = entry.createReader();
+  const entries = [];
+  for (;;) {
+    const some = await new Promise((done, fail) => { reader.readEntries(done, fail); });
+    if (!some.length) break;
+    entries.push(...some);
+  }
+  return (await Promise.all(entries.map(within))).flat();
+};
+const dropped = async (transfer) => {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry());
+  if (entries.every(Boolean)) return (await Promise.all(entries.map(within))).flat();
+  return [...transfer.files].map((file) => [file.name, file]);
+};
+
 for (const drop of all("[data-drop]")) {
   const input = one("input[type=file]", drop);
-  const start = (file) => { if (file) queue(() => upload(drop, file, file.name)); };
-  input.addEventListener("change", () => start(input.files[0]));
+  const start = async (files) => {
+    const alone = input.multiple ? files : files.slice(0, 1);
+    // A release comes first, so that what lies beside it is known to belong to it.
+    const order = alone.sort(([one], [other]) => /\.(json|zip)$/.test(other) - /\.(json|zip)$/.test(one));
+    const several = order.length > 1 ? "&several=1" : "";
+    const sent = order.map(([name, file], place) => (
+      queue(() => upload(drop, file, name, several + (place ? "" : "&first=1")))
+    ));
+    const done = await Promise.all(sent);
+    if (drop.dataset.studyDrop === "releases" && done.every(Boolean)) {
+      location.assign(`${prefix}/compare/${one("[data-study]").value}`); // lists them with their titles
+    }
+  };
+  input.addEventListener("change", () => start([...input.files].map((file) => [file.name, file])));
   for (const kind of ["dragenter", "dragover"]) {
     drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
   }
@@ -57,7 +96,7 @@ for (const drop of all("[data-drop]")) {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    start(event.dataTransfer.files[0]);
+    dropped(event.dataTransfer).then(start);
   });
 }
 // A file that is dropped elsewhere must not replace the page.
@@ -96,6 +135,19 @@ const depend = () => {
 };
 addEventListener("change", depend);
 depend();
+
+// Move to the field that a problem is about, and show it where it is folded away.
+const invalid = one("[aria-invalid=true]");
+if (invalid) {
+  for (let part = invalid.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  const target = invalid.matches("fieldset") ? one("input:checked, input", invalid) : invalid;
+  target.focus();
+  const [summary, message] = [one(".problem[role=alert]"), one(".error")];
+  if (summary && message && document.activeElement === target) { // the message stands at the field: once is enough
+    message.setAttribute("role", "alert");
+    summary.remove();
+  }
+}
 
 // Show the factor e^epsilon.
 const epsilon = one("#f-epsilon");
