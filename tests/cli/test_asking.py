@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from asked import KEYS
 from cli.test_cli import Run, files, run
-from web.test_page import KEYS, Chair
+from web.test_page import Chair
 
 __all__ = ["files", "run"]  # fixtures
 
