@@ -25,7 +25,7 @@ from peerveil.private.tracks import GroupReleases, release_groups_within
 from peerveil.record.tracks import folder_names
 from peerveil.regions import check_region
 from peerveil.releases.release import OWN_FILES, Release
-from peerveil.releases.terms import Terms
+from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
 
 #: Called with the name of each step of the work.
@@ -99,7 +99,7 @@ def dry_run(request: ReleaseRequest, step: Step) -> tuple[Promise | GroupPromise
     groups = _groups(request)
     reviews, arguments = _read(request, step)
     check_region(arguments.pop("region"))
-    Terms(licence=arguments.pop("licence"), citation=arguments.pop("citation"))
+    Terms(**{name: arguments.pop(name) for name in ("licence", "citation", "about")})
     step("Computing how much noise is needed, and simulating releases on public data")
     place: dict[str, Any] = {"ledger": request.ledger, "dataset": request.what.dataset}
     if not groups:
