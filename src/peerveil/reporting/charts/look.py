@@ -61,7 +61,7 @@ _CONFIG: dict[str, Any] = {
     "aria": False,  # the chart has one description as a whole
     "background": "transparent",
     "font": _FONT,
-    "padding": {"left": 1, "right": 8, "top": 4, "bottom": 4},
+    "padding": {"left": 4, "right": 8, "top": 4, "bottom": 4},
     "view": {"stroke": None},
     "title": {
         "anchor": "start",

@@ -1,0 +1,125 @@
+"""The report in a real browser: nothing is cut off, on a phone, with large text, and with wide fonts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+import peerveil as pv
+from browser import chromium, program
+from made_up import release
+from marks import mostly_slow
+from peerveil.reporting.terms import Terms
+from reporting.test_charts import dealt, with_counts
+
+pytestmark = pytest.mark.skipif(
+    program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
+)
+
+#: What leaves the page or its chart, what overlaps in a chart, and the smallest letters of charts.
+MEASURE = """() => {
+  const found = {beyond: [], cut: [], over: [], smallest: 1e9};
+  for (const e of document.querySelectorAll("main *:not(svg *)")) {
+    const box = e.getBoundingClientRect();
+    const hidden = e.closest("thead") && getComputedStyle(e.closest("thead")).position === "absolute";
+    if (!hidden && box.right > innerWidth + 1) found.beyond.push(e.tagName + " " + e.className);
+  }
+  for (const svg of document.querySelectorAll("figure svg")) {
+    const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
+    const texts = [...svg.querySelectorAll("text")].filter(t => t.textContent && getComputedStyle(t).opacity !== "0");
+    const boxes = texts.map(t => [t.textContent, t.getBoundingClientRect()]);
+    for (const t of texts) found.smallest = Math.min(found.smallest, scale * parseFloat(getComputedStyle(t).fontSize));
+    boxes.forEach(([words, box], i) => {
+      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 ||
+          box.bottom > frame.bottom + 1) found.cut.push(words);
+      for (const [other, b] of boxes.slice(i + 1)) {
+        const width = Math.min(box.right, b.right) - Math.max(box.left, b.left);
+        const height = Math.min(box.bottom, b.bottom) - Math.max(box.top, b.top);
+        if (width > 2 && height > 4) found.over.push(words + " / " + other);
+      }
+    });
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+def wild(made: pv.Release) -> pv.Release:
+    """The release, with noise far beyond its means."""
+    return replace(made, noisy=made.values + 300 * np.sin(np.arange(made.values.size)))
+
+
+RELEASES = {
+    "counts": lambda: with_counts(dealt(release(300))),
+    "vector": lambda: wild(dealt(release(300))),
+    "few": lambda: release(20, known=False),
+    "difference": lambda: dealt(release(150, "miscalibration")),
+}
+ABOUT = pv.About(
+    title="How strict the reviewers of a conference with a long name were",
+    conference="International Conference on Something Particular",
+    year=2026,
+    authors=["Ada Lovelace", "Alan Turing"],
+    contact="programme-chairs@conference.example.org",
+    url="https://conference.example.org/2026/a-long-address-of-a-page/reviewers/",
+)
+
+
+def opened(browser: Browser, folder: Path, width: int, *, dark: bool = False) -> Page:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light")
+    page.goto((folder / "report.html").as_uri())
+    return page
+
+
+@pytest.mark.parametrize("name", mostly_slow(list(RELEASES), 0, 3))
+def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None:
+    folder = replace(RELEASES[name](), terms=Terms(licence="CC-BY-4.0", about=ABOUT)).save(tmp_path / "out")
+    for width, percent, least in ((360, 100, 12), (360, 200, 11), (768, 100, 12), (1200, 100, 15.5), (1200, 200, 15.5)):
+        page = opened(browser, folder, width)
+        page.add_style_tag(content=f"html{{font-size:{percent}%}}")
+        measured: dict[str, Any] = page.evaluate(MEASURE)
+        smallest = measured.pop("smallest")
+        assert measured == {"beyond": [], "cut": [], "over": []}, (width, percent)
+        assert smallest >= least, "letters of charts are about as large as the text"
+        page.close()
+
+
+def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, RELEASES["counts"]().save(tmp_path / "out"), 700, dark=True)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    measured = page.evaluate(MEASURE)
+    assert (measured["beyond"], measured["cut"], measured["over"]) == ([], [], [])
+
+
+def test_the_report_can_be_read_by_everyone_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    folder = replace(RELEASES["counts"](), terms=Terms(about=ABOUT)).save(tmp_path / "out")
+    for dark in (False, True):
+        page = browser.new_page(color_scheme="dark" if dark else "light")
+        asked: list[str] = []
+        complaints: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))  # noqa: B023 - used at once
+        page.on("console", lambda message: complaints.append(message.text))  # noqa: B023
+        page.goto((folder / "report.html").as_uri())
+        assert [url.rpartition("/")[2] for url in asked] == ["report.html"]
+        assert not complaints
+        page.close()
+    # The tool itself is a script, which the report's policy would refuse.
+    context = browser.new_context(bypass_csp=True)
+    page = context.new_page()
+    page.goto((folder / "report.html").as_uri())
+    violations = Axe().run(page).response["violations"]
+    assert not [(each["id"], each["impact"]) for each in violations if each["impact"] in ("serious", "critical")]
+    context.close()
