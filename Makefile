@@ -37,6 +37,7 @@ check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m slow tests/project/test_typing.py
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 	$(MAKE) test

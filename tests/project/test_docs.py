@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import forks
@@ -67,15 +69,32 @@ def python() -> Iterator[Python]:
         yield runner
 
 
-@pytest.mark.parametrize("code", [text for _, text in blocks("r")], ids=[name for name, _ in blocks("r")])
-def test_r_blocks_run(code: str, tmp_path: Path) -> None:
-    rscript = shutil.which("Rscript")
-    if rscript is None:
+def rscript(code: str, folder: Path) -> str:
+    """What R prints for some code."""
+    program = shutil.which("Rscript")
+    if program is None:
         pytest.skip("R is not installed")
-    published(tmp_path / "out")
-    done = subprocess.run([rscript, "-e", code], cwd=tmp_path, check=False, capture_output=True, text=True)
+    done = subprocess.run([program, "-e", code], cwd=folder, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "Median" in done.stdout
+    return done.stdout
+
+
+def test_r_compares_releases_as_peerveil_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    releases = []
+    for year, papers, shift in ((2025, 20, 0), (2026, 23, 1)):
+        weights = pv.PublicWeights.from_rows((rng.integers(1, 5, (papers, 3)) + shift).tolist(), load=3)
+        noisy = np.sort(rng.normal(3 + shift, 1, papers))
+        releases.append(pv.refine(noisy, weights, mechanism=pv.Laplace(scale=0.3)))
+        releases[-1].save(tmp_path / str(year), report=False)
+    assert "Median" in rscript("\n".join(text for _, text in blocks("r")), tmp_path)
+    assert (tmp_path / "shares.pdf").read_bytes().startswith(b"%PDF")
+    in_r = pl.read_csv(tmp_path / "deciles.csv")
+    ours = pv.compare(*releases).to_frame()
+    for column in ("difference", "band_lower", "band_upper", "proven_lower", "proven_upper"):
+        assert in_r[column].to_list() == pytest.approx(ours[column].to_list(), abs=1e-12), column
+    assert in_r["tells"].to_list() == [tells.rpartition(", ")[2] for tells in ours["tells"]]
+    assert len(set(in_r["tells"])) > 1
 
 
 @pytest.mark.parametrize("code", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
