@@ -112,8 +112,8 @@ def test_problems_are_shown_at_the_field_of_some_form() -> None:
     """A message at a field that no form has would be shown nowhere."""
     shown = "".join(file.read_text(encoding="utf-8") for file in TEMPLATES.glob("*.html"))
     for field in labels.LABELS:
-        macros = "field|choose|drop|group|message"
-        assert re.search(rf'(?:{macros})\("{field}"', shown) or f's.message("{field}")' in shown, field
+        macros = "field|lines|choose|columns?|drop|group|message"
+        assert re.search(rf'(?:{macros})\("{field}"', shown), field
     assert set(STEP_OF) - {"public_file"} <= set(labels.LABELS)
     steps = {step: (TEMPLATES / f"chair_{step}.html").read_text(encoding="utf-8") for step in set(STEP_OF.values())}
     steps["public"] += (TEMPLATES / "steps.html").read_text(encoding="utf-8")  # loads are asked for there
@@ -145,3 +145,13 @@ def test_a_problem_of_a_file_is_shown_where_the_file_was_given(tmp_path: Path, m
     _, problem = work._outcome(Task(kind="promise", folder=str(tmp_path), options=options), lambda _: None)
     assert problem.field == "public_file"
     assert "scores.csv, line 2" in problem.words
+
+
+def test_words_that_the_help_names_are_in_the_glossary() -> None:
+    words = set(re.findall(r'<div id="([\w-]+)">', (TEMPLATES / "glossary.html").read_text(encoding="utf-8")))
+    named = set()
+    for file in TEMPLATES.glob("*.html"):
+        for listed in re.findall(r's\.help\(".*", \[(.*)\]\)', file.read_text(encoding="utf-8")):
+            named |= {word.lower().replace(" ", "-") for word in re.findall(r'"([^"]+)"', listed)}
+    assert len(named) > 10
+    assert named <= words

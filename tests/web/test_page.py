@@ -520,12 +520,12 @@ def test_the_page_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         serve()
 
 
-def test_a_ledger_that_is_not_there_is_refused_before_anything_starts(
+def test_a_ledger_that_cannot_be_there_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(jobs, "Worker", lambda: pytest.fail("a process was started"))
-    monkeypatch.setattr(sys, "argv", ["peerveil", "serve", "--no-browser", "--ledger", str(tmp_path / "none.db")])
+    monkeypatch.setattr(sys, "argv", ["peerveil", "serve", "--no-browser", "--ledger", str(tmp_path / "no" / "b.db")])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 1

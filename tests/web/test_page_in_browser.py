@@ -99,7 +99,7 @@ def go_on(guest: Visitor, button: str, to: str, *, checked: bool = True) -> None
     guest.look()
 
 
-def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, checked: bool = False) -> None:
+def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, checked: bool = False, to: str = "/promise$") -> None:
     """From the beginning to the last look before a release; if checked, with a plan and a look at every page."""
     page = guest.page
     page.goto("/".join([*page.url.split("/")[:4], "chair"]))
@@ -119,7 +119,7 @@ def to_the_promise(guest: Visitor, file: Path, *, epsilon: str, checked: bool = 
         expect(page.locator(".plan svg[aria-label]")).to_be_visible()
         expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(rf"^{epsilon}(\.0)?$"))
         check_access(guest)
-    go_on(guest, "Compute the promise", "/promise$", checked=checked)
+    go_on(guest, "Compute the promise", to, checked=checked)
 
 
 def release_now(guest: Visitor) -> None:
@@ -143,7 +143,9 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     check_access(guest)
     reviews = write_reviews(tmp_path / "reviews.csv")
     to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1", checked=True)
-    expect(page.locator(".claim")).to_have_text("epsilon = 1 per reviewer (pure differential privacy)")
+    expect(page.locator(".promise")).to_contain_text("epsilon = 1 per reviewer (pure differential privacy)")
+    expect(page.locator(".summary")).to_contain_text("'small' (reviewer) has 1.5 left, and would have 0.5")
+    expect(page.locator(".summary")).to_contain_text("public data alone ±")
     expect(page.locator(".promise")).to_contain_text("by at most a factor e^1 = 2.72")
     expect(page.locator(".accounts")).to_contain_text("epsilon 1.5 of 1.5 left")
     check_access(guest)
@@ -176,8 +178,8 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     expect(page.locator("tbody tr")).to_have_count(1)
     check_access(guest)
 
-    to_the_promise(guest, tmp_path / "reviews.csv", epsilon="0.75")
-    release_now(guest)
+    to_the_promise(guest, tmp_path / "reviews.csv", epsilon="0.75", to=r"/choices\?failed=")
+    expect(page.get_by_label("Epsilon", exact=True)).to_be_focused()
     refused = page.get_by_role("alert")
     expect(refused).to_contain_text(
         "the release costs epsilon 0.75, and of the budget of 'small' (reviewer) 0.5 of 1.5 is left; "
@@ -435,7 +437,7 @@ def test_our_own_files_are_refined_verified_and_compared_without_a_question(gues
     expect(page.get_by_label("Scale of the noise")).not_to_be_visible()
     page.get_by_role("button", name="Refine", exact=True).click()
     page.wait_for_url(re.compile("/result/"))
-    expect(page.locator(".claim")).to_contain_text("epsilon = 1 per reviewer")
+    expect(page.locator(".promise")).to_contain_text("epsilon = 1 per reviewer")
 
     page.get_by_role("link", name="Verify", exact=True).click()
     page.locator("#release").set_input_files(tmp_path / "2025.zip")

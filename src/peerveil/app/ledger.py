@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from peerveil.app.messages import Spelling
 from peerveil.errors import PeerveilError
-from peerveil.privacy.budget import Spend
+from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import downward, upward
 from peerveil.private.charging import Spending, pending
 from peerveil.private.ledger import Ledger
@@ -20,9 +21,12 @@ __all__ = [
     "absolute_place",
     "charges_since",
     "cost",
+    "has_ledger",
     "ledger_text",
     "ledger_view",
+    "open_budget",
     "pending",
+    "pending_view",
     "releases_so_far",
 ]
 
@@ -33,6 +37,28 @@ def absolute_place(ledger: str) -> str:
     return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger
 
 
+def has_ledger(place: str) -> bool:
+    """Return whether there is a ledger at a place; a database is taken to have one."""
+    url = ledger_url(place)
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
+
+
+def open_budget(place: str, dataset: str, unit: str, *, epsilon: float | None, delta: float | None) -> None:
+    """Open a budget for a data set, and create the ledger if there is none."""
+    Budget.of(epsilon=epsilon, delta=delta)  # refuse an invalid budget before a file is created
+    Ledger.create(place).open(dataset, unit, epsilon=epsilon, delta=delta)
+
+
+def pending_view(place: str) -> list[dict[str, Any]]:
+    """Return the releases that were begun on this machine and are not written, as the page shows them."""
+    releases = pending(place) if has_ledger(place) else []
+    return [asdict(release) | {"state": release.state, "begun": _time(release.begun)} for release in releases]
+
+
+def _time(stamp: str) -> str:
+    return stamp.replace("T", " ").replace("Z", " UTC")
+
+
 def cost(spend: Spend) -> str:
     """Return the cost of a charge as text."""
     return f"rho {upward(spend.rho)}" if spend.epsilon is None else f"epsilon {upward(spend.epsilon)}"
@@ -40,7 +66,11 @@ def cost(spend: Spend) -> str:
 
 def releases_so_far(place: str | None) -> frozenset[str]:
     """Return the numbers of all releases in the ledger."""
-    return frozenset() if place is None else frozenset(entry.release for entry in Ledger(place).history())
+    return (
+        frozenset()
+        if place is None or not has_ledger(place)
+        else frozenset(entry.release for entry in Ledger(place).history())
+    )
 
 
 def charges_since(place: str | None, before: frozenset[str], *, quantity: str, unit: str, spell: Spelling) -> str:
@@ -65,6 +95,8 @@ def charges_since(place: str | None, before: frozenset[str], *, quantity: str, u
 
 def ledger_view(place: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the budgets with what is left, and the charges, newest first, as the page shows them."""
+    if not has_ledger(place):
+        return [], []
     ledger = Ledger(place)
     accounts = [
         {
@@ -80,7 +112,7 @@ def ledger_view(place: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]
     ]
     history = [
         {
-            "charged": entry.charged.replace("T", " ").replace("Z", " UTC"),
+            "charged": _time(entry.charged),
             "dataset": entry.dataset,
             "unit": entry.unit,
             "cost": cost(entry.spend),

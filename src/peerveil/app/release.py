@@ -15,15 +15,19 @@ from peerveil.app.reading import check_public_stated, groups_by_paper, public_of
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import Argument, OutputError
 from peerveil.inference.verdict import PROMISES
+from peerveil.mechanisms import kind_of
 from peerveil.planning.auto import CHOSEN
 from peerveil.privacy.guarantee import caution
 from peerveil.private.charging import Spending
-from peerveil.private.promises import GroupPromises, Promise, promise_groups, promise_release
+from peerveil.private.promises import GroupPromises, Promise, cost_words, promise_groups, promise_release
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import GroupReleases, release_groups_within
+from peerveil.quantities.base import words_of
+from peerveil.quantities.weights import weigh
 from peerveil.record.tracks import folder_names
 from peerveil.regions import check_region
+from peerveil.regions import region as make_region
 from peerveil.releases.release import OWN_FILES, Release
 from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
@@ -71,21 +75,32 @@ def placed(request: ReleaseRequest) -> ReleaseRequest:
 
 
 def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
-    """Return what the requested release will state, and its noise, without drawing or charging anything."""
+    """Return what the requested release will state, cost and achieve, as the page shows it; see :func:`dry_run`."""
     _check(request)
     reviews, arguments = _read(request, step)
-    step("Computing how much noise is needed")
-    ready = prepare_whole_release(reviews, **arguments).ready
-    claim, noise = ready.noise.guarantee, ready.noise.settled
+    region = arguments.pop("region")
+    check_region(region)
+    Terms(**{name: arguments.pop(name) for name in ("licence", "citation", "about")})
+    step("Computing how much noise is needed, and simulating releases on public data")
+    promised = promise_release(reviews, ledger=request.ledger, dataset=request.what.dataset, **arguments)
+    public = reviews.public(arguments["public"], declare_kept=arguments["declare_kept"])
+    make_region(weigh(public, arguments["quantity"], lone=arguments["lone"]), region)  # refused before it is charged
+    claim, kind = promised.guarantee, kind_of(promised.mechanism["name"])
     return {
+        "quantity": words_of(promised.quantity).label,
+        "public": promised.public,
+        "costs": [cost_words(quote) for quote in promised.quotes],
+        "expected": promised.accuracy,
+        "verdict": promised.verdict and promised.verdict.to_document(),
         "summary": claim.summary,
+        "human": claim.human,
         "promise": claim.promise,
         "not_protected": claim.not_protected,
-        "reviewers": ready.weights.reviewers,
-        "noise": None if noise is None else f"{noise.law.deviation:.3g}",
-        "counted": ready.noise.mechanism.on_counts,
-        "choice": next((note for note in ready.notes if CHOSEN in note), ""),
-        "accuracy": PROMISES[ready.estimator],
+        "reviewers": promised.reviewers,
+        "noise": f"{promised.deviation:.3g}" if promised.deviation else None,
+        "counted": kind is not None and kind.on_counts,
+        "choice": next((note for note in promised.notes if CHOSEN in note), ""),
+        "accuracy": PROMISES[promised.estimator],
         "caution": caution(claim.epsilon),
     }
 

@@ -233,10 +233,11 @@ def _costs(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:
     """Return the cost to each budget in words."""
     if not quotes:
         return [("cost", "not counted: no ledger is named")]
-    return [("cost", _cost(quote)) for quote in quotes]
+    return [("cost", cost_words(quote)) for quote in quotes]
 
 
-def _cost(quote: Quote) -> str:
+def cost_words(quote: Quote) -> str:
+    """Return the cost to a budget in words."""
     cost, left, after = upward(quote.cost), downward(quote.left), downward(quote.after)
     return f"{quote.currency} {cost}: {quote.dataset!r} ({quote.unit}) has {left} left, and would have {after}"
 

@@ -46,6 +46,7 @@ class Case:
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
         releasing: the job id of the last release.
+        unfinished: the numbers of its releases that were charged and are not written.
         releases: the titles of releases to compare, by their folders.
         turn: how often an answer that the promise depends on was changed.
         id: the id of the case in addresses.
@@ -62,6 +63,7 @@ class Case:
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
+    unfinished: set[str] = field(default_factory=set)
     releases: dict[str, str] = field(default_factory=dict)
     turn: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))

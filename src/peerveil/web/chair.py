@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
 from peerveil.app.inspect import columns_of, mapping_of, sheets_of
-from peerveil.app.ledger import charges_since, ledger_view, releases_so_far
+from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
@@ -187,6 +187,7 @@ async def _with_choices(
     try:
         numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
         need(numbers["epsilon"] is not None, "Give a budget with ", Argument("epsilon"), " (1 is a common choice)")
+        need(numbers["epsilon"] > 0, Argument("epsilon"), " must be a number above 0")
         wholes = {key: whole(form, key) for key in ("bins", "year")}
         stated = (*CHOICES, *ABOUT)
         case.answers |= dict.fromkeys(stated, "") | texts(form, stated) | numbers | wholes
@@ -202,12 +203,19 @@ async def _with_choices(
         if state == "done":
             then(case, job.result, asked)
 
-    task = Task(kind=kind, folder=str(case.folder), options=asked["options"])
+    ledger = await asyncio.to_thread(_only_ledger, page) if kind == "promise" else {}
+    task = Task(kind=kind, folder=str(case.folder), options=asked["options"] | ledger)
     back = f"/chair/{name}/choices"
     ahead, title = f"/chair/{name}/promise", "Computing the promise"
     if kind == "plan":
         ahead, title = f"{back}#plan", "Planning"
     return await page.follow(page.jobs.start(task, title=title, ahead=ahead, back=back, then=finished))
+
+
+def _only_ledger(page: Page) -> dict[str, Any]:
+    """Return the ledger if it has a single data set, whose budget a release is charged to; otherwise nothing."""
+    names = set() if page.ledger is None else {account["dataset"] for account in ledger_view(page.ledger)[0]}
+    return {"ledger": page.ledger} if len(names) == 1 else {}
 
 
 @router.get("/{name}/promise")
@@ -250,6 +258,8 @@ async def release(page: Here, request: Request, name: str) -> Response:
             released = {name: options[name] for name in ("quantity", "unit")}
             charged = charges_since(page.ledger, before, spell=label, **released)
             job.message = " ".join(filter(None, (job.message, charged)))
+            begun = pending_view(page.ledger) if page.ledger else []
+            case.unfinished |= {entry["release"] for entry in begun} - before
 
     task = Task(kind="release", folder=str(case.folder), options=options)
     here = f"/chair/{name}"

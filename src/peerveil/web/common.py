@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache
+from typing import Any
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from peerveil.app.ledger import ledger_view
+from peerveil.app.ledger import ledger_view, open_budget, pending_view
+from peerveil.errors import InputError, LedgerError
 from peerveil.reporting.charts.look import DARK, dark_css
-from peerveil.web.cases import STEP_OF
+from peerveil.web.cases import STEP_OF, number
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
-from peerveil.web.page import EXAMPLE, HERE, Here, lookup
+from peerveil.web.labels import Problem
+from peerveil.web.page import EXAMPLE, HERE, Here, Page, form_of, lookup, need
 from peerveil.web.work import Task
 
 router = APIRouter()
@@ -58,13 +61,57 @@ async def example_report(page: Here) -> Response:
     return FileResponse(file, headers={"content-security-policy": REPORT_POLICY})
 
 
+@router.get("/glossary")
+async def glossary(page: Here) -> Response:
+    """Return the words of the page, explained."""
+    return page.show("glossary.html")
+
+
 @router.get("/ledger")
 async def ledger(page: Here) -> Response:
     """Return all budgets and charges."""
+    return await _show_ledger(page)
+
+
+async def _show_ledger(page: Page, **values: Any) -> Response:
     if page.ledger is None:
-        return page.show("ledger.html", accounts=None, history=None)
+        return page.show("ledger.html", accounts=None)
     accounts, history = await asyncio.to_thread(ledger_view, page.ledger)
-    return page.show("ledger.html", accounts=accounts, history=history)
+    pending = await asyncio.to_thread(pending_view, page.ledger)
+    shown: dict[str, Any] = {"place": page.ledger, "accounts": accounts, "history": history, "pending": pending}
+    return page.show("ledger.html", **shown, to_finish=_to_finish(page), **values)
+
+
+def _to_finish(page: Page) -> dict[str, str]:
+    """Return the address of the form that finishes an interrupted release, by its number."""
+    return {
+        number: f"/chair/{case.id}/{'promise' if case.promised else 'choices'}"
+        for case in page.chairs.values()
+        for number in case.unfinished
+    }
+
+
+@router.post("/ledger")
+async def open_account(page: Here, request: Request) -> Response:
+    """Open a budget, and create the ledger if there is none."""
+    form = await form_of(request)
+    need(page.ledger, "start the page with a ledger first")
+    try:
+        missing = next((name for name in ("dataset", "epsilon") if not form.get(name, "").strip()), "")
+        if missing:
+            words = {"dataset": "Give the data set a name.", "epsilon": "Give the total budget in epsilon."}
+            return await _show_ledger(page, status=422, problem=Problem(words[missing], missing), typed=form)
+        await asyncio.to_thread(
+            open_budget,
+            str(page.ledger),
+            form["dataset"].strip(),
+            form.get("unit", ""),
+            epsilon=number(form, "epsilon"),
+            delta=number(form, "delta"),
+        )
+    except (InputError, LedgerError) as error:
+        return await _show_ledger(page, status=422, problem=Problem.of(error), typed=form)
+    return page.to("/ledger")
 
 
 @router.get("/static/vega.js")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peerveil.app.messages import NOTHING_RELEASED, explain, written
-from peerveil.errors import Argument, PeerveilError
+from peerveil.errors import Argument, BudgetError, PeerveilError
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
@@ -131,7 +131,8 @@ class Problem:
         words, _ = explain(error, label, consequence=consequence)
         arguments = error.arguments if isinstance(error, PeerveilError) else ()
         fields = (_FIELDS.get(argument.key, argument.key) for argument in arguments)
-        return cls(words, next((field for field in fields if field in LABELS), ""))
+        otherwise = "epsilon" if isinstance(error, BudgetError) else ""
+        return cls(words, next((field for field in fields if field in LABELS), otherwise))
 
 
 def label(argument: Argument) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from peerveil.app.ledger import Ledger, absolute_place
+from peerveil.app.ledger import Ledger, absolute_place, has_ledger
 from peerveil.errors import OutputError
 from peerveil.web.app import create_app
 from peerveil.web.connections import Connection
@@ -28,8 +28,9 @@ _GRACE = 3
 def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
     """Serve the page on this machine until it is ended."""
     if ledger is not None:
-        Ledger(ledger)  # refuse an unusable ledger first
         ledger = absolute_place(ledger)
+        if has_ledger(ledger) or not Path(ledger).parent.is_dir():
+            Ledger(ledger)  # refuse an unusable ledger first; one that is missing can be created on the page
     for end in ("SIGTERM", "SIGHUP"):  # closing the terminal must remove the private folder, too
         if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
             signal.signal(getattr(signal, end), _ended)

@@ -161,6 +161,7 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
         "for": [plan.quantity, plan.unit],
         "epsilon": epsilon,
         "answer": list(plan.answer),
+        "others": [words for each, words in zip(plan.epsilons, plan.answer, strict=False) if each != epsilon],
         "assumption": plan.assumption,
         "svg": plan_plot(plan, chosen=epsilon).svg,
     }
@@ -273,6 +274,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "quantity": release.quantity,
         "findings": [finding.sentence for finding in release.findings],
         "summary": release.guarantee.summary,
+        "human": release.human,
         "promise": release.promise,
         "estimator": release.estimator,
         "accuracy": PROMISES[release.estimator],

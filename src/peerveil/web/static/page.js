@@ -151,8 +151,8 @@ if (invalid) {
 
 // Show the factor e^epsilon.
 const epsilon = one("#f-epsilon");
-if (epsilon) {
-  const factor = one("[data-factor]");
+const factor = one("[data-factor]");
+if (epsilon && factor) {
   const show = () => {
     const value = Number(epsilon.value);
     const valid = epsilon.value.trim() !== "" && Number.isFinite(value) && value > 0;

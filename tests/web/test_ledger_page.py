@@ -1,0 +1,112 @@
+"""Budgets on the page: opened there, and interrupted releases finished."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+import peerveil as pv
+from asked import KEYS, Answer, AtOnce, answered
+from peerveil.app.ledger import open_budget, pending_view
+from peerveil.errors import LedgerWarning
+from peerveil.web.app import create_app
+from peerveil.web.page import Page
+
+
+class Visitor:
+    """Somebody at the page, past the guard."""
+
+    def __init__(self, ledger: str | None) -> None:
+        self.page = Page(ledger=ledger, jobs=AtOnce(), at=KEYS.at)
+        self.app = create_app(self.page)
+
+    def ask(self, method: str, **form: str) -> Answer:
+        return asyncio.run(answered(self.app, method, f"{KEYS.at}/ledger", urlencode(form).encode()))
+
+    def shown(self) -> str:
+        return str(self.ask("GET").body, "utf-8")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return str(tmp_path / "b.db")
+
+
+@pytest.fixture
+def visitor(place: str) -> Iterator[Visitor]:
+    found = Visitor(place)
+    yield found
+    found.page.workspace.remove()
+
+
+def test_a_budget_is_opened_in_a_ledger_that_is_created_then(visitor: Visitor, place: str) -> None:
+    assert "There are no budgets yet" in visitor.shown()
+    assert not Path(place).exists(), "looking creates nothing"
+    assert visitor.ask("POST", dataset=" conf ", epsilon="3", unit="review", delta="").status == 303
+    (account,) = pv.Ledger(place).accounts()
+    assert (account.dataset, account.unit, account.budget.limit) == ("conf", "review", 3.0)
+    assert "epsilon 3</strong> left of 3" in visitor.shown()
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({"dataset": "", "epsilon": "3", "unit": "reviewer"}, "dataset"),
+        ({"dataset": "conf", "epsilon": "", "unit": "reviewer"}, "epsilon"),
+        ({"dataset": "conf", "epsilon": "much", "unit": "reviewer"}, "epsilon"),
+        ({"dataset": "conf", "epsilon": "-1", "unit": "reviewer"}, "epsilon"),
+        ({"dataset": "conf", "epsilon": "3", "unit": "paper"}, "unit"),
+        ({"dataset": "conf", "epsilon": "3", "unit": "reviewer", "delta": "2"}, "delta"),
+    ],
+)
+def test_a_wrong_budget_is_refused_at_its_field(visitor: Visitor, place: str, form: dict[str, str], field: str) -> None:
+    answer = visitor.ask("POST", **form)
+    shown = str(answer.body, "utf-8")
+    assert answer.status == 422
+    assert f'<p class="error" id="e-{field}">' in shown
+    assert f'value="{form["dataset"]}"' in shown, "nothing typed is lost"
+    assert not Path(place).exists() or not pv.Ledger(place).accounts()
+
+
+def test_without_a_ledger_the_page_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    visitor = Visitor(None)
+    try:
+        assert "peerveil serve --ledger budgets.db" in visitor.shown()
+        assert visitor.ask("POST", dataset="conf", epsilon="3", unit="reviewer").status == 422
+    finally:
+        visitor.page.workspace.remove()
+
+
+def test_an_interrupted_release_is_listed_and_leads_back_to_its_choices(
+    visitor: Visitor, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_budget(place, "conf", "reviewer", epsilon=3.0, delta=None)
+    papers = ["p", "p", "q", "q", "r", "r"]
+    reviews = pv.Reviews.from_columns(papers, ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("peerveil.private.release.Ready.draw", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=place)
+    (begun,) = pending_view(place)
+    shown = visitor.shown()
+    assert "Interrupted releases" in shown
+    assert "ratings: epsilon = 1 per reviewer" in shown
+    assert "Open its file again" in shown, "the page that began it has ended"
+    case = visitor.page.new_case(visitor.page.chairs)
+    case.unfinished.add(begun["release"])
+    assert f'href="{KEYS.at}/chair/{case.id}/choices">Finish it<' in visitor.shown()
+    with pytest.warns(LedgerWarning, match="nothing more was charged"):
+        pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=place)
+    assert "Interrupted releases" not in visitor.shown()
+    assert len(pv.Ledger(place).history()) == 1
