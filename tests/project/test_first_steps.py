@@ -84,6 +84,12 @@ def test_outputs_are_compared() -> None:
     assert {page: len(shown) for page, shown in outputs.items()} == {"start": 5, "platforms": 4, "researchers": 3}
 
 
+def test_the_readme_shows_what_the_first_page_does() -> None:
+    outputs = [step.output for step in steps("start")]
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert shown in outputs
+
+
 #: Runs a command in a folder, which may need an extra; what it printed, or None if the extra is missing.
 Command = Callable[[str, Path, str], str | None]
 

@@ -1,0 +1,80 @@
+"""Take the screenshots of the documents: report and page, as a browser shows them. Needs Chromium.
+
+Pictures are not compared by their pixels, which depend on fonts. Instead, screenshots.json holds a digest of everything
+that they show: templates, styles, scripts and charts. A test compares it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+STAMP = HERE / "screenshots.json"
+EXAMPLE = ROOT / "src" / "peerveil" / "web" / "example" / "release.json"
+
+#: What the pictures show, relative to the root.
+SHOWN = (
+    "docs/figures/screenshots.py",
+    "src/peerveil/reporting/**/*.py",
+    "src/peerveil/reporting/templates/*",
+    "src/peerveil/reporting/words/*",
+    "src/peerveil/web/example/*",
+    "src/peerveil/web/static/*",
+    "src/peerveil/web/templates/*",
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def digest() -> str:
+    """The digest of everything that the pictures show."""
+    files = sorted({path for pattern in SHOWN for path in ROOT.glob(pattern) if path.is_file()})
+    body = hashlib.sha256()
+    for path in files:
+        body.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return body.hexdigest()
+
+
+def shoot(page: Page, name: str, address: str, *, width: int, height: int, dark: bool = False) -> None:
+    """Write one picture."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=HERE / f"{name}.png")
+
+
+def take(folder: Path) -> None:
+    """Write all pictures, of the page and of its example, a release of a synthetic conference."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import peerveil as pv  # noqa: PLC0415 - slow to load
+    from browser import chromium, served  # noqa: PLC0415 - needs the path
+
+    pv.Release.load(EXAMPLE).save(folder / "out")
+    report = (folder / "out" / "report.html").as_uri()
+    with chromium() as browser, served(folder=folder) as started:
+        page = browser.new_page()
+        shoot(page, "report", report, width=900, height=960)
+        shoot(page, "report-dark", report, width=900, height=960, dark=True)
+        shoot(page, "report-phone", report, width=360, height=800)
+        shoot(page, "page-home", started.address, width=1100, height=800)
+        shoot(page, "page-chair", f"{started.home}/chair", width=1100, height=700)
+
+
+def main() -> None:
+    """Take the pictures and keep the digest."""
+    with tempfile.TemporaryDirectory() as folder:
+        take(Path(folder))
+    stamp: dict[str, Any] = {"digest": digest()}
+    STAMP.write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
