@@ -99,6 +99,8 @@ def test_answers_that_end_early_are_an_error(run: Run, monkeypatch: pytest.Monke
     [
         ("p1,Planted Person,5\np2,Planted Person,6\n", "its first line looks like a review"),
         ("paper,planted@example.org\np1,5\n", "its first line looks like a review"),
+        ("Planted Person\nOther Person\n", "its first line looks like a review"),
+        ("p1,Planted Person,gut\np1,Other Person,mies\np2,Third Person,mies\n", "its first line looks like a review"),
         ("pid,review,email,Overall merit\n1,1A,planted@example.org,4\n", "read as it is (its header has HotCRP's"),
     ],
 )

@@ -173,11 +173,11 @@ def test_a_table_as_chairs_have_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("\n".join(["Submission ID;Reviewer Name;Overall Rating", *rows]) + "\n")
     found = run("inspect", "own.csv").out
     assert "private reviews" in found
-    assert "3 reviewers with 2 reviews" in found
+    assert re.search(r"^load counts +2:3 *$", found, re.MULTILINE)
     # An address is the better id, where there is one.
     both = [f"{row};{row.split(';')[1]}@x.org" for row in rows]
     (tmp_path / "both.csv").write_text("\n".join(["paper;reviewer name;score;email", *both]) + "\n")
-    assert "3 reviewers with 2 reviews" in run("inspect", "both.csv").out
+    assert re.search(r"^load counts +2:3 *$", run("inspect", "both.csv").out, re.MULTILINE)
     # A column by another name is not passed over in silence.
     (tmp_path / "other.csv").write_text("\n".join(["paper;Gutachterin;score", *rows]) + "\n")
     assert "no column of reviewers was found" in " ".join(run("inspect", "other.csv").out.split())
@@ -609,6 +609,9 @@ HEADINGS = [
     f"paper,reviewer,score,{MARK} Smith\np,a,3,1\np,b,4,2\n",
 ]
 
+#: Those with a header, in which people have named columns.
+OWN_HEADINGS = (HEADINGS[1], HEADINGS[4])
+
 LEAK_CALLS: list[tuple[list[str], str]] = [
     (["inspect", "reviews.csv"], planted()),
     (["inspect", "reviews.csv", "--json"], planted()),
@@ -652,7 +655,10 @@ def test_no_identity_and_no_true_value_is_left_behind(
     (tmp_path / "public.csv").write_text(planted_public())
     result = run(*arguments)
     asked = MARK if MARK in arguments else "\0"
-    left = result.out + result.err.replace(repr(asked), "") + caplog.text
+    terminal = result.out + result.err.replace(repr(asked), "")
+    if arguments[0] == "inspect" and text in OWN_HEADINGS:  # which inspect shows to the owner of the file
+        terminal = re.sub(rf"{MARK} (Smith|Jones)", "", terminal)
+    left = terminal + caplog.text
     for path in tmp_path.rglob("*"):
         if path.is_file() and path.name not in ("reviews.csv", "public.csv"):
             left += path.read_text()

@@ -202,13 +202,23 @@ def columns(source: Readable, *, mapping: str | os.PathLike[str] | None = None, 
     kind, why = detect(opened.look, choices.format)
     if kind not in FORMATS:
         raise FileError(f"is an export that is read as it is ({why}); its columns need no names", file=opened.name)
-    table = _heading(opened, choices)
-    numbers = [name for name in table.header if to_number(name) is not None]
-    if any("@" in name or name.startswith("~") for name in table.header) or (numbers and not table.showable()):
+    table = read_table(opened, format=choices.format)
+    if len(table.header) < _FEWEST or any(_is_cell(table, name) for name in table.header):
         raise table.error(
             "its first line looks like a review, not like headings; add a line with a name for each column"
         )
     return Columns(headings=table.header, usual=_usual(table))
+
+
+#: The columns that reviews need: paper, reviewer and score.
+_FEWEST = 3
+
+
+def _is_cell(table: Table, heading: str) -> bool:
+    """Return whether a heading looks like a cell of a table without headings, which must not be shown."""
+    if "@" in heading or heading.startswith("~") or (table.cells[heading] == heading).any():
+        return True
+    return to_number(heading) is not None and not table.showable()
 
 
 def _usual(table: Table) -> dict[str, str]:
