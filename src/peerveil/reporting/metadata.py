@@ -53,7 +53,7 @@ def bibtex(release: Published) -> str:
     year = about.year or release.created.year
     name = re.sub(r"[^a-z0-9]+", "", (about.conference or "peerveil").lower()) or "peerveil"
     facts = {
-        "author": " and ".join(f"{{{_tex(author)}}}" for author in about.authors),
+        "author": " and ".join(_tex_name(author) for author in about.authors),
         "title": f"{{{_tex(release.title)}}}",
         "organization": _tex(about.conference or ""),
         "year": str(year),
@@ -67,6 +67,11 @@ def bibtex(release: Published) -> str:
 
 def _tex(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def _tex_name(name: str) -> str:
+    """A name, in braces if BibTeX would take it for several."""
+    return f"{{{_tex(name)}}}" if " and " in name else _tex(name)
 
 
 def dataset(release: Published) -> str:

@@ -131,12 +131,12 @@ class Terms:
         'Made with peerveil 0.1.0, after Ding, Shah and Wang, On the Privacy-Utility Tradeoff in Peer-Review Data ...'
         >>> about = About(conference="Conf", authors=("Ada Lovelace", "Alan Turing"), url="https://conf.org/reviews")
         >>> Terms(about=about).cited("peerveil 0.3.0", title="How the reviewers rate", year=2026)
-        'Ada Lovelace and Alan Turing (2026): How the reviewers rate. Conf. https://conf.org/reviews. Made with ...'
+        'Ada Lovelace and Alan Turing (2026): How the reviewers rate. Conf. Made with peerveil 0.3.0, after Ding, ...'
         """
         made, about = f"Made with {software}, {METHOD}.", self.about
         if self.citation is not None or about == About():
             return self.citation or made
         names = " and ".join(filter(None, (", ".join(about.authors[:-1]), *about.authors[-1:])))
         dated = f"({about.year or year}): {about.title or title}."
-        parts = (names, dated, about.conference and f"{about.conference}.", about.url and f"{about.url}.", made)
+        parts = (names, dated, about.conference and f"{about.conference}.", made, about.url)
         return " ".join(filter(None, parts))
