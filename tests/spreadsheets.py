@@ -17,7 +17,7 @@ Rows = list[list[Any]]
 Sheets = dict[str, Rows]
 
 
-def by_openpyxl(path: Path, sheets: Sheets, change: Callable[[Any], None] = lambda _: None) -> Path:
+def by_openpyxl(path: Path, sheets: Sheets, change: Callable[[Any], object] = lambda _: None) -> Path:
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, rows in sheets.items():

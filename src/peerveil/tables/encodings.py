@@ -45,6 +45,7 @@ _CENTRAL = ("áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúý�
 _TURKISH, _BALTIC = ("çğıöşüâîûİ",), ("āčēģīķļņšūž", "ąčęėįšųūž", "äöõüšž")
 _CYRILLIC, _VOWELS = ("абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґўђѓѕјљњћќџ",), "аеёиоуыэюяіїєўјαεηιουωάέήίόύώϊϋΐΰ"
 _GREEK = ("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ",)
+_SIGMA = re.compile("\u03c2.|\u03c3$")  # the final sigma is final, the other is not
 _HEBREW = ("אבגדהוזחטיךכלםמןנסעףפץצקרשת",)
 _ARABIC = ("ءآأؤإئابةتثجحخدذرزسشصضطظعغفقكلمنهوىي",)
 
@@ -228,7 +229,7 @@ def _other(alphabets: tuple[str, ...]) -> Callable[[str], bool]:
 
     def fits(word: str) -> bool:
         letters = next((letters for letters in sets if {*word} <= letters), None)
-        if letters is None or not _usual_case(word):
+        if letters is None or not _usual_case(word) or _SIGMA.search(word):
             return False
         return not letters & vowels or ((len(word) < 3 or bool({*word} & vowels)) and not without.search(word))
 

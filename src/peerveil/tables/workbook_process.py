@@ -32,14 +32,14 @@ _MOST_MEMBERS = 5_000
 _MOST_BYTES = 2**31
 _CHUNK = 2**12
 _FREE_MEMORY = 2**29
-_SECONDS = 20
+_SECONDS = 3
 
 # Cells between the first and the last one of a sheet, used or not, for each byte of the workbook.
 _MOST_CELLS_PER_BYTE = 50
 _FREE_CELLS = 2**22
 
-# The same for rows that are not blank, which are held by whoever asks, and the limit of Excel.
-_FREE_FILLED = 2**18
+# The same for rows that are not blank, one for each byte, as they are held by whoever asks; and the limit of Excel.
+_FREE_FILLED = 2**15
 _MOST_COLUMNS = 2**14
 
 
@@ -85,7 +85,7 @@ class _Book:
         import python_calamine as library  # noqa: PLC0415 - its place comes from the caller
 
         self._worksheet, self._visible = library.SheetTypeEnum.WorkSheet, library.SheetVisibleEnum.Visible
-        self.most_filled = _FREE_FILLED + _MOST_CELLS_PER_BYTE * size
+        self.most_filled = _FREE_FILLED + size
         self.most_cells = _FREE_CELLS + _MOST_CELLS_PER_BYTE * size
         self.merged = self.hidden = 0
         self._held: tuple[int, Any] = (-1, None)
@@ -192,7 +192,7 @@ def _limit(size: int) -> None:
 
         for limit, most in (
             (resource.RLIMIT_AS, _FREE_MEMORY + 12 * size),
-            (resource.RLIMIT_CPU, _SECONDS + size // 10**6),
+            (resource.RLIMIT_CPU, _SECONDS + size // 500_000),
         ):
             hard = resource.getrlimit(limit)[1]
             resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
