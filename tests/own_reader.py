@@ -18,7 +18,7 @@ class Paperflow:
     label = "Paperflow <3"
 
     def recognise(self, look: Look) -> str:
-        return WHY if look.first[:1] == ("#paperflow",) else ""
+        return WHY if look.start.startswith("#paperflow\n") else ""
 
     def extract(self, source: Source, choices: Choices) -> Extract:
         records = [line.split("|") for line in source.text().read().splitlines()[1:]]

@@ -232,14 +232,14 @@ def test_findings_of_noise_on_the_vector_hold_the_truth() -> None:
 def test_intervals_hold_the_truth_in_every_world(name: str) -> None:
     """A small version of benchmarks/bench_findings.py."""
     held: dict[str, list[bool]] = {}
-    for seed in range(3):
+    for seed in range(9):
         weights, conference, weight = made(name, loads=(1, 2, 3, 4, 5, 6) if name == "load" else 4, seed=[9, seed])
         load = np.bincount(conference.reviewer)
         means = np.sort(np.bincount(conference.reviewer, weights=weight) / load)
         true = {"strictest_tenth": means[9], "most_lenient_tenth": means[-10]}
         true["leniency_share"] = components(weights, means.var(ddof=1), *load_moments(weights.loads)[0]).share
         rehearsal = Rehearsal.of(weights, Histogram(epsilon=1.0))
-        for draw in range(12):
+        for draw in range(4):
             noisy = rehearsal.perturb(means, np.random.default_rng([seed, draw]))
             estimate = rehearsal.estimates(noisy, ["bayes"])["bayes"]
             assert isinstance(noisy, NoisyCounts)

@@ -74,7 +74,7 @@ def test_files_of_other_formats_are_not_taken_for_it(tmp_path: Path) -> None:
 
 
 def test_the_command_line_lists_and_reads_it(run: Run, tmp_path: Path) -> None:
-    assert "json | paperflow; detected" in run("inspect", "--help").out
+    assert "ods | paperflow; detected" in run("inspect", "--help").out
     shown = run("inspect", "export.txt")
     assert shown.code == 0, shown.err
     assert "paperflow" in shown.out

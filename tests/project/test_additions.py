@@ -76,7 +76,7 @@ label = "Paperflow"
 
 
 def recognise(look):
-    return "its first line is Paperflow's" if look.first[:1] == ("#paperflow",) else ""
+    return "its first line is Paperflow's" if look.start.startswith("#paperflow\\n") else ""
 
 
 def extract(source, choices):

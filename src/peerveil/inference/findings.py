@@ -41,10 +41,7 @@ _DEALT = (
     " Papers are taken to be assigned regardless of their quality: where reviewers get papers of like quality, part of "
     "the number is due to the papers."
 )
-_TENTH = (
-    "The value is the released mean of that rank. The interval covers the noise rather than what is likely, "
-    "so it may be wider than the credible band."
-)
+_TENTH = "The value is the released mean of that rank, the interval its credible band."
 
 #: What each finding rests on.
 ASSUMPTIONS = {
@@ -201,10 +198,7 @@ def findings(
             made += _of_variance(weights, likelihood, accepted)
     for name, rank in (("strictest_tenth", tenth - 1), ("most_lenient_tenth", n - tenth)):
         value = float(values[rank])
-        ends = (float(outlook.lower[rank]), float(outlook.upper[rank]))
-        if isinstance(likelihood, CountLikelihood) and not weights.open:
-            ends = _of_rank(weights, likelihood, rank)
-        lower, upper = min(value, ends[0]), max(value, ends[1])
+        lower, upper = min(value, float(outlook.lower[rank])), max(value, float(outlook.upper[rank]))
         made.append(Finding(name=name, quantity=weights.quantity, value=value, lower=lower, upper=upper))
     return tuple(made)
 
@@ -388,39 +382,6 @@ def _moments_in_bins(weights: PublicWeights, likelihood: CountLikelihood) -> tup
         return np.asarray(start[first_step] ** power + np.add.reduceat(rises, first_step, axis=1))
 
     return moment(1), moment(2)
-
-
-def _of_rank(weights: PublicWeights, likelihood: CountLikelihood, rank: int) -> tuple[float, float]:
-    """The interval of the mean of a rank, counted from 0: where the noisy counts may reach it, and not beyond.
-
-    It goes no further than the family at any leniency.
-    """
-    bins, n = likelihood.noisy.bins, weights.reviewers
-    prior = weights.derived(RecordModel).count_prior(bins)
-    steps = prior.steps
-    at = bins.low[0] + np.concatenate(([0.0], np.cumsum(steps.width)))[:-1]
-    # The number of means up to each step: those in the bins below, and a share of its own. Ranks anywhere within the
-    # step have its mean: it is known up to half of the step's number.
-    before = np.where(np.diff(steps.bin, prepend=-1) == 0, np.roll(steps.share, 1, axis=1), 0.0)
-    own, half = (steps.share + before) / 2, (steps.share - before) / 2
-
-    def up_to(counts: Floats) -> Floats:
-        below = np.cumsum(counts, axis=-1) - counts
-        return np.asarray(below[..., steps.bin] + own * counts[..., steps.bin])
-
-    counts = likelihood.noisy.counts + (n - likelihood.noisy.counts.sum()) / bins.number
-    ones = steps.bin + own  # the noise of a sum over so many bins, given that of all
-    noise = float(likelihood.law.deviation) * np.sqrt(np.maximum(steps.bin + own**2 - ones**2 / bins.number, 0.0))
-    half = np.maximum(half * counts[steps.bin], 0.0)
-    reach = half + noise * _normal_reach(2 * half / np.maximum(noise, 1e-300), LEVEL)
-    few, many = up_to(counts) - reach, up_to(counts) + reach
-    likely = up_to(prior.laws.mean[:: len(prior.family.discrepancies)])
-    chance = float(ndtri((1 + LEVEL) / 2)) * np.sqrt(np.maximum(likely * (1 - likely / n), 0.0))
-    fewest = np.maximum(few.min(axis=0), (likely - chance).min(axis=0))
-    most = np.minimum(many.max(axis=0), (likely + chance).max(axis=0))
-    last = int(np.flatnonzero(np.append(0.0, fewest) < rank + 1)[-1]) - 1
-    first, last = int(np.argmax(most >= rank + 1)), max(last, 0)
-    return float(at[min(first, last)]), float(at[last])
 
 
 def interval(

@@ -117,7 +117,7 @@ class Terms:
         for name, example in (("licence", "CC-BY-4.0"), ("citation", "The chairs of Conf, 2026")):
             _check_text(name, getattr(self, name), example, 2000)
         if not isinstance(self.about, About):
-            raise InputError(Argument("about"), f" must be peerveil.About(...), got {type(self.about).__name__}")
+            raise InputError(f"about must be peerveil.About(...), got {type(self.about).__name__}")
 
     def cited(self, software: str, *, title: str = "", year: int | None = None) -> str:
         """Return the citation, or the default one.
