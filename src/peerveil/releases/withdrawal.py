@@ -89,7 +89,10 @@ class Withdrawal:
             place = escape(self.superseded_by)
             link = f'<a href="{place}" style="color:inherit">{place}</a>'
             instead = f"<br>Superseded by: {link if place.startswith('https://') else place}"
-        style = "background:#a3120b;color:#fff;padding:1rem 1.25rem;font:600 1rem/1.5 system-ui,sans-serif"
+        look = (
+            "background:#fdecea;color:#7a0c07;border:3px solid #a3120b"  # legible in print, where backgrounds are lost
+        )
+        style = f"{look};padding:1rem 1.25rem;font:600 1rem/1.5 system-ui,sans-serif"
         words = f"This release was withdrawn on {self.withdrawn[:10]}.<br>{escape(self.reason)}{instead}"
         return f'<aside class="withdrawn" role="note" style="{style}">{words}</aside>\n'
 
