@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import tempfile
 import zipfile
@@ -18,6 +19,7 @@ import pytest
 import peerveil as pv
 from asked import KEYS, Answer, AtOnce, answered
 from peerveil.record.public_files import write_public
+from peerveil.releases import verification
 from peerveil.releases.release import FILES
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.web import work
@@ -29,6 +31,9 @@ from peerveil.web.published import is_release, sort_file
 from peerveil.web.work import Task, pack
 
 CRITERIA = ("clarity", "soundness")
+
+#: The modules that check releases.
+MODULES = ("verification", "file_check", "withdrawal")
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +163,14 @@ def test_every_check_is_shown_in_words(published: Path, case: Case, monkeypatch:
     shutil.copyfile(published / "2026" / "release.csv", case.folder / case.files["release"] / "release.csv")
     changed = do("verify", case, monkeypatch, **files | {"public": ""})[1]
     assert [check["name"] for check in changed["checks"] if check["result"] == "fails"] == ["release.csv"]
+
+
+def test_every_check_has_a_title() -> None:
+    folder = Path(verification.__file__).parent
+    source = "".join((folder / f"{name}.py").read_text(encoding="utf-8") for name in MODULES)
+    named = re.findall(r'\b(?:checked|failed|unchecked)\("([\w.]+)"', source)
+    assert {"digest", "withdrawal", "signature"} <= set(named)
+    assert {*named, "release.csv", "report.html", "pictures", "croissant.json"} <= set(CHECKS)
 
 
 def test_releases_are_compared_with_the_first(published: Path, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

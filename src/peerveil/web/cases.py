@@ -25,7 +25,7 @@ ABOUT = ("title", "conference", "author", "contact", "url")
 STEP_OF = {
     **dict.fromkeys((*READING, "score_scale", "people", "mapping"), "file"),
     **dict.fromkeys((*LOADS, "public", "public_file"), "public"),
-    **dict.fromkeys((*CHOICES, *ABOUT, "authors", "year", "epsilon", "delta", "bins"), "choices"),
+    **dict.fromkeys((*CHOICES, *ABOUT, "year", "epsilon", "delta", "bins"), "choices"),
     "dataset": "promise",
 }
 

@@ -89,8 +89,10 @@ CHECKS = {
     "release.csv": "The table agrees with release.json",
     "report.html": "The report agrees with release.json",
     "pictures": "The charts agree with release.json",
+    "croissant.json": "The metadata agree with release.json",
     "files": "The folder contains nothing else",
     "signature": "The release is signed by a known key",
+    "withdrawal": "The release was not withdrawn",
 }
 
 #: Names of arguments without a field.
@@ -105,7 +107,13 @@ _OTHER = {
 }
 
 #: The fields of arguments that have another name.
-_FIELDS = {"law": "noise_scale", "epsilons": "epsilon", "public_paper": "public_file", "public_ratings": "public_file"}
+_FIELDS = {
+    "authors": "author",
+    "law": "noise_scale",
+    "epsilons": "epsilon",
+    "public_paper": "public_file",
+    "public_ratings": "public_file",
+}
 
 
 @dataclass(frozen=True)
