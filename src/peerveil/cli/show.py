@@ -23,7 +23,7 @@ from peerveil.errors import spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.planning.plans import Plan
 from peerveil.record.public_record import Floats
-from peerveil.releases.release import DATA_FILES, FILES, Release
+from peerveil.releases.release import DATA_FILES, FILES, REPORT_FILES, Release
 
 if TYPE_CHECKING:
     from peerveil.private.promises import GroupPromises, Promise
@@ -100,8 +100,8 @@ def report_release(
             print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge})
             return
         out.print(release_panel(release, everything=everything))
-        pages = [file for file in files if Path(file).suffix != ".svg"]
-        out.print(f"Written: {', '.join(pages)}", soft_wrap=True)
+        main = [file for file in files if Path(file).name in (*DATA_FILES, REPORT_FILES[0])]
+        out.print(f"Written: {', '.join(main)}", soft_wrap=True)
         if not everything:
             out.print(f"The promise and its limits in full: {'report.html, or ' if report else ''}--all", style="dim")
         if release.charge is not None:
