@@ -25,6 +25,7 @@ from peerveil.private.readers.mapping import KEYS
 from peerveil.record.public_formats import PUBLIC_FORMATS
 from peerveil.releases.documents import release_schema
 from peerveil.releases.release import COLUMNS
+from peerveil.simulation.conferences import synthetic_conference
 from peerveil.simulation.exports import KINDS
 
 __all__ = ["run"]  # a fixture
@@ -124,6 +125,9 @@ def run_commands(text: str, run: Run) -> list[str]:
 def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
         (tmp_path / f"{name}.csv").write_text(contents)
+    if "--write-public public.csv" in text:  # it begins with an export, in which each reviewer has four reviews
+        (tmp_path / "public.csv").unlink()
+        synthetic_conference(reviewers=20, rng=np.random.default_rng(4)).write_csv(tmp_path / "reviews.csv")
     run_commands(text, run)
 
 
