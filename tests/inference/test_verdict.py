@@ -33,8 +33,8 @@ WEIGHTS = pv.PublicWeights.from_rows(np.random.default_rng(3).integers(1, 11, (2
     ("expected", "public", "word"),
     [
         (0.0, 1.0, "informative"),
-        (0.499, 1.0, "informative"),
-        (0.5, 1.0, "adds some"),
+        (0.599, 1.0, "informative"),
+        (0.6, 1.0, "adds some"),
         (0.9, 1.0, "adds some"),
         (0.901, 1.0, "adds nothing"),
         (3.0, 1.0, "adds nothing"),

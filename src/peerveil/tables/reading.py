@@ -13,11 +13,10 @@ import polars as pl
 
 from peerveil.errors import Argument, FileError
 from peerveil.tables.cells import to_text
-from peerveil.tables.delimited import read_delimited
+from peerveil.tables.delimited import read_delimited, read_records
 from peerveil.tables.headings import Wanted
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import BOMB, Readable, Source, guarded, most_unpacked, open_source
-from peerveil.tables.records import read_records
 from peerveil.tables.table import Table
 from peerveil.tables.workbooks import WORKBOOKS
 
