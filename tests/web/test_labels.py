@@ -155,3 +155,16 @@ def test_words_that_the_help_names_are_in_the_glossary() -> None:
             named |= {word.lower().replace(" ", "-") for word in re.findall(r'"([^"]+)"', listed)}
     assert len(named) > 10
     assert named <= words
+
+
+def test_the_page_explains_words_as_the_documents_do() -> None:
+    """Without marks, and without links to other documents, which the page does not have."""
+    document = (TEMPLATES.parents[3] / "docs" / "glossary.md").read_text(encoding="utf-8")
+    stated = {
+        term: re.sub(r"[`*]| See \[[^]]*\]\([^)]*\)\.", "", " ".join(text.split()))
+        for term, text in re.findall(r"^\*\*(.+?)\.\*\* (.+?)(?=\n\n|\Z)", document, re.S | re.M)
+    }
+    shown = re.findall(r"<dt>(.+?)</dt><dd>(.+?)</dd>", (TEMPLATES / "glossary.html").read_text(encoding="utf-8"))
+    assert len(shown) > 20
+    for term, text in shown:
+        assert re.sub(r"<[^>]+>", "", html.unescape(text)) == stated[term].strip(), term
