@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from peerveil.private.audit import audit
 from peerveil.private.audit.laws import noise_differs
 from peerveil.releases.plan_files import write_plan
 from peerveil.support.extensions import load_extensions
+from peerveil.web.cases import Case
 from peerveil.web.jobs import Jobs
 from peerveil.web.page import Page
 from peerveil.web.work import Task
@@ -150,9 +150,7 @@ def test_the_page(reviews: pv.Reviews, tmp_path: Path) -> None:
     jobs = Jobs()
     page = Page(jobs=jobs)
     try:
-        case: Any = SimpleNamespace(
-            id="c", answers={}, planned={}, promised={}, inspected={}, files={}, demo=False, results={}
-        )
+        case = Case(tmp_path)
         shown = bytes(page.show("chair_choices.html", case=case, here="choices", picture="").body).decode()
         assert f'<option value="mixture" >{Mixture.label}</option>' in shown
         said: dict[str, Any] = {"file": "reviews.csv", "public": "all", "quantity": "ratings", "unit": "reviewer"}

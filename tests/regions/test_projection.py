@@ -45,7 +45,9 @@ def test_projection_is_optimal_by_an_independent_programme(case: Case, seed: int
         )
         gap = support(centred, d / unit) - (d / unit) @ ((projection.values - projection.values[0]) / unit)
         assert gap <= 1e-6 * case.reviewers  # HiGHS works to 1e-7
-        assert projection.gap <= GAP_TOLERANCE * case.reviewers * (unit + np.abs(r - projection.values).max()) ** 2
+        # Entries far from 0 are rounded themselves, which the residual multiplies.
+        rounded = float(np.spacing(np.abs(projection.values).max()) * np.abs(d).sum())
+        assert projection.gap <= GAP_TOLERANCE * case.reviewers * (unit + np.abs(d).max()) ** 2 + rounded
 
 
 @given(cases(most_reviews=7), st.integers(0, 2**32), st.sampled_from([1e-3, 0.1, 1.0, 100.0]), st.sampled_from(KINDS))

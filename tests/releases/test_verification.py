@@ -348,7 +348,7 @@ class TestRefuses:
         def with_histogram(histogram: NoisyCounts) -> pv.Release:
             return replace(made, histogram=histogram, noisy=histogram.vector(made.reviewers))
 
-        more = NoisyCounts(bins=bins, counts=counts + 40 * (np.arange(counts.size) == 0))
+        more = NoisyCounts(bins=bins, counts=counts + 40 * (np.arange(counts.size) == counts.argmin()))
         assert "values" in pv.verify(with_histogram(more), weights).failed
         moved = Bins.even(bins.low - 1e-3 * (np.arange(bins.number) == 0), bins.high)
         assert "bins" in pv.verify(with_histogram(NoisyCounts(bins=moved, counts=counts)), weights).failed

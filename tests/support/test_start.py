@@ -11,7 +11,7 @@ import pytest
 #: Everything that takes long to load, or that has no place where nothing private is touched.
 HEAVY = {
     *("numpy", "scipy", "polars", "pandas", "narwhals", "altair", "vl_convert", "clarabel", "opendp", "sqlalchemy"),
-    *("cloudpickle", "defusedxml"),
+    *("cloudpickle", "defusedxml", "python_calamine"),
     *("jsonschema", "jinja2", "dask", "distributed", "fastapi", "uvicorn", "openreview", "psycopg", "threadpoolctl"),
 }
 LIGHT = {"typer", "rich"}
