@@ -129,16 +129,16 @@ def test_the_answer_is_errors_the_guess_and_a_verdict(made: pv.Plan) -> None:
     recommended = f"(recommended: {one.title}, {one.estimator})."
     assert made.sentences[0] == f"At epsilon 1, expected error of a mean: {', '.join(made.both(1.0))} {recommended}"
     assert made.verdict(1.0) == Verdict.of(one.rmse, made.alone)
-    some = replace(made, choices=(one._replace(rmse=0.7), four._replace(rmse=0.4)), alone=1.0)
+    some = replace(made, choices=(one._replace(rmse=0.7), four._replace(rmse=0.45)), alone=1.0)
     assert some.advice == "Epsilon 1: adds some. Epsilon 4: informative."
     assert (
         replace(some, alone=0.7).advice == "Epsilon 1: adds nothing: do not spend budget on this. Epsilon 4: adds some."
     )
     single = replace(some, choices=some.choices[1:])
-    assert single.answer[2:] == (Verdict(0.4).sentence,)
+    assert single.answer[2:] == (Verdict(0.45).sentence,)
     assert len(single.answer) == 3
-    high = replace(some, choices=(four._replace(rmse=0.4, epsilon=8.0),))
-    assert high.advice == f"{Verdict(0.4).sentence} {caution(8.0)}"
+    high = replace(some, choices=(four._replace(rmse=0.45, epsilon=8.0),))
+    assert high.advice == f"{Verdict(0.45).sentence} {caution(8.0)}"
     assert caution(8.0).endswith("by a factor of 2,981.")
 
 

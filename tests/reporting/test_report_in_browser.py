@@ -83,7 +83,7 @@ def opened(browser: Browser, folder: Path, width: int, *, dark: bool = False) ->
     return page
 
 
-@pytest.mark.parametrize("name", mostly_slow(list(RELEASES), 0, 3))
+@pytest.mark.parametrize("name", mostly_slow(list(RELEASES)))
 def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None:
     folder = replace(RELEASES[name](), terms=Terms(licence="CC-BY-4.0", about=ABOUT)).save(tmp_path / "out")
     for width, percent, least in ((360, 100, 12), (360, 200, 11), (768, 100, 12), (1200, 100, 15.5), (1200, 200, 15.5)):
@@ -96,6 +96,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         page.close()
 
 
+@pytest.mark.slow
 def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, RELEASES["counts"]().save(tmp_path / "out"), 700, dark=True)
     page.emulate_media(media="print", color_scheme="dark")
@@ -104,6 +105,7 @@ def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Pat
     assert (measured["beyond"], measured["cut"], measured["over"]) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_the_report_can_be_read_by_everyone_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     folder = replace(RELEASES["counts"](), terms=Terms(about=ABOUT)).save(tmp_path / "out")
     for dark in (False, True):

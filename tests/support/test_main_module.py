@@ -11,6 +11,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from marks import mostly_slow
+
 #: A program without a guard: its own mechanism with its draw, and calls that use two processes each.
 PROGRAM = """
 import os
@@ -75,7 +77,7 @@ def notebook(folder: Path) -> None:
     NotebookClient(cells, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
 
 
-@pytest.mark.parametrize("way", [script, command, standard_input, notebook])
+@pytest.mark.parametrize("way", mostly_slow([script, command, standard_input, notebook], 0))
 def test_processes_need_no_main_guard(way: Callable[[Path], None], tmp_path: Path) -> None:
     way(tmp_path)
     assert (tmp_path / "done").exists()

@@ -153,6 +153,7 @@ print(engine.run(slow, list(range(40)), seed=3, workers=1, keep=Path(sys.argv[1]
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(tmp_path / "kept")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as sweep:

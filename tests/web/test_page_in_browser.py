@@ -142,6 +142,7 @@ def download(guest: Visitor, target: Path) -> dict[str, bytes]:
         return {name.removeprefix("release/"): packed.read(name) for name in packed.namelist()}
 
 
+@pytest.mark.slow
 def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     guest: Visitor, home: Path, tmp_path: Path
 ) -> None:
@@ -241,6 +242,7 @@ def stamped(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: re.sub(moment, b"TIME", data) for name, data in files.items()}
 
 
+@pytest.mark.slow
 def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visitor, tmp_path: Path) -> None:
     page = guest.page
     reviews = write_reviews(tmp_path / "reviews.csv", seed=2)
@@ -376,6 +378,7 @@ const tries = [
 </script>"""
 
 
+@pytest.mark.slow
 def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, home: Path, tmp_path: Path) -> None:
     """Even from another port of this machine, which browsers take for the same site, and with all addresses known."""
     page = guest.page
@@ -430,6 +433,7 @@ def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, h
     assert len(pv.Ledger(str(home / "budgets.db")).history()) == len(before) + 1
 
 
+@pytest.mark.slow
 def test_our_own_files_are_refined_verified_and_compared_without_a_question(guest: Visitor, tmp_path: Path) -> None:
     page = guest.page
     reviews = write_reviews(tmp_path / "reviews.csv", seed=5)
