@@ -499,7 +499,7 @@ def _beside(base: Base) -> Iterator[tuple[str, Callable[[Path], None]]]:
     yield "report: limits", _edit("report.html", ("Not protected:", "Protected:"))
     yield "report: title", _edit("report.html", ("<h1>", "<h1>Certified. "))
     yield "report: reviewers", _edit("report.html", ("<dd>14</dd>", "<dd>1,400</dd>"))
-    yield "report: a cell", _edit("report.html", ('<td class="n">14</td>', '<td class="n">15</td>'))
+    yield "report: a cell", _edit("report.html", ('data-label="rank">14</td>', 'data-label="rank">15</td>'))
     yield "report: a script", _edit("report.html", ("</main>", "<script>fetch('//example.org')</script></main>"))
     yield "report: hidden words", _edit("report.html", ("</main>", '<p style="opacity:0">x</p></main>'))
     yield "report: a comment", _edit("report.html", ("</main>", "<!-- x --></main>"))

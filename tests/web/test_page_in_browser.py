@@ -6,11 +6,13 @@ import http.server
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -333,14 +335,17 @@ ASK_AGAIN = """async (address) => (await fetch(address, {
 def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_path: Path) -> None:
     place = str(tmp_path / "b.db")
     pv.Ledger.create(place).open("big", epsilon=5)
-    write_reviews(tmp_path / "reviews.csv", reviewers=1200)
+    write_reviews(tmp_path / "reviews.csv", reviewers=4000)
     with served("--ledger", place, folder=tmp_path) as site, visitor(browser) as guest:
         guest.page.goto(site.address)
         guest.page.wait_for_url(f"{site.home}/")
         to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
         case = guest.page.url.split("/")[-2]
-        release_now(guest)
-        guest.page.wait_for_url(re.compile("/work/"))
+        with closing(sqlite3.connect(place)) as writer:  # the charge waits, so that the release does not end at once
+            writer.execute("BEGIN IMMEDIATE")
+            release_now(guest)
+            guest.page.wait_for_url(re.compile("/work/"))
+            writer.rollback()
         wait_until(lambda: pv.Ledger(place).history())
         again = guest.page.evaluate(ASK_AGAIN, f"{site.home}/chair/{case}/release")
         assert again == guest.page.url, "asked twice, it is made once"
