@@ -128,8 +128,7 @@ def test_random_labels_of_random_conferences(seed: int, unit: Unit) -> None:
     loads = sorted((load for load in loads if load), reverse=True)
     places = [(p, k) for p, row in enumerate(rows) for k in range(len(row))]
     labels = [set(rng.sample(places, rng.randrange(1, len(places)))) for _ in range(12)]
-    if not list(assignments(rows, loads)):
-        pytest.skip("no valid assignment has these loads")
+    assert any(True for _ in assignments(rows, loads))  # of these seeds all have one
     tried, _ = check(rows, loads, unit, labels)
     assert tried == 12
 
