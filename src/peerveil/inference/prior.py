@@ -304,7 +304,10 @@ def pair_ends(weights: PublicWeights) -> tuple[Floats, Floats]:
     The public ends are sorted independently: a paper with the score 5 and a hidden one on a scale from 1 to 10 has the
     lower ends 1, 5 and the upper ends 5, 10.
     """
-    some = np.isin(weights.paper, weights.paper[weights.low != weights.high])
+    hidden = weights.low != weights.high
+    if hidden.all() and weights.low.max() < weights.high.min():  # all is hidden: no end is on both sides
+        return weights.low, weights.high
+    some = np.isin(weights.paper, weights.paper[hidden])
     paper, ends = weights.paper[some], (weights.low[some], weights.high[some])
     values = np.intersect1d(*ends)
     if not values.size:
