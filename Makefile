@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# One worker more than there are cores: many tests wait for a process or a connection.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 USE    := $(VENV)/.installed
 STAMP  := $(VENV)/.installed-dev
 RATERS := .venv-bench/movielens.csv
@@ -28,10 +30,10 @@ demo: $(USE) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
 test: $(STAMP) ## the tests, doctests included, in a few minutes
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q -m "not slow"
 
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q -m slow
 
 check: $(STAMP) ## format, lint, types, imports, spelling, then the tests
 	$(BIN)/ruff format --check .

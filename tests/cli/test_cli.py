@@ -333,6 +333,7 @@ def test_a_full_disk_is_exit_1(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert everything_under(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_being_terminated_leaves_nothing_behind(tmp_path: Path) -> None:
     before = everything_under(tmp_path)
     code = (

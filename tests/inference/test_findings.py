@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import norm
 
 import peerveil as pv
+from marks import mostly_slow
 from peerveil.errors import FileError, InputError
 from peerveil.inference import findings as module
 from peerveil.inference.assignments import deal
@@ -228,7 +229,7 @@ def test_findings_of_noise_on_the_vector_hold_the_truth() -> None:
     assert np.mean(held) >= 0.8
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", mostly_slow([*WORLDS], 0))
 def test_intervals_hold_the_truth_in_every_world(name: str) -> None:
     """A small version of benchmarks/bench_findings.py."""
     held: dict[str, list[bool]] = {}

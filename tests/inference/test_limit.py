@@ -168,7 +168,7 @@ def test_estimates_are_those_of_many_whole_assignments(long: pv.PublicWeights, m
         assert covered[0] == pytest.approx(covered[1], abs=0.02)
 
 
-@pytest.mark.parametrize("mechanism", [slow(pv.Laplace(scale=0.5)), pv.Histogram(epsilon=0.5)])
+@pytest.mark.parametrize("mechanism", [slow(pv.Laplace(scale=0.5)), slow(pv.Histogram(epsilon=0.5))])
 def test_releases_of_earlier_versions_are_verified_as_they_were_made(
     long: pv.PublicWeights, mechanism: Mechanism
 ) -> None:

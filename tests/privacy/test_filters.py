@@ -109,7 +109,7 @@ SMALL: list[tuple[Rows, list[int]]] = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize(("rows", "loads"), [SMALL[0], SMALL[1], slow(*SMALL[2]), slow(*SMALL[3])])
+@pytest.mark.parametrize(("rows", "loads"), [SMALL[0], *(slow(*small) for small in SMALL[1:])])
 def test_no_neighbours_exceed_the_bounds_of_what_any_labels_keep(rows: Rows, loads: list[int], unit: Unit) -> None:
     tried, attained = check(rows, loads, unit, every_label(rows))
     assert tried == 2 ** sum(map(len, rows)) - 2

@@ -20,6 +20,7 @@ import pytest
 import forks
 from cli.test_cli import Run, run
 from forks import Python
+from marks import mostly_slow
 from peerveil.simulation.conferences import synthetic_conference
 
 __all__ = ["run"]  # a fixture
@@ -123,7 +124,7 @@ def python() -> Iterator[Python]:
 
 
 @pytest.mark.usefixtures("quick_plans")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", mostly_slow(PAGES, 0))
 def test_pages_can_be_followed(
     page: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: Python
 ) -> None:

@@ -25,7 +25,7 @@ from browser import chromium, program, visitor
 from peerveil.cli import app
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.xdist_group("site")  # one process builds it, for all tests
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one process builds it, for all tests
 #: Attributes whose targets a browser loads by itself.
 LOADED = {"src", "srcset", "poster", "data", "action", "background"}
 

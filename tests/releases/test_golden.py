@@ -210,6 +210,7 @@ def test_the_postgresql_ledger_loads(postgres_server: tuple[str, Path]) -> None:
     check_ledger(url)
 
 
+@pytest.mark.slow
 def test_an_unfinished_batch_goes_on(tmp_path: Path, run: Run) -> None:
     folder = batch_v1(tmp_path)
     drawn = json.loads((folder / "out" / ".batch" / "drawn.json").read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ import pytest
 
 import peerveil as pv
 from made_up import release
+from marks import slow
 from peerveil.privacy.guarantee import NOT_PROTECTED
 from peerveil.quantities import QUANTITIES
 from peerveil.releases import release as bundle
@@ -263,7 +264,7 @@ def test_metadata_state_the_release() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, which mlcroissant uses
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", [slow(True), slow(False)])
 def test_croissant_is_valid_and_leads_to_the_numbers(tmp_path: Path, known: bool) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
     made = described(release(30, known=known))

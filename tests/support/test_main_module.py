@@ -77,7 +77,7 @@ def notebook(folder: Path) -> None:
     NotebookClient(cells, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
 
 
-@pytest.mark.parametrize("way", mostly_slow([script, command, standard_input, notebook], 0))
+@pytest.mark.parametrize("way", mostly_slow([script, command, standard_input, notebook]))
 def test_processes_need_no_main_guard(way: Callable[[Path], None], tmp_path: Path) -> None:
     way(tmp_path)
     assert (tmp_path / "done").exists()

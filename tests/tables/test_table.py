@@ -149,6 +149,7 @@ def test_blanks_around_names_are_those_of_python(tmp_path: Path) -> None:
         pv.read(file)
 
 
+@pytest.mark.slow
 def test_dates_beyond_any_calendar_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"paper": ["p"], "reviewer": pl.Series([2**30], dtype=pl.Int32).cast(pl.Date), "score": [1]})
     frame.write_parquet(tmp_path / "dates.parquet")

@@ -395,6 +395,7 @@ def test_packed_files_are_the_same_bytes_every_time(tmp_path: Path) -> None:
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
 
 
+@pytest.mark.slow
 def test_work_in_processes_is_followed_cancelled_and_lost(folder: Path) -> None:
     place = Jobs()
     ended: list[State] = []
@@ -553,7 +554,7 @@ def start_page(folder: Path) -> tuple[subprocess.Popen[str], SplitResult]:
     return page, urlsplit(page.stdout.readline().split()[-1])
 
 
-@pytest.mark.parametrize("ending", [slow(signal.SIGINT), signal.SIGTERM, slow(signal.SIGHUP)])
+@pytest.mark.parametrize("ending", [slow(signal.SIGINT), slow(signal.SIGTERM), slow(signal.SIGHUP)])
 def test_ending_the_page_ends_everything(ending: signal.Signals, tmp_path: Path) -> None:
     before = signal.signal(ending, signal.SIG_DFL)  # whoever runs the tests may ignore it: under nohup, for example
     page, address = start_page(tmp_path)

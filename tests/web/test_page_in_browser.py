@@ -199,6 +199,7 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     assert len(pv.Ledger(str(home / "budgets.db")).history()) == 1
 
 
+@pytest.mark.slow
 def test_the_demo_works_by_keyboard_on_a_narrow_dark_screen(browser: Browser, site: Served) -> None:
     options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark", "reduced_motion": "reduce"}
     with visitor(browser, **options) as guest:
@@ -304,6 +305,7 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
 BROKEN = "paper,reviewer,score\np,ann,3\np,bob,excellent\n"
 
 
+@pytest.mark.slow
 def test_a_broken_file_shows_the_command_lines_words(guest: Visitor, tmp_path: Path) -> None:
     page = guest.page
     (tmp_path / "broken.csv").write_text(BROKEN)
