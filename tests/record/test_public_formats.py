@@ -165,6 +165,21 @@ def test_every_refusal_names_the_file(text: str, how: dict[str, Any], message: s
     assert caught.value.__context__ is None  # it would hold what was read
 
 
+@pytest.mark.parametrize("bad", [1, 3, 14])
+def test_all_bad_lines_are_told_at_once(bad: int, tmp_path: Path) -> None:
+    rows = ["p0,6;8"] + [f"p{number},6;x{number}" for number in range(1, bad + 1)] + ["q,3;4"]
+    (tmp_path / "public.csv").write_text("\n".join(["paper,ratings", *rows]))
+    with pytest.raises(pv.FileError) as raised:
+        public_scores(tmp_path / "public.csv")
+    message = str(raised.value)
+    assert "line 3, column 'ratings': " in message
+    assert ("In all" in message) == (bad > 1)
+    if bad > 1:
+        listed = ", ".join(f"line {2 + number} ('ratings')" for number in range(1, min(bad, 10) + 1))
+        assert message.endswith(f"In all, {bad} lines cannot be used: {listed}" + " and 4 more lines" * (bad > 10))
+    assert "x1" not in message
+
+
 def test_missing_criteria_are_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "public.csv"
     path.write_text("paper,ratings,clarity\na,6;8,3;\nb,3,\n")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from peerveil.errors import FileError
 from peerveil.record.criteria import MissingCriteria, papers_left_out
 from peerveil.record.parts import LeftOut, filtered
 from peerveil.record.public_formats import public_table
@@ -24,7 +25,7 @@ from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, SHOWABLE, field_
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable
 from peerveil.tables.scores import to_score
-from peerveil.tables.table import Names, Table
+from peerveil.tables.table import MOST_SHOWN, Names, Table, unusable_lines
 from peerveil.tables.totals import without_totals
 
 #: The cell of a score that exists but is not public.
@@ -227,10 +228,21 @@ class _Rows:
         names = [*self.scored, *self.graded, *([] if self.counts is None else [self.counts])]
         columns = (self.table.cells[name] for name in names)
         lists = (column.to_list() if column.dtype == pl.List else column for column in columns)
+        bad: list[FileError] = []
+        lines = 0
         for row, cells in enumerate(zip(*lists, strict=True)):
-            reviews = self._reviews(row, cells)
+            try:
+                reviews = self._reviews(row, cells)
+            except FileError as error:
+                lines += 1
+                bad += [error] if lines <= MOST_SHOWN else []
+                continue
             sizes.append(len(reviews[0]))
             values.extend(chain.from_iterable(zip(*reviews, strict=True)))
+        if bad:
+            first, listed = bad[0], [f"line {error.line} ({error.column!r})" for error in bad]
+            more = unusable_lines(listed, lines)
+            raise FileError(*first.args, *more, file=first.file, line=first.line, column=first.column)
         return np.asarray(sizes), np.asarray(values).reshape(-1, 1 + len(self.graded))
 
     def _reviews(self, row: int, cells: tuple[Cell, ...]) -> list[list[float]]:

@@ -35,10 +35,22 @@ _NUL = "\0"
 _WITH_NUL = "the cell holds a NUL character (code 0), which no id has; export the file anew, or take it out"
 _NO_NAME = {"": "the cell is empty; every review needs one", **UNUSABLE}
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-# Bad cells that an error lists.
-_MOST_SHOWN = 10
+#: Bad cells that an error lists.
+MOST_SHOWN = 10
 
 _NO_NUMBER = "is not a number; give the score as a number, or leave the whole paper out before loads are counted"
+
+
+def unusable_lines(listed: Sequence[str], lines: int) -> tuple[str, ...]:
+    """Return the end of an error about the first of several bad lines, which lists up to ten; nothing for one line.
+
+    >>> unusable_lines(["line 3 ('score')", "line 9 ('score')"], 2)
+    (". In all, 2 lines cannot be used: line 3 ('score'), line 9 ('score')",)
+    """
+    if lines == 1:
+        return ()
+    left = f" and {lines - MOST_SHOWN} more lines" if lines > MOST_SHOWN else ""
+    return (f". In all, {lines} lines cannot be used: {', '.join(listed[:MOST_SHOWN])}{left}",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,16 +174,12 @@ class Table:
         bad = [cells for cells in bad if len(cells.rows)]
         if not bad:
             return
-        places = [(row, cells) for cells in bad for row in cells.rows[:_MOST_SHOWN]]
+        places = [(row, cells) for cells in bad for row in cells.rows[:MOST_SHOWN]]
         places.sort(key=lambda place: place[0])
         lines = len({row for cells in bad for row in cells.rows})
         row, cells = places[0]
-        more: list[str] = []
-        if lines > 1:
-            listed = [f"line {self.lines[row]} ({cells.column!r}: {cells.brief(row)})" for row, cells in places]
-            left = f" and {lines - _MOST_SHOWN} more lines" if lines > _MOST_SHOWN else ""
-            more = [f". In all, {lines} lines cannot be used: {', '.join(listed[:_MOST_SHOWN])}{left}"]
-        raise self.error(*cells.problem(row), *more, row=row, column=cells.column)
+        listed = [f"line {self.lines[row]} ({cells.column!r}: {cells.brief(row)})" for row, cells in places]
+        raise self.error(*cells.problem(row), *unusable_lines(listed, lines), row=row, column=cells.column)
 
     def numbers(
         self,
