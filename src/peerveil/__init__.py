@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
     from peerveil.errors import VenueError as VenueError
+    from peerveil.errors import WithdrawalWarning as WithdrawalWarning
     from peerveil.errors import WriteError as WriteError
     from peerveil.mechanisms.external import External as External
     from peerveil.mechanisms.gaussian import Gaussian as Gaussian
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 # Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _NAMES = {
     "errors": "BudgetError FileError FileWarning GroupWarning InputError LedgerError LedgerWarning OutputError "
-    "PeerveilError ProjectionError RecordError VenueError WriteError",
+    "PeerveilError ProjectionError RecordError VenueError WithdrawalWarning WriteError",
     "mechanisms.external": "External",
     "mechanisms.gaussian": "Gaussian",
     "mechanisms.histogram": "Histogram",

@@ -18,6 +18,7 @@
 
     PeerveilWarning               base of all warnings (also a UserWarning)
     ├── FileWarning               how a file was read, where it could have been read otherwise
+    │   └── WithdrawalWarning     a release that was read is marked as withdrawn
     ├── GroupWarning              a group of papers has few reviewers
     └── LedgerWarning             something about the ledger that the chair should know
 
@@ -210,6 +211,10 @@ class PeerveilWarning(_Message, UserWarning):
 
 class FileWarning(PeerveilWarning):
     """How a file was read, where it could have been read otherwise: its sheet, its encoding, its headings."""
+
+
+class WithdrawalWarning(FileWarning):
+    """A release that was read is marked as withdrawn by its publishers, or has a mark that is not valid."""
 
 
 class GroupWarning(PeerveilWarning):

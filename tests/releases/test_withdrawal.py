@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,32 @@ def test_a_notice_without_a_mark_is_a_changed_report(folder: Path) -> None:
     withdraw(folder, reason=REASON)
     (folder / MARK).unlink()
     assert pv.verify(folder, WEIGHTS).failed == ("report.html",)
+
+
+def test_whoever_reads_a_withdrawn_release_is_warned(bare: Path, tmp_path: Path, run: Run) -> None:
+    standing = Path(shutil.copytree(bare, tmp_path / "standing"))
+    withdraw(bare, reason=REASON, superseded_by="https://conf.org/v2")
+    with pytest.warns(pv.WithdrawalWarning) as caught:
+        pv.Release.load(bare)
+    (warning,) = caught
+    assert REASON in str(warning.message)
+    assert "https://conf.org/v2" in str(warning.message)
+    assert warning.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pv.Release.load(standing)
+    result = run("compare", str(standing), str(bare))
+    assert result.code == 0
+    assert "withdrawn by its publishers on" in result.err
+    assert result.err.count(REASON) == 1
+
+
+def test_words_of_a_mark_that_may_be_forged_are_not_repeated(bare: Path) -> None:
+    withdraw(bare, reason=REASON)
+    rewritten(release="sha256:" + "0" * 64)(bare)
+    with pytest.warns(pv.WithdrawalWarning, match="mark of another release.json") as caught:
+        pv.Release.load(bare)
+    assert REASON not in str(caught[0].message)
 
 
 def rewritten(**fields: Any) -> Change:
@@ -205,7 +232,8 @@ def test_the_command_tells_that_budgets_stay_spent(run: Run, bare: Path, tmp_pat
 
 
 def test_a_new_release_in_the_folder_has_no_mark(bare: Path) -> None:
+    release = pv.Release.load(bare)
     withdraw(bare, reason=REASON)
-    pv.Release.load(bare).save(bare, overwrite=True, report=False)
+    release.save(bare, overwrite=True, report=False)
     assert not (bare / MARK).exists()
     assert pv.verify(bare, WEIGHTS).verified

@@ -24,7 +24,7 @@ from peerveil.releases import documents, words_v1
 from peerveil.releases.documents import SCHEMA_VERSION, SCHEMA_VERSIONS
 from peerveil.releases.documents import release_schema as release_schema  # noqa: PLC0414 - documented here by 0.1
 from peerveil.releases.signatures import SIGNATURE, release_file
-from peerveil.releases.withdrawal import MARKS
+from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
 from peerveil.reporting.published import CHANCE_RANKS, CROISSANT, FIGURES, Published, thinned
 from peerveil.reporting.published import COLUMNS as COLUMNS  # noqa: PLC0414 - named here by version 0.1
 from peerveil.reporting.terms import About, Terms
@@ -298,16 +298,19 @@ class Release(Published):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
-        """Return the release in a folder or a release.json.
+        """Return the release in a folder or a release.json; warns if it is marked as withdrawn (``WithdrawalWarning``).
 
         Raises:
             FileError: if the file is missing, is not JSON, repeats a key, or violates its schema.
         """
-        name, text = read_text(release_file(path))
+        place = release_file(path)
+        name, text = read_text(place)
         document = documents.parse_json(text, name=name)
         if document is None:
             raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
-        return cls.from_document(document, name=name)
+        release = cls.from_document(document, name=name)
+        warn_if_withdrawn(place)
+        return release
 
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Release:

@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from peerveil.errors import Argument, FileError, InputError, SignatureError
+from peerveil.errors import Argument, FileError, InputError, SignatureError, WithdrawalWarning
 from peerveil.releases.checks import Check, RefusedError, checked, failed
 from peerveil.releases.documents import parse_json
 from peerveil.releases.signatures import make_signature, read_bytes, release_file, signature_beside, signer
@@ -164,6 +165,13 @@ def withdrawal_checks(place: Path, contents: bytes) -> tuple[Check, ...]:
         return failed("withdrawal", _read(place, contents).sentence + _signed(place, contents))
 
     return (checked("withdrawal", check),) if _is_marked(place) else ()
+
+
+def warn_if_withdrawn(place: Path) -> None:
+    """Warn, in the words of ``verify``, if the release.json at a place is marked as withdrawn."""
+    if _is_marked(place):
+        for check in withdrawal_checks(place, read_bytes(place)):
+            warnings.warn(WithdrawalWarning(f"{place}: {check.found}"), stacklevel=3)
 
 
 def read_mark(place: Path, contents: bytes) -> Withdrawal | None:
