@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 import peerveil as pv
 from made_up import release
@@ -23,6 +24,7 @@ from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.regions import Region
 from peerveil.reporting import charts
 from peerveil.reporting.charts import look, titles
+from peerveil.reporting.charts.line_ends import spread
 from peerveil.reporting.charts.shapes import (
     BINS,
     DOTS,
@@ -215,6 +217,75 @@ def test_titles_say_what_the_released_means_say() -> None:
     assert titles.reduction(with_counts(release())).startswith("From noise of ±2.8 per bin")
     assert titles.reduction(release(known=False)) == "Before and after refinement"
     assert titles.widths(made) == "The likely range is 0.7 wide on average, the proven one 3"
+
+
+def test_lines_of_plans_comparisons_and_sweeps_are_named_at_their_ends() -> None:
+    named = {
+        "error-against-epsilon": {"laplace", "histogram", "another"},
+        "comparison": {"safe", "projection"},
+        "errors-against-setting": {
+            "noisy vector",
+            "baseline",
+            "chain (the paper)",
+            "tight projection",
+            "safe",
+            "bayes",
+        },
+    }
+    for name, labels in named.items():
+        spec = charts.specification(PICTURES[name]())
+        words = [row for layer in spec["layer"] for row in layer.get("data", {}).get("values", []) if "label" in row]
+        assert labels <= {" ".join(np.atleast_1d(row["label"])) for row in words}
+        assert "legend" not in json.dumps(spec["layer"]).replace('"legend": null', "")
+        assert parsed(charts.to_svg(PICTURES[name]())).get("height") == f"{look.HEIGHT}"
+        for row in words:
+            colour = row.get("colour", look.MUTED)
+            assert contrast(colour, "#ffffff") >= 4.5
+            assert contrast(look.DARK[colour], "#15181c") >= 4.5
+
+
+@given(st.lists(st.tuples(st.floats(-20, 120), st.sampled_from([17.0, 34.0])), min_size=1, max_size=5))
+def test_labels_are_moved_as_little_as_needed(labels: list[tuple[float, float]]) -> None:
+    """Against a quadratic programme."""
+    labels = sorted(labels)
+    wanted, sizes = (np.array(column) for column in zip(*labels, strict=True))
+    room = 180.0
+    middles = spread(wanted, sizes, room)
+    starts, stops = middles - sizes / 2, middles + sizes / 2
+    assert starts[0] >= -1e-9
+    assert stops[-1] <= room + 1e-9
+    assert (starts[1:] - stops[:-1] >= -1e-9).all()
+    gaps = [
+        {"type": "ineq", "fun": lambda m, i=i: m[i + 1] - m[i] - (sizes[i] + sizes[i + 1]) / 2}
+        for i in range(sizes.size - 1)
+    ]
+    stacked = np.cumsum(sizes) - sizes / 2
+    solve: Any = minimize
+    solved = solve(
+        lambda m: np.sum((m - wanted) ** 2),
+        stacked,
+        jac=lambda m: 2 * (m - wanted),
+        constraints=gaps,
+        bounds=[(size / 2, room - size / 2) for size in sizes],
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    assert np.sum((middles - wanted) ** 2) <= solved.fun * (1 + 1e-6) + 1e-6
+
+
+def test_titles_of_plans_and_comparisons_say_what_they_show() -> None:
+    assert titles.errors({0.3: 0.5, 1.0: 0.2}) == "Expected error: 0.5 at epsilon 0.3, 0.2 at epsilon 1"
+    assert titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=0.3) == "Expected error at epsilon 0.3: 0.5"
+    useful = titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=1.0, alone=0.4)
+    assert useful == "At epsilon 1: expected error 0.2, without a release 0.4"
+    useless = titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=0.3, alone=0.4)
+    assert useless == "No budget up to epsilon 0.3 gives less error than no release"
+    low, high = release(100), release(100, spread=2.0)
+    widths = [made.values[90] - made.values[9] for made in (low, high)]
+    words = titles.spans({"2025": low, "2026": high}).replace("\N{NO-BREAK SPACE}", " ")
+    assert words == f"The middle 80 % span {widths[0]:.2g} points in 2025, {widths[1]:.2g} points in 2026"
+    many = titles.spans({"a": low, "b": high, "c": low})
+    assert many.endswith(f"span {widths[0]:.2g} to {widths[1]:.2g} points")
+    assert titles.spans({"a": release(5), "b": low}) == "Released means side by side"
 
 
 def test_noise_far_beyond_the_means_does_not_flatten_them() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ import peerveil as pv
 from browser import chromium, program
 from made_up import release
 from marks import mostly_slow
+from peerveil.reporting import charts
+from peerveil.reporting.charts import look
 from peerveil.reporting.terms import Terms
-from reporting.test_charts import dealt, with_counts
+from reporting.test_charts import dealt, sweep, with_counts
 
 pytestmark = pytest.mark.skipif(
     program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
@@ -94,6 +96,36 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         assert measured == {"beyond": [], "cut": [], "over": []}, (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         page.close()
+
+
+def many_lines() -> look.Picture:
+    """A plan with four mechanisms and three estimators, whose lines end near each other."""
+    rows = [
+        (mechanism, estimator, epsilon, (0.2 + 0.01 * i + 0.003 * j) / epsilon, 0.01)
+        for i, mechanism in enumerate(("laplace", "histogram", "gaussian", "sinh-normal"))
+        for j, estimator in enumerate(("projection", "safe", "bayes"))
+        for epsilon in (0.3, 1.0, 3.0)
+    ]
+    return charts.error_against_epsilon(rows, chosen=1.0, alone=0.07)
+
+
+COMPARED: dict[str, Callable[[], look.Picture]] = {
+    "plan": many_lines,
+    "two": lambda: charts.comparison({"2025": release(300), "2026": release(200, spread=1.5)}),
+    "six": lambda: charts.comparison({f"Conference {i}, track {i}": release(50, spread=1 + i / 10) for i in range(6)}),
+    "sweep": lambda: charts.errors_against_setting(sweep()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPARED)
+def test_names_of_lines_are_whole_and_apart(browser: Browser, name: str) -> None:
+    page = browser.new_page(viewport={"width": 800, "height": 800})
+    page.set_content(f"<main><figure>{charts.to_svg(COMPARED[name]())}</figure></main>")
+    measured: dict[str, Any] = page.evaluate(MEASURE)
+    assert measured.pop("smallest") >= 14
+    assert measured == {"beyond": [], "cut": [], "over": []}
+    page.close()
 
 
 @pytest.mark.slow

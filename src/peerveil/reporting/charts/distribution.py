@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import altair as alt
@@ -11,6 +11,7 @@ import numpy as np
 from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.reporting.charts import look, titles
+from peerveil.reporting.charts.line_ends import End, Span, end_labels, with_room
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, ticks, tip
 from peerveil.reporting.charts.shapes import bins_for, chance_counts, counted, thinned
 from peerveil.reporting.published import Published
@@ -175,34 +176,57 @@ def _named(release: Published, low: Floats, high: Floats) -> list[Any]:
     ]
 
 
-#: Colours and dashes of compared releases, in order.
+#: Colours and dashes of compared releases, in order, and how many have their bands shaded.
 _COLOURS = (BLUE, look.RED, look.GREEN, look.PURPLE, look.ORANGE, look.MUTED)
 _DASHED = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
+_SHADED = 2
 
 
 @look.unvalidated
 def comparison(releases: Mapping[str, Published], *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
     """Return a chart of up to six releases of the same quantity, by share of reviewers."""
-    rows = [
-        {"share": 100 * (int(i) + 0.5) / release.values.size, "value": float(release.values[i]), "what": name}
-        for name, release in releases.items()
-        for i in thinned(release.values.size)
-    ]
     first, names = next(iter(releases.values())), list(releases)
+    levels = {None if release.outlook is None else release.outlook.level for release in releases.values()}
+    shaded = len(names) <= _SHADED and len(levels - {None}) == len(levels) == 1
+    rows = [row for release in zip(releases.items(), _COLOURS, strict=False) for row in _curve(*release)]
+    ends = [
+        End(name, colour, float(release.values[-1]))
+        for (name, release), colour in zip(releases.items(), _COLOURS, strict=False)
+    ]
+    drawn = [row[key] for row in rows for key in (("value", "low", "high") if shaded else ("value",))]
+    x = with_room(Span(0.0, 102.0), ends, width)
+    y = Span(min(drawn), max(drawn) if max(drawn) > min(drawn) else min(drawn) + 1)
+    order, title = say("chart.axis_order"), titles.spans(releases)
+    explained = [say("chart.bands", level=100 * (first.outlook.level))] if shaded and first.outlook else []
+    quarters = alt.Axis(values=[0, 25, 50, 75, 100], domain=False)
+    at = alt.X("share:Q", title=look.below(order), scale=x.scale(), axis=quarters)
+    mean = look.mean_axis(first.quantity, height, domain=(y.low, y.high))
+    base, colour = look.chart(rows), alt.Color("colour:N", scale=None)
     dashes = alt.Scale(domain=names, range=list(_DASHED[: len(names)]))
-    line = look.chart(rows).mark_line(strokeWidth=2)
-    order = look.below(say("chart.axis_order"))
-    drawn = line.encode(
-        x=alt.X("share:Q", title=order, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(values=[0, 25, 50, 75, 100])),
-        y=look.mean_axis(first.quantity, height),
-        color=look.line_named(dict(zip(names, _COLOURS, strict=False)), columns=1),
-        strokeDash=alt.StrokeDash("what:N", sort=names, title=None, scale=dashes),
-        tooltip=[tip("what", "release", kind="N"), tip("value", "mean", ".3~f")],
-    )
+    dash = alt.StrokeDash("what:N", sort=names, scale=dashes, legend=None)
+    tooltip = [tip("what", say("chart.release"), kind="N"), tip("value", say("chart.mean"), ".3~f")]
+    layers: list[Any] = []
+    if shaded:
+        area = base.mark_area(opacity=0.2).encode(x=at, y=alt.Y("low:Q", scale=y.scale()), y2="high:Q", color=colour)
+        layers.append(area.encode(detail="what:N"))
+    layers.append(base.mark_line(strokeWidth=2).encode(x=at, y=mean, color=colour, strokeDash=dash, tooltip=tooltip))
+    text_rows = look.text_rows(title, explained, order)
     return look.finished(
-        alt.layer(drawn),
-        title=say("title.compared"),
+        alt.layer(*layers, *end_labels(ends, x=x, until=100.0, y=y, height=height, rows=text_rows)),
+        title=title,
+        explained=explained,
         description=say("description.compared", names=", ".join(names), quantity=first.quantity),
         width=width,
         height=height,
     )
+
+
+def _curve(named: tuple[str, Published], colour: str) -> Iterator[dict[str, Any]]:
+    """The points of a release's curve, with its band if that is known."""
+    name, release = named
+    for i in thinned(release.values.size):
+        share, value = 100 * (int(i) + 0.5) / release.values.size, float(release.values[i])
+        row: dict[str, Any] = {"share": share, "value": value, "what": name, "colour": colour}
+        if release.outlook is not None:
+            row |= {"low": float(release.outlook.lower[i]), "high": float(release.outlook.upper[i])}
+        yield row

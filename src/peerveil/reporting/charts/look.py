@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -28,8 +28,9 @@ INK, MUTED, GRID = "#1b1f24", "#57606a", "#dfe3e8"
 BLUE, SKY, ORANGE, RED, GREEN, GREY = "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73", "#80868f"
 PURPLE = "#b0578d"
 
-#: Orange and grey as colours of words, which need more contrast.
+#: Colours of words, which need more contrast than lines.
 RUST = "#a35200"
+WORDS = {ORANGE: "#8a6000", RED: "#b84f00", GREEN: "#007a59", PURPLE: "#a34c80", SKY: "#0f74a8", GREY: MUTED}
 
 #: The counterpart of each colour on a dark background.
 DARK = {
@@ -44,6 +45,11 @@ DARK = {
     GREY: "#969ea8",
     PURPLE: "#dd8fbf",
     RUST: "#f5bd4f",
+    WORDS[ORANGE]: "#f4c04a",
+    WORDS[RED]: "#ff9a63",
+    WORDS[GREEN]: "#45d3a8",
+    WORDS[PURPLE]: "#e5a3cb",
+    WORDS[SKY]: "#58a6dc",
 }
 _PAPER, _NIGHT = "#ffffff", "#15181c"
 
@@ -154,8 +160,14 @@ def wrapped(text: str, width: int) -> list[str]:
     ['Half of the reviewers', 'average between 4.7 and 6.4']
     """
     lines = textwrap.wrap(text, width) or [""]
-    narrower = (textwrap.wrap(text, narrow) for narrow in range(max(len(text) // len(lines), 1), width))
-    return next((equal for equal in narrower if len(equal) == len(lines)), lines)
+    widths = range(max(len(text) // len(lines), 1), width)
+    narrower = (textwrap.wrap(text, narrow, break_long_words=False) for narrow in widths)
+    return next((equal for equal in narrower if len(equal) == len(lines) and max(map(len, equal)) <= width), lines)
+
+
+def text_rows(title: str, explained: Sequence[str], axis: str) -> int:
+    """Return how many lines title, explanations and horizontal axis take in a chart of :func:`finished`."""
+    return len(wrapped(title, _TITLE)) + sum(len(wrapped(each, _LINE)) for each in explained) + len(below(axis))
 
 
 def below(title: str) -> list[str]:
@@ -222,18 +234,11 @@ def mean_axis(quantity: str, height: int, *, domain: tuple[float, float] | None 
     return alt.Y("value:Q", title=beside(words_of(quantity).short_axis), scale=scale, axis=ticks(height // 60))
 
 
-def _named(symbol: str) -> Callable[..., alt.Color]:
-    """Return a function from colours by name to a colour encoding whose legend shows this symbol."""
-
-    def named(colours: Mapping[str, str], field: str = "what:N", *, columns: int = 2) -> alt.Color:
-        scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-        legend = alt.Legend(symbolType=symbol, columns=columns)
-        return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=legend)
-
-    return named
-
-
-line_named, shade_named, dot_named = _named("stroke"), _named("square"), _named("circle")
+def line_named(colours: Mapping[str, str], field: str = "what:N", *, columns: int = 2) -> alt.Color:
+    """Return a colour encoding of lines, with a legend."""
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    legend = alt.Legend(symbolType="stroke", columns=columns)
+    return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=legend)
 
 
 def count(number: int, noun: str) -> str:
@@ -243,11 +248,6 @@ def count(number: int, noun: str) -> str:
     ('12,345 reviewers', '1 reviewer')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def layered(*layers: Any) -> Any:
-    """Return layers with one legend each, so that each legend shows the layer's own symbol."""
-    return alt.layer(*layers).resolve_scale(color="independent")
 
 
 def specification(picture: Picture) -> dict[str, Any]:

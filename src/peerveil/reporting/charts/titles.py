@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from peerveil.reporting.words import say
 
 #: The least number of reviewers of whom shares are told.
 _FEWEST = 10
+
+#: The most characters of a name in a title.
+_LONG = 12
 
 
 def half(release: Published) -> str:
@@ -57,6 +61,49 @@ def widths(release: Published) -> str:
         return say("title.proven_width", proven=proven)
     band = f"{float(np.mean(release.outlook.upper - release.outlook.lower)):.2g}"
     return say("title.widths", band=band, proven=proven)
+
+
+def errors(least: Mapping[float, float], *, chosen: float | None = None, alone: float | None = None) -> str:
+    """Return the least expected errors at the chosen budget, or at the smallest and the largest one.
+
+    >>> errors({1.0: 0.21, 3.0: 0.12}, chosen=1.0, alone=0.4)
+    'At epsilon 1: expected error 0.21, without a release 0.4'
+    >>> errors({0.3: 0.5, 1.0: 0.41}, alone=0.4)
+    'No budget up to epsilon 1 gives less error than no release'
+    """
+    shown = [each for each in least.items() if each[0] == chosen] or [*least.items()]
+    (low, first), (high, last) = shown[0], shown[-1]
+    facts = {"low": f"{low:g}", "first": f"{first:.2g}", "high": f"{high:g}", "last": f"{last:.2g}"}
+    if alone is not None and min(first, last) >= alone:
+        return say("title.errors_useless", **facts)
+    if low == high and alone is not None:
+        return say("title.errors_chosen", **facts, alone=f"{alone:.2g}")
+    return say("title.errors_one" if low == high else "title.errors", **facts)
+
+
+def errors_described(mechanisms: Sequence[str], budgets: Sequence[float], *, alone: float | None) -> str:
+    """Return the text alternative of a chart of expected errors."""
+    low, high = f"{budgets[0]:g}", f"{budgets[-1]:g}"
+    words = say("description.errors", mechanisms=", ".join(mechanisms), low=low, high=high)
+    return words if alone is None else f"{words} {say('description.alone', alone=f'{alone:.2g}')}"
+
+
+def spans(releases: Mapping[str, Published]) -> str:
+    """Return how far the middle 80 % of the reviewers reach in each release."""
+    if min(release.values.size for release in releases.values()) < _FEWEST:
+        return say("title.compared")
+    widths = {name: _middle(release) for name, release in releases.items()}
+    if len(widths) > 2 or max(map(len, widths)) > _LONG:
+        ends = [f"{end(widths.values()):.2g}" for end in (min, max)]
+        return say("title.spans_of_many", least=ends[0], most=ends[1])
+    each = (say("title.span", width=f"{width:.2g}", name=name) for name, width in widths.items())
+    return say("title.spans", spans=", ".join(each))
+
+
+def _middle(release: Published) -> float:
+    """The distance between the means of the lowest and the highest tenth of the reviewers."""
+    tenth = release.values.size // 10
+    return float(release.values[-tenth] - release.values[tenth - 1])
 
 
 def described(key: str, release: Published) -> str:
