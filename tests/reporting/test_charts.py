@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -376,6 +377,7 @@ def test_both_bayes_and_safe_are_seen_where_they_are_equal() -> None:
 def test_one_draw_has_no_standard_error() -> None:
     single = Sweep("made-up", "Made up", "a", ("noisy",), {1.0: np.array([[2.0]])}, 1)
     charts.to_svg(charts.errors_against_setting(single))
+    charts.to_svg(charts.error_against_epsilon([("laplace", "safe", 1.0, 0.2, math.nan)], alone=0.2))
 
 
 def test_an_empty_plan_is_refused() -> None:

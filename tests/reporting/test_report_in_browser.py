@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -25,13 +25,19 @@ pytestmark = pytest.mark.skipif(
     program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
 )
 
-#: What leaves the page or its chart, what overlaps in a chart, and the smallest letters of charts.
+#: What leaves the page or its chart, what is clipped, what overlaps in a chart, and the smallest letters of charts.
 MEASURE = """() => {
-  const found = {beyond: [], cut: [], over: [], smallest: 1e9};
+  const found = {beyond: [], cut: [], clipped: [], over: [], smallest: 1e9};
+  if (document.documentElement.scrollWidth > innerWidth) found.beyond.push("the page");
   for (const e of document.querySelectorAll("main *:not(svg *)")) {
     const box = e.getBoundingClientRect();
     const hidden = e.closest("thead") && getComputedStyle(e.closest("thead")).position === "absolute";
-    if (!hidden && box.right > innerWidth + 1) found.beyond.push(e.tagName + " " + e.className);
+    if (hidden) continue;
+    if (box.right > innerWidth + 1 || box.left < -1) found.beyond.push(e.tagName + " " + e.className);
+    const shown = getComputedStyle(e);
+    if (shown.display === "inline" || shown.display === "contents") continue;
+    if (e.scrollWidth > e.clientWidth + 1) found.clipped.push(e.tagName + " " + e.className);
+    if (shown.overflow !== "visible" && e.scrollHeight > e.clientHeight + 1) found.clipped.push(e.tagName);
   }
   for (const svg of document.querySelectorAll("figure svg")) {
     const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
@@ -50,6 +56,12 @@ MEASURE = """() => {
   }
   return found;
 }"""
+
+
+NOTHING: dict[str, list[str]] = {"beyond": [], "cut": [], "clipped": [], "over": []}
+
+#: Width and height in pixels of what the margins of the report leave of a page.
+PAPER = {"A4": (680, 1017), "Letter": (702, 950)}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +105,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         page.add_style_tag(content=f"html{{font-size:{percent}%}}")
         measured: dict[str, Any] = page.evaluate(MEASURE)
         smallest = measured.pop("smallest")
-        assert measured == {"beyond": [], "cut": [], "over": []}, (width, percent)
+        assert measured == NOTHING, (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         page.close()
 
@@ -124,17 +136,52 @@ def test_names_of_lines_are_whole_and_apart(browser: Browser, name: str) -> None
     page.set_content(f"<main><figure>{charts.to_svg(COMPARED[name]())}</figure></main>")
     measured: dict[str, Any] = page.evaluate(MEASURE)
     assert measured.pop("smallest") >= 14
-    assert measured == {"beyond": [], "cut": [], "over": []}
+    assert measured == NOTHING
     page.close()
 
 
 @pytest.mark.slow
-def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Path) -> None:
-    page = opened(browser, RELEASES["counts"]().save(tmp_path / "out"), 700, dark=True)
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    measured = page.evaluate(MEASURE)
-    assert (measured["beyond"], measured["cut"], measured["over"]) == ([], [], [])
+@pytest.mark.parametrize("name", RELEASES)
+def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Path, name: str) -> None:
+    folder = replace(RELEASES[name](), terms=Terms(licence="CC-BY-4.0", about=ABOUT)).save(tmp_path / "out")
+    for size, (width, height) in PAPER.items():
+        page = opened(browser, folder, width, dark=True)
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        measured = page.evaluate(MEASURE)
+        assert measured.pop("smallest") >= 10, "about 8 points"
+        assert measured == NOTHING, size
+        # What is not to be split fits on a page.
+        whole = page.eval_on_selector_all("table, .pictures, .promise, pre, li", "all => all.map(e => e.offsetHeight)")
+        assert max(whole) <= height, size
+        assert page.eval_on_selector(".pictures", "e => e.getBoundingClientRect().bottom") <= height, (
+            "on the first page"
+        )
+        pages = page.pdf(format=size, prefer_css_page_size=False).count(b"/Type /Page\n")
+        assert 4 <= pages <= 6, size
+        page.close()
+
+
+@pytest.mark.slow
+def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: Path) -> None:
+    names = ("International Conference on Something Particular 2025", "the same in 2026")
+    compared = pv.compare(release(300), replace(release(200, spread=1.5), findings=()))
+    place = compared.save(tmp_path / "compared.html", first=names[0], second=names[1])
+    for width, percent, media in (
+        (360, 100, "screen"),
+        (360, 200, "screen"),
+        (1200, 200, "screen"),
+        (680, 100, "print"),
+    ):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(place.as_uri())
+        page.emulate_media(media=cast('Literal["screen", "print"]', media))
+        if percent != 100:
+            page.add_style_tag(content=f"html{{font-size:{percent}%}}")
+        measured = page.evaluate(MEASURE)
+        del measured["smallest"]
+        assert measured == NOTHING, (width, percent, media)
+        page.close()
 
 
 @pytest.mark.slow

@@ -222,17 +222,25 @@ class Comparison:
 
     def _page(self, first: str, second: str) -> str:
         from peerveil.reporting.comparison_page import comparison_html  # noqa: PLC0415 - slow to load
+        from peerveil.reporting.words import say  # noqa: PLC0415 - used here alone
 
         def named(columns: tuple[str, ...]) -> tuple[str, ...]:
             return tuple({"first": first, "second": second}.get(column, column) for column in columns)
 
         return comparison_html(
-            title=f"{self._title}: {first} and {second}",
+            title=say(
+                "comparison.title",
+                first=first,
+                second=second,
+                quantity=self.quantity,
+                reviewers=self.reviewers[0],
+                others=self.reviewers[1],
+            ),
             sentences=self.sentences(),
             picture=self.plot(first, second).svg,
             tables={
-                "Summary": (named(SUMMARY_COLUMNS), self.summary_cells()),
-                "Deciles": (named(QUANTILE_COLUMNS), [quantile.cells() for quantile in self.quantiles]),
+                say("comparison.summary"): (named(SUMMARY_COLUMNS), self.summary_cells()),
+                say("comparison.deciles"): (named(QUANTILE_COLUMNS), [quantile.cells() for quantile in self.quantiles]),
             },
             words=self.words,
         )

@@ -20,7 +20,7 @@ def comparison_html(
     >>> "<h1>a &lt; b</h1>" in page, "<svg></svg>" in page, "<p>No cause.</p>" in page
     (True, True, True)
     """
-    listed = [(heading, header, rows) for heading, (header, rows) in tables.items()]
+    listed = [(heading, list(header), rows) for heading, (header, rows) in tables.items()]
     html: str = template("comparison.html").render(
         title=title, sentences=sentences, picture=picture, tables=listed, words=words, software=software()
     )

@@ -89,6 +89,9 @@ miscalibration = histogram
 
 _DASHES = [5, 4]
 
+#: The room that a name needs to the left of a curve, as a share of the width.
+_ROOM = 0.3
+
 
 def _outline(edges: Floats, counts: Floats) -> Any:
     """The dashed outline of a histogram, from the ground and back to it."""
@@ -161,18 +164,22 @@ def _named(release: Published, low: Floats, high: Floats) -> list[Any]:
     Curves ascend: above and to the left of them there is room for words, and below to the right.
     """
     n, chance = release.values.size, release.chance
+    dealt = release.values if chance is None else np.interp(np.arange(n), thinned(n, chance.size), chance)
+    left, right = np.minimum(low, dealt), np.maximum(high, dealt)
+    ranks = np.arange(max(round(0.2 * n) - 1, 0), max(round(0.7 * n), 1))
+    roomy = ranks[left[ranks] - left[0] >= _ROOM * (right[-1] - left[0])]
+    ranks = roomy if roomy.size else ranks[-1:]
     if chance is None:
-        rank = max(round(0.3 * n) - 1, 0)
+        rank = int(ranks[np.argmin(np.abs(ranks - 0.3 * n))])
         return [look.label(say("chart.released"), BLUE, x=float(low[rank]), y=100 * (rank + 1) / n, up=True)]
-    dealt = np.interp(np.arange(n), thinned(n, chance.size), chance)
     apart = release.values - dealt
-    first = max(round(0.2 * n) - 1, 0)
-    rank = first + int(np.argmax(np.abs(apart[first : max(round(0.45 * n), first + 1)])))
-    ends = (float(low[rank]), float(high[rank]), float(dealt[rank]))
-    share, left = 100 * (rank + 1) / n, bool(apart[rank] < 0)
+    early = ranks[ranks < max(round(0.45 * n), ranks[0] + 1)]
+    rank = int(early[np.argmax(np.abs(apart[early]))])
+    share, before = 100 * (rank + 1) / n, bool(apart[rank] < 0)
+    ends = {True: float(left[rank]), False: float(right[rank])}
     return [
-        look.label(say("chart.released"), BLUE, x=min(ends) if left else max(ends), y=share, up=left),
-        look.label(say("chart.chance"), look.INK, x=max(ends) if left else min(ends), y=share, up=not left),
+        look.label(say("chart.released"), BLUE, x=ends[before], y=share, up=before),
+        look.label(say("chart.chance"), look.INK, x=ends[not before], y=share, up=not before),
     ]
 
 

@@ -86,7 +86,12 @@ def error_against_epsilon(
     budgets = sorted({row.epsilon for row in listed})
     order = list(dict.fromkeys([*OWN, *mechanisms]))
     colours = {name: _COLOURS[order.index(name) % len(_COLOURS)] for name in mechanisms}
-    drawn = [row._asdict() | _error_bar(row.rmse, row.error) | {"colour": colours[row.mechanism]} for row in listed]
+    drawn: list[dict[str, Any]] = [
+        {"mechanism": row.mechanism, "estimator": row.estimator, "epsilon": row.epsilon, "rmse": row.rmse}
+        | _error_bar(row.rmse, row.error)
+        | {"colour": colours[row.mechanism]}
+        for row in listed
+    ]
     ends = [
         End(name, colour, [*_least([row for row in listed if row.mechanism == name]).values()][-1])
         for name, colour in colours.items()
