@@ -174,7 +174,7 @@ def test_findings_are_told_apart_if_their_intervals_are() -> None:
 def test_comparisons_are_written_by_suffix(tmp_path: Path) -> None:
     found = pv.compare(made(FIRST), made(SECOND))
     page = found.save(tmp_path / "years.html", first="2025", second="<2026>").read_text(encoding="utf-8")
-    assert "<title>Comparison: weights of 4 and of 5 reviewers: 2025 and &lt;2026&gt;</title>" in page
+    assert "<title>2025 and &lt;2026&gt;: weights of 4 and 5 reviewers</title>" in page
     text = PageText(page)
     assert not text.active
     for words in (*found.words, *found.sentences(), *(cell for q in found.quantiles for cell in q.cells() if cell)):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from peerveil.reporting.published import COLUMNS, Published
-from peerveil.reporting.words import say
+from peerveil.reporting.words import reviewers, say
 
 #: Licences with an address of their own; SPDX describes the others that it lists.
 _LICENCES = {
@@ -57,9 +57,16 @@ def bibtex(release: Published) -> str:
         "title": f"{{{_tex(release.title)}}}",
         "organization": _tex(about.conference or ""),
         "year": str(year),
-        "howpublished": _tex(f"Differentially private release, {release.guarantee.summary}"),
+        "howpublished": _tex(say("metadata.howpublished", claim=release.guarantee.summary)),
         "url": about.url or "",
-        "note": _tex(f"{release.quantity} of {release.values.size} reviewers; made with {release.software}"),
+        "note": _tex(
+            say(
+                "metadata.note",
+                quantity=release.quantity,
+                reviewers=reviewers(release.values.size),
+                software=release.software,
+            )
+        ),
     }
     lines = [f"  {field} = {{{value}}}," for field, value in facts.items() if value]
     return "\n".join([f"@misc{{{name}{year}-{release.record_digest[7:15]},", *lines, "}"])
@@ -82,7 +89,7 @@ def dataset(release: Published) -> str:
         "@type": "Dataset",
         **_common(release),
         "variableMeasured": [
-            {"@type": "PropertyValue", "name": name, "description": words} for name, words in COLUMNS.items()
+            {"@type": "PropertyValue", "name": name, "description": say(f"column.{name}")} for name in COLUMNS
         ],
         "measurementTechnique": say("metadata.technique"),
         "distribution": [
@@ -98,7 +105,7 @@ def croissant(release: Published, files: Mapping[str, bytes]) -> str:
     """Return the Croissant 1.0 description of a release, given the contents of its release.json and release.csv."""
     kinds = {"release.csv": "text/csv", "release.json": "application/json"}
     document = {
-        "@context": _CONTEXT,
+        "@context": {"@language": say("report.language"), **_CONTEXT},
         "@type": "sc:Dataset",
         "conformsTo": f"{_CROISSANT}1.0",
         **_common(release),
@@ -123,19 +130,19 @@ def croissant(release: Published, files: Mapping[str, bytes]) -> str:
                 "name": "ranks",
                 "description": say("metadata.csv"),
                 "key": {"@id": "ranks/rank"},
-                "field": [_field(name, words) for name, words in COLUMNS.items()],
+                "field": [_field(name) for name in COLUMNS],
             }
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _field(name: str, words: str) -> dict[str, Any]:
+def _field(name: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"ranks/{name}",
         "name": name,
-        "description": words,
+        "description": say(f"column.{name}"),
         "dataType": "sc:Integer" if name == "rank" else "sc:Float",
         "source": {"fileObject": {"@id": "release.csv"}, "extract": {"column": name}},
     }
@@ -143,11 +150,9 @@ def _field(name: str, words: str) -> dict[str, Any]:
 
 def _common(release: Published) -> dict[str, Any]:
     """What both descriptions state of a release."""
-    about, reviewers = release.terms.about, f"{release.values.size:,} reviewers"
-    claim = release.guarantee.summary
-    words = say(
-        "metadata.description", quantity=release.quantity, reviewers=reviewers, claim=claim, human=release.human
-    )
+    about, claim = release.terms.about, release.guarantee.summary
+    people = reviewers(release.values.size)
+    words = say("metadata.description", quantity=release.quantity, reviewers=people, claim=claim, human=release.human)
     creators = [{"@type": "Person", "name": author} for author in about.authors]
     stated = {
         "name": f"{release.title} \N{EN DASH} {about.venue}" if about.venue else release.title,
@@ -160,7 +165,7 @@ def _common(release: Published) -> dict[str, Any]:
         "datePublished": release.created.strftime("%Y-%m-%d"),
         "dateCreated": release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": "1.0.0",
-        "inLanguage": "en",
+        "inLanguage": say("report.language"),
         "isAccessibleForFree": True,
     }
     return {name: value for name, value in stated.items() if value is not None}
@@ -173,7 +178,6 @@ def _place(url: str | None, name: str) -> str:
 
 #: The JSON-LD context that Croissant 1.0 prescribes.
 _CONTEXT = {
-    "@language": "en",
     "@vocab": _SCHEMA,
     "citeAs": "cr:citeAs",
     "column": "cr:column",

@@ -13,11 +13,11 @@ from peerveil.inference.findings import Finding
 from peerveil.inference.verdict import Verdict
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
-from peerveil.quantities.base import words_of
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.terms import Terms
+from peerveil.reporting.words import quantity_words, say
 
 #: The files of the charts.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
@@ -26,15 +26,8 @@ FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", 
 CROISSANT = "croissant.json"
 
 #: The columns of release.csv in order, and their meaning.
-COLUMNS = {
-    "rank": "1 for the smallest mean",
-    "value": "the released estimate of the mean of that rank",
-    "noisy": "the private vector before refinement",
-    "lower": "the lower bound of the true mean of that rank that public data alone proves",
-    "upper": "the upper bound, likewise",
-    "band_lower": "lower end of the credible band of the true mean; empty if it is not known",
-    "band_upper": "upper end of that band",
-}
+_COLUMNS = ("rank", "value", "noisy", "lower", "upper", "band_lower", "band_upper")
+COLUMNS = {name: say(f"column.{name}") for name in _COLUMNS}
 
 #: The most points of a curve, and of the means that random dealing would give.
 POINTS, CHANCE_RANKS = 120, 101
@@ -94,7 +87,7 @@ class Published:
     @property
     def title(self) -> str:
         """The title of the report: the stated one, or that of the quantity."""
-        return self.terms.about.title or words_of(self.quantity).title
+        return self.terms.about.title or quantity_words(self.quantity).title
 
     @property
     def citation(self) -> str:

@@ -14,16 +14,15 @@ import jinja2
 from peerveil.inference.verdict import PROMISES
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.guarantee import Guarantee, exact, upward
-from peerveil.quantities.base import words_of
 from peerveil.record.parts import is_open
 from peerveil.reporting.charts.before_after import refinement
 from peerveil.reporting.charts.bounds import proven
 from peerveil.reporting.charts.distribution import cumulative, histogram
-from peerveil.reporting.charts.look import count, dark_css, to_svg
+from peerveil.reporting.charts.look import dark_css, to_svg
 from peerveil.reporting.metadata import bibtex, croissant, dataset, licence_address
 from peerveil.reporting.published import CROISSANT, Published
 from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, reviewers, say, say_or
 
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
@@ -53,22 +52,24 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     """
     # The page has one style for all charts; each has its own only in its file.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
-    kind, reviewers = kind_of(release.mechanism["name"]), count(release.loads.reviewers, "reviewer")
+    people, name = reviewers(release.loads.reviewers), release.mechanism["name"]
+    kind = kind_of(name)
+    sentence = say("report.mechanism_is", name=name) if kind is None else kind.sentence
     html: str = template("report.html").render(
         release=release,
         about=release.terms.about,
         title=release.title,
-        meaning=words_of(release.quantity).meaning,
-        reviewers=say("report.estimated", reviewers=reviewers) if is_open(release.part) else reviewers,
+        meaning=quantity_words(release.quantity).meaning,
+        reviewers=say("report.estimated", reviewers=people) if is_open(release.part) else people,
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),
         symbols=_symbols(release.guarantee),
         estimated=is_open(release.part),
-        mechanism=f"The mechanism is {release.mechanism['name']}" if kind is None else kind.sentence,
+        mechanism=say_or("mechanism", name, sentence),
         parameters=_parameters(release.mechanism),
         estimator=say(f"estimator.{release.estimator}") if release.estimator in PROMISES else "",
-        accuracy=PROMISES.get(release.estimator, ""),
+        accuracy=say_or("accuracy", release.estimator, PROMISES.get(release.estimator, "")),
         day=release.created.strftime("%Y-%m-%d"),
         time=release.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         licence_address=licence_address(release.terms.licence),
@@ -111,7 +112,7 @@ def _deciles(release: Published) -> list[dict[str, str]]:
         rank = max(1, math.ceil(n * percentage / 100))
         row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:
-            row["band"] = _between(release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "almost certainly")
+            row["band"] = _between(release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "almost")
         row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly")
         rows.append(row)
     return rows
@@ -120,11 +121,13 @@ def _deciles(release: Published) -> list[dict[str, str]]:
 def _between(low: float, high: float, certainty: str) -> str:
     """An interval, or the one number that both of its ends round to.
 
-    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "almost certainly")
+    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "almost")
     ('5.5 to 5.61', '5.5, almost certainly')
     """
     ends = _short(low), _short(high)
-    return f"{ends[0]}, {certainty}" if ends[0] == ends[1] else " to ".join(ends)
+    if ends[0] == ends[1]:
+        return say(f"report.{certainty}", number=ends[0])
+    return say("report.between", low=ends[0], high=ends[1])
 
 
 def _short(number: float) -> str:

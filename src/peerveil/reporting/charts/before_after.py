@@ -8,13 +8,12 @@ import altair as alt
 import numpy as np
 
 from peerveil.privacy.bins import NoisyCounts
-from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, rank_axis, ticks, tip
 from peerveil.reporting.charts.shapes import DOTS, GROUPS, grouped, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, say
 
 #: The least number of ranks whose deciles are drawn.
 _GROUP = 20
@@ -35,7 +34,7 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
     y = look.mean_axis(release.quantity, height, domain=(low, high))
     rows = [{"rank": int(i) + 1, "value": float(release.values[i])} for i in thinned(n)]
     after = look.chart(rows).mark_line(strokeWidth=2.4, color=BLUE)
-    tooltip = [tip("rank", format=",d"), tip("value", "mean", ".4~g")]
+    tooltip = [tip("rank", format=",d"), tip("value", say("chart.mean"), ".4~g")]
     x = rank_axis(n, width)
     at = int(0.45 * n)
     layers = [
@@ -71,14 +70,17 @@ def _before(noisy: Floats, window: tuple[float, float], x: alt.X, y: alt.Y) -> A
         inside = ((rank, value) for rank, value in enumerate(noisy.tolist(), 1) if window[0] <= value <= window[1])
         rows = [{"rank": rank, "value": value} for rank, value in inside]
         dots = look.chart(rows).mark_point(filled=True, size=26, opacity=0.85, color=look.ORANGE)
-        return dots.encode(x=x, y=y, tooltip=[tip("rank"), tip("value", "noisy", ".4~g")])
+        return dots.encode(x=x, y=y, tooltip=[tip("rank"), tip("value", say("chart.noisy"), ".4~g")])
     groups = min(max(noisy.size // _GROUP, 1), GROUPS)
     deciles = [np.clip((low, high), *window).tolist() for _, low, _, high in grouped(noisy, groups)]
     steps = zip(np.linspace(1, noisy.size, groups + 1).tolist(), [*deciles, deciles[-1]], strict=True)
     rows = [{"rank": rank, "value": low, "high": high} for rank, (low, high) in steps]
     area = look.chart(rows).mark_area(opacity=0.4, interpolate="step-after", color=look.ORANGE)
-    named = {"value": "first decile", "high": "ninth decile"}
-    tooltip = [tip("rank", format=",.0f"), *(tip(field, title, ".4~g") for field, title in named.items())]
+    named = {"value": say("chart.first_decile"), "high": say("chart.ninth_decile")}
+    tooltip = [
+        tip("rank", format=",.0f"),
+        *(tip(field, title, ".4~g") for field, title in named.items()),
+    ]
     return area.encode(x=x, y=y, y2="high:Q", tooltip=tooltip)
 
 
@@ -98,7 +100,7 @@ def _counts(release: Published, noisy: NoisyCounts, width: int, height: int) -> 
     x = alt.X(
         "low:Q",
         bin="binned",
-        title=look.below(words_of(release.quantity).short_axis),
+        title=look.below(quantity_words(release.quantity).short_axis),
         scale=alt.Scale(zero=False, nice=False, padding=8),
         axis=ticks(width // 70, labelFlush=False),
     )
@@ -110,8 +112,8 @@ def _counts(release: Published, noisy: NoisyCounts, width: int, height: int) -> 
         axis=ticks(height // 60, tickMinStep=1),
     )
     base = look.chart(rows)
-    tooltip = [tip("low", "from", ".3~f"), tip("high", "to", ".3~f"), tip("before", "before", ",d")]
-    tooltip.append(tip("after", "after", ",d"))
+    tooltip = [tip("low", say("chart.from"), ".3~f"), tip("high", say("chart.to"), ".3~f")]
+    tooltip += [tip(when, say(f"chart.tip_{when}"), ",d") for when in ("before", "after")]
     bars = base.mark_bar(binSpacing=1.5, opacity=0.7, color=BLUE).encode(x=x, x2="high:Q", y=y, tooltip=tooltip)
     moved = base.mark_rule(color=look.ORANGE, strokeWidth=2).encode(x="middle:Q", y=alt.Y("after:Q"), y2="before:Q")
     dots = base.mark_point(filled=True, size=60, opacity=1, color=look.ORANGE).encode(x="middle:Q", y=alt.Y("before:Q"))

@@ -14,7 +14,7 @@ from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import HEIGHT, WIDTH, Picture, rank_axis, tip
 from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import say
+from peerveil.reporting.words import reviewers, say
 
 
 @look.unvalidated
@@ -33,7 +33,9 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
         layers.append(area.encode(x=x, y=look.mean_axis(release.quantity, height), y2="high:Q"))
     rows = [{"rank": int(i) + 1, "value": float(release.values[i])} for i in places]
     line = look.chart(rows).mark_line(strokeWidth=2, color=look.INK)
-    layers.append(line.encode(x=x, y="value:Q", tooltip=[tip("rank", format=",d"), tip("value", "mean", ".3~f")]))
+    layers.append(
+        line.encode(x=x, y="value:Q", tooltip=[tip("rank", format=",d"), tip("value", say("chart.mean"), ".3~f")])
+    )
     layers.append(look.corner(say("chart.proven"), look.MUTED, top=True))
     layers.append(look.corner(say("chart.released"), look.INK, top=False))
     if outlook is not None:
@@ -52,7 +54,7 @@ def envelope(
     regions: Mapping[str, Region],
     *,
     truth: Floats | None = None,
-    title: str = "What public data proves about sums of means",
+    title: str | None = None,
     width: int = 360,
     height: int = 210,
 ) -> Picture:
@@ -71,13 +73,13 @@ def envelope(
     first = next(iter(regions.values()))
     n = first.reviewers
     equal_sums = np.arange(n + 1) * (first.total[0] / n)
-    curves = {"equal means (most)": np.zeros(n + 1)}
+    curves = {say("chart.equal_means"): np.zeros(n + 1)}
     colours = [look.GREY, look.BLUE, look.RED, look.GREEN, look.ORANGE]
     if truth is not None:
-        curves["the truth"] = np.concatenate(([0.0], np.cumsum(np.sort(truth)))) - equal_sums
+        curves[say("chart.truth")] = np.concatenate(([0.0], np.cumsum(np.sort(truth)))) - equal_sums
         colours.insert(1, look.INK)
     for name, region in regions.items():
-        curves[f"{name} (least)"] = _least_sums(region) - equal_sums
+        curves[say("chart.least", region=name)] = _least_sums(region) - equal_sums
     rows = [
         {"reviewers": int(i), "sum": float(curve[i]), "what": name}
         for name, curve in curves.items()
@@ -85,11 +87,12 @@ def envelope(
     ]
     line = look.chart(rows).mark_line(strokeWidth=2.2)
     drawn = line.encode(
-        x=alt.X("reviewers:Q", title="number of reviewers with the smallest means", scale=alt.Scale(nice=False)),
-        y=alt.Y("sum:Q", title=["sum of their means,", "above equal means (points)"]),
+        x=alt.X("reviewers:Q", title=say("chart.axis_smallest"), scale=alt.Scale(nice=False)),
+        y=alt.Y("sum:Q", title=say("chart.axis_sum").split("\n")),
         color=look.line_named(dict(zip(curves, colours, strict=False)), columns=1),
     )
-    words = f"Bounds on the sums of the smallest means of {look.count(n, 'reviewer')}."
+    words = say("description.sums", reviewers=reviewers(n))
+    title = say("title.sums") if title is None else title
     return look.finished(alt.layer(drawn), title=title, description=words, width=width, height=height, fit=False)
 
 

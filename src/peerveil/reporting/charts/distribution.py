@@ -8,14 +8,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.line_ends import End, Span, end_labels, with_room
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, ticks, tip
 from peerveil.reporting.charts.shapes import bins_for, chance_counts, counted, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, say
 
 
 @look.unvalidated
@@ -31,7 +30,7 @@ def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -
     >>> histogram(release).to_dict()["title"]["text"]
     ['Reviewers by their released mean']
     """
-    words = words_of(release.quantity)
+    words = quantity_words(release.quantity)
     edges = bins_for(release)
     if words.sides is not None and edges[0] < 0 < edges[-1] and not np.isclose(edges, 0.0).any():
         edges = np.unique(np.append(edges, 0.0))  # split a single bin at zero
@@ -59,7 +58,8 @@ def histogram(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -
         scale=alt.Scale(domain=[0, top * (1.3 if sides else 1.05)], nice=False),
         axis=ticks(height // 60, tickMinStep=1),
     )
-    tooltip = [tip("low", "from", ".3~f"), tip("high", "to", ".3~f"), tip("reviewers", "reviewers", ",d")]
+    tooltip = [tip("low", say("chart.from"), ".3~f"), tip("high", say("chart.to"), ".3~f")]
+    tooltip += [tip("reviewers", say("chart.reviewers"), ",d")]
     base = look.chart(rows)
     colour = alt.Color("colour:N", scale=None, legend=None)
     layers = [base.mark_bar(binSpacing=1.5, opacity=0.85).encode(x=x, x2="high:Q", y=y, color=colour, tooltip=tooltip)]
@@ -126,7 +126,7 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         }
         for i in thinned(n)
     ]
-    title = look.below(words_of(release.quantity).short_axis)
+    title = look.below(quantity_words(release.quantity).short_axis)
     x = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False), axis=ticks(width // 70))
     y = alt.Y(
         "share:Q",
@@ -134,7 +134,8 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100]),
     )
-    named = {"share": "share (%)", "mean": "mean", "low": "from", "high": "to"}
+    keys = {"share": "share", "mean": "mean", "low": "from", "high": "to"}
+    named = {field: say(f"chart.{key}") for field, key in keys.items()}
     base = look.chart(rows)
     shaded = base.mark_area(orient="horizontal", opacity=0.22, color=look.GREY if outlook is None else BLUE).encode(
         x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=[tip(field, title, ".3~f") for field, title in named.items()]

@@ -106,7 +106,8 @@ def error_against_epsilon(
     error = alt.Y("rmse:Q", title=look.beside(say("chart.axis_error")), scale=y.scale(), axis=_decades(y))
     dashes = alt.Scale(domain=estimators, range=[_ESTIMATORS.get(name, _OTHER)[1] for name in estimators])
     dash = alt.StrokeDash("estimator:N", sort=estimators, scale=dashes, legend=None)
-    tooltip = [alt.Tooltip("mechanism:N"), alt.Tooltip("estimator:N"), tip("epsilon", format="~g")]
+    tooltip = [tip(name, say(f"chart.{name}"), kind="N") for name in ("mechanism", "estimator")]
+    tooltip.append(tip("epsilon", format="~g"))
     tooltip.append(tip("rmse", say("chart.error"), ".3~g"))
     base = look.chart(drawn).encode(
         x=at, color=alt.Color("colour:N", scale=None), detail=["estimator:N", "mechanism:N"]

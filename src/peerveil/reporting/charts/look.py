@@ -18,8 +18,7 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from peerveil.quantities.base import words_of
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, say
 
 #: The type of every chart.
 Picture = alt.TopLevelMixin
@@ -231,7 +230,7 @@ def rank_axis(n: int, width: int) -> alt.X:
 def mean_axis(quantity: str, height: int, *, domain: tuple[float, float] | None = None) -> alt.Y:
     """Return the vertical axis of means, by default as far as they reach."""
     scale = alt.Scale(zero=False) if domain is None else alt.Scale(domain=list(domain), nice=False)
-    return alt.Y("value:Q", title=beside(words_of(quantity).short_axis), scale=scale, axis=ticks(height // 60))
+    return alt.Y("value:Q", title=beside(quantity_words(quantity).short_axis), scale=scale, axis=ticks(height // 60))
 
 
 def line_named(colours: Mapping[str, str], field: str = "what:N", *, columns: int = 2) -> alt.Color:
@@ -239,15 +238,6 @@ def line_named(colours: Mapping[str, str], field: str = "what:N", *, columns: in
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     legend = alt.Legend(symbolType="stroke", columns=columns)
     return alt.Color(field, sort=list(colours), title=None, scale=scale, legend=legend)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun in the singular or plural.
-
-    >>> count(12345, "reviewer"), count(1, "reviewer")
-    ('12,345 reviewers', '1 reviewer')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def specification(picture: Picture) -> dict[str, Any]:

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from peerveil.mechanisms import mechanism_from
-from peerveil.quantities.base import words_of
-from peerveil.reporting.charts.look import count
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, reviewers, say
 
 #: The least number of reviewers of whom shares are told.
 _FEWEST = 10
@@ -108,13 +106,13 @@ def _middle(release: Published) -> float:
 
 def described(key: str, release: Published) -> str:
     """Return the text alternative of a chart."""
-    return say(f"description.{key}", reviewers=count(release.values.size, "reviewer"), quantity=release.quantity)
+    return say(f"description.{key}", reviewers=reviewers(release.values.size), quantity=release.quantity)
 
 
 def _kind(release: Published) -> str:
     if release.quantity == "ratings":
         return "ratings"
-    return "means" if words_of(release.quantity).sides is None else "difference"
+    return "means" if quantity_words(release.quantity).sides is None else "difference"
 
 
 def _number(release: Published, rank: int) -> str:

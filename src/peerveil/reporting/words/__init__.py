@@ -1,10 +1,19 @@
-"""The words of reports and charts, one file per language."""
+"""The words of reports, charts and metadata, one file per language.
+
+Another language needs another file, with the sections of en.toml. Quantities, mechanisms and estimators describe
+themselves in English; the sections ``quantity``, ``mechanism`` and ``accuracy`` of a file replace their words. What
+release.json states in words, such as the claim and the findings, is quoted as it is.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from peerveil.quantities.base import Words, words_of
 
 
 def say(key: str, **fields: object) -> str:
@@ -14,10 +23,39 @@ def say(key: str, **fields: object) -> str:
     ('released', 'Public data alone proves a range 3.1 wide on average')
     """
     section, _, name = key.partition(".")
-    return _words()[section][name].format(**fields)
+    words: str = _words()[section][name]
+    return words.format(**fields)
+
+
+def say_or(section: str, name: str, default: str) -> str:
+    """Return the words of a name in a section; the default if the language has none.
+
+    >>> say_or("mechanism", "laplace", "Laplace noise was added")
+    'Laplace noise was added'
+    """
+    words: str = _words().get(section, {}).get(name, default)
+    return words
+
+
+def quantity_words(name: str) -> Words:
+    """Return the words of a quantity, in the language of the report.
+
+    >>> quantity_words("ratings").title
+    'How the reviewers rate'
+    """
+    return replace(words_of(name), **_words().get("quantity", {}).get(name, {}))
+
+
+def reviewers(number: int) -> str:
+    """Return a number of reviewers in words.
+
+    >>> reviewers(12345), reviewers(1)
+    ('12,345 reviewers', '1 reviewer')
+    """
+    return say("count.reviewer" if number == 1 else "count.reviewers", number=f"{number:,}")
 
 
 @cache
-def _words(language: str = "en") -> dict[str, dict[str, str]]:
+def _words(language: str = "en") -> dict[str, Any]:
     text = files("peerveil.reporting.words").joinpath(f"{language}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
