@@ -1,4 +1,4 @@
-"""Take the screenshots of the documents: report and page, as a browser shows them. Needs Chromium.
+"""Take the screenshots of the documents: report, charts and page, as a browser shows them. Needs Chromium.
 
 Pictures are not compared by their pixels, which depend on fonts. Instead, screenshots.json holds a digest of everything
 that they show: templates, styles, scripts and charts. A test compares it.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 STAMP = HERE / "screenshots.json"
+RELEASES = HERE.parent / "notebooks" / "releases"
 EXAMPLE = ROOT / "src" / "peerveil" / "web" / "example" / "release.json"
 
 #: What the pictures show, relative to the root.
@@ -28,6 +29,9 @@ SHOWN = (
     "src/peerveil/web/static/*",
     "src/peerveil/web/templates/*",
 )
+
+#: Pixels around a part of a page.
+_AROUND = 20
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -42,13 +46,34 @@ def digest() -> str:
     return body.hexdigest()
 
 
-def shoot(page: Page, name: str, address: str, *, width: int, height: int, dark: bool = False) -> None:
-    """Write one picture."""
+def shoot(
+    page: Page, name: str, address: str, *, width: int, height: int, dark: bool = False, part: str | None = None
+) -> None:
+    """Write one picture of a window, or of a part of the page with some space around it."""
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=HERE / f"{name}.png")
+    box = None if part is None else page.locator(part).first.bounding_box()
+    if box is None:
+        page.screenshot(path=HERE / f"{name}.png")
+        return
+    clip: Any = {"x": 0, "y": max(box["y"] - _AROUND, 0), "width": width}
+    clip["height"] = box["y"] + box["height"] + _AROUND - clip["y"]
+    page.screenshot(path=HERE / f"{name}.png", clip=clip, full_page=True)
+
+
+def draw() -> None:
+    """Write the charts of a comparison and of a plan, of the synthetic years that the notebooks read."""
+    import peerveil as pv  # noqa: PLC0415 - slow to load
+    from peerveil.reporting import charts  # noqa: PLC0415 - slow to load
+    from peerveil.reporting.plots import plan_rows  # noqa: PLC0415 - slow to load
+
+    years = {year: pv.Release.load(RELEASES / year) for year in ("2025", "2026")}
+    charts.write_png(charts.comparison(years), HERE / "chart-comparison.png")
+    public = pv.read_public(RELEASES / "public-2026.csv", load=4, scale=(1, 10))
+    plan = pv.plan(public, draws=2, workers=1)
+    charts.write_png(charts.error_against_epsilon(plan_rows(plan), alone=plan.alone), HERE / "chart-plan.png")
 
 
 def take(folder: Path) -> None:
@@ -61,8 +86,9 @@ def take(folder: Path) -> None:
     report = (folder / "out" / "report.html").as_uri()
     with chromium() as browser, served(folder=folder) as started:
         page = browser.new_page()
-        shoot(page, "report", report, width=900, height=960)
-        shoot(page, "report-dark", report, width=900, height=960, dark=True)
+        shoot(page, "report", report, width=900, height=960, part="header")
+        shoot(page, "report-charts", report, width=900, height=960, part=".pictures")
+        shoot(page, "report-dark", report, width=900, height=960, dark=True, part=".pictures")
         shoot(page, "report-phone", report, width=360, height=800)
         shoot(page, "page-home", started.address, width=1100, height=800)
         shoot(page, "page-chair", f"{started.home}/chair", width=1100, height=700)
@@ -70,6 +96,7 @@ def take(folder: Path) -> None:
 
 def main() -> None:
     """Take the pictures and keep the digest."""
+    draw()
     with tempfile.TemporaryDirectory() as folder:
         take(Path(folder))
     stamp: dict[str, Any] = {"digest": digest()}
