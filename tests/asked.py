@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import pytest
+
+from peerveil.web.app import create_app
 from peerveil.web.guard import Secrets
 from peerveil.web.jobs import Job, Jobs
+from peerveil.web.page import Page
 from peerveil.web.work import Task
 
 KEYS = Secrets(32 * "t", 32 * "s", 16 * "p")
 PORT = 8737
 HOST = f"127.0.0.1:{PORT}"
+
+REVIEWS = "paper,reviewer,score\n" + "".join(
+    f"p{i},r{(i * 3 + j) % 8},{(i + 2 * j) % 9 + 1}\n" for i in range(12) for j in range(2)
+)
 
 
 @dataclass
@@ -100,3 +112,42 @@ class AtOnce(Jobs):
     def released(self) -> list[dict[str, Any]]:
         """The options of each release."""
         return [task.options for task in self.tasks if task.kind == "release"]
+
+
+class Chair:
+    """A chair at the page, past the guard."""
+
+    def __init__(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger: str | None = None, reviews: str = REVIEWS
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("peerveil.web.page._PATIENCE", 0)
+        self.jobs = AtOnce()
+        self.page = Page(ledger=ledger, jobs=self.jobs, at=KEYS.at)
+        self.app = create_app(self.page)
+        assert self.put("/chair?name=reviews.csv", reviews).status == 200
+        (self.case,) = self.page.chairs.values()
+        self.here = f"/chair/{self.case.id}"
+        self.post("/file", lowest="1", highest="10")
+        self.post("/public", public="all")
+
+    def ask(self, method: str, address: str, body: str = "") -> Answer:
+        return asyncio.run(answered(self.app, method, KEYS.at + address, body.encode()))
+
+    def put(self, address: str, body: str) -> Answer:
+        return self.ask("PUT", address, body)
+
+    def post(self, step: str, **form: str) -> Answer:
+        return self.ask("POST", self.here + step, urlencode(form))
+
+    def choose(self, epsilon: str, step: str = "/choices") -> int:
+        return self.post(step, quantity="ratings", unit="reviewer", mechanism="laplace", epsilon=epsilon).status
+
+    def read(self) -> str:
+        """The turn of the promise that the page now shows."""
+        shown = self.ask("GET", f"{self.here}/promise")
+        turn = re.search(r'name="promise" value="(\d+)"', shown.body.decode())
+        return turn[1] if shown.status == 200 and turn else "none"
+
+    def release(self, promise: str) -> int:
+        return self.post("/release", read="yes", promise=promise).status

@@ -9,9 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from asked import KEYS
+from asked import KEYS, Chair
 from cli.test_cli import Run, files, run
-from web.test_page import Chair
 
 __all__ = ["files", "run"]  # fixtures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from peerveil.private.inspection import Columns
 from peerveil.private.readers import choices_from
 from peerveil.private.readers.mapping import KEYS, mapping_text, read_mapping
 from peerveil.record.public_files import write_public
+from peerveil.record.tracks import GROUP_NAMES
 from peerveil.support.atomic_files import write_new
+from peerveil.tables.headings import plain
 from peerveil.tables.opening import open_source
 
 
@@ -42,6 +45,17 @@ def sheets_of(file: str) -> tuple[str, ...]:
 def columns_of(file: str, reading: ReadingOptions) -> Columns:
     """Return the headings of a file of reviews, to be shown to its owner only."""
     return inspection.columns(file, mapping=reading.mapping, **reading_arguments(reading))
+
+
+def track_column(headings: Iterable[str]) -> str:
+    """Return the only heading that is a usual name of a column of tracks; empty if none or several are.
+
+    >>> track_column(["Paper", "Track", "Score"])
+    'Track'
+    """
+    usual = {plain(name) for name in GROUP_NAMES}
+    matches = [heading for heading in headings if plain(heading) in usual]
+    return matches[0] if len(matches) == 1 else ""
 
 
 def mapping_of(reading: ReadingOptions) -> str:

@@ -17,17 +17,15 @@ from peerveil.errors import Argument, OutputError
 from peerveil.inference.verdict import PROMISES
 from peerveil.mechanisms import kind_of
 from peerveil.planning.auto import CHOSEN
-from peerveil.privacy.guarantee import caution
+from peerveil.privacy.guarantee import Guarantee, caution
 from peerveil.private.charging import Spending
 from peerveil.private.promises import GroupPromises, Promise, cost_words, promise_groups, promise_release
 from peerveil.private.release import prepare_whole_release
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import GroupReleases, release_groups_within
 from peerveil.quantities.base import words_of
-from peerveil.quantities.weights import weigh
 from peerveil.record.tracks import folder_names
 from peerveil.regions import check_region
-from peerveil.regions import region as make_region
 from peerveil.releases.release import OWN_FILES, Release
 from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
@@ -75,33 +73,42 @@ def placed(request: ReleaseRequest) -> ReleaseRequest:
 
 
 def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
-    """Return what the requested release will state, cost and achieve, as the page shows it; see :func:`dry_run`."""
-    _check(request)
-    reviews, arguments = _read(request, step)
-    region = arguments.pop("region")
-    check_region(region)
-    Terms(**{name: arguments.pop(name) for name in ("licence", "citation", "about")})
-    step("Computing how much noise is needed, and simulating releases on public data")
-    promised = promise_release(reviews, ledger=request.ledger, dataset=request.what.dataset, **arguments)
-    public = reviews.public(arguments["public"], declare_kept=arguments["declare_kept"])
-    make_region(weigh(public, arguments["quantity"], lone=arguments["lone"]), region)  # refused before it is charged
-    claim, kind = promised.guarantee, kind_of(promised.mechanism["name"])
+    """Return what the requested release will state, cost and achieve, as the page shows it; see :func:`dry_run`.
+
+    With groups of papers, the claim and the cost are those of all together, and ``groups`` holds what each will state.
+    """
+    promised, _ = dry_run(request, step)
+    together: dict[str, Any] = {
+        "charged_as": promised.quantity,
+        "costs": [cost_words(quote) for quote in promised.quotes],
+        **_claim_shown(promised.guarantee),
+    }
+    if isinstance(promised, Promise):
+        return together | _shown(promised)
+    groups = [{"name": name} | _claim_shown(part.guarantee) | _shown(part) for name, part in promised.promises.items()]
+    return together | {"groups": groups, "quantity": groups[0]["quantity"], "remark": promised.remark}
+
+
+def _claim_shown(claim: Guarantee) -> dict[str, Any]:
+    """Return a claim as the page shows it."""
+    names = ("summary", "human", "promise", "not_protected")
+    return {name: getattr(claim, name) for name in names} | {"caution": caution(claim.epsilon)}
+
+
+def _shown(promised: Promise) -> dict[str, Any]:
+    """Return what a single release will state, apart from its claim and cost, as the page shows it."""
+    kind = kind_of(promised.mechanism["name"])
     return {
         "quantity": words_of(promised.quantity).label,
         "public": promised.public,
-        "costs": [cost_words(quote) for quote in promised.quotes],
         "expected": promised.accuracy,
+        "errors": promised.errors,
         "verdict": promised.verdict and promised.verdict.to_document(),
-        "summary": claim.summary,
-        "human": claim.human,
-        "promise": claim.promise,
-        "not_protected": claim.not_protected,
         "reviewers": promised.reviewers,
         "noise": f"{promised.deviation:.3g}" if promised.deviation else None,
         "counted": kind is not None and kind.on_counts,
         "choice": next((note for note in promised.notes if CHOSEN in note), ""),
         "accuracy": PROMISES[promised.estimator],
-        "caution": caution(claim.epsilon),
     }
 
 
@@ -112,8 +119,9 @@ def dry_run(request: ReleaseRequest, step: Step) -> tuple[Promise | GroupPromise
     """
     _check(request)
     groups = _groups(request)
+    folder_names(set(groups.values()))
     reviews, arguments = _read(request, step)
-    check_region(arguments.pop("region"))
+    check_region(arguments["region"])
     Terms(**{name: arguments.pop(name) for name in ("licence", "citation", "about")})
     step("Computing how much noise is needed, and simulating releases on public data")
     place: dict[str, Any] = {"ledger": request.ledger, "dataset": request.what.dataset}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,11 +17,12 @@ from peerveil.private.ledger import Ledger, Quote
 from peerveil.private.release import Ready, check_dataset, prepare_release
 from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
-from peerveil.private.tracks import prepare_groups
+from peerveil.private.tracks import joint_quantity, prepare_groups, remark_on_small
 from peerveil.quantities.base import Lone, words_of
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
+from peerveil.regions import region as make_region
 from peerveil.support.html_tables import table
 
 
@@ -71,12 +72,19 @@ class Promise:
         return Verdict.of(self.expected_rmse, self.public_rmse)
 
     @property
+    def errors(self) -> tuple[str, str]:
+        """The expected error, and that of public data alone, as short texts."""
+        both = self.expected_rmse, self.public_rmse
+        made, alone = ("not known" if error is None else f"±{short(error)}" for error in both)
+        return made, alone
+
+    @property
     def accuracy(self) -> str:
         """The expected error in words, and that of public data alone."""
         if self.expected_rmse is None or self.public_rmse is None:
             return "not known"
-        errors = f"±{short(self.expected_rmse)}{words_of(self.quantity).unit} of a mean"
-        return f"{errors}; public data alone ±{short(self.public_rmse)}"
+        made, alone = self.errors
+        return f"{made}{words_of(self.quantity).unit} of a mean; public data alone {alone}"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the promise as names and sentences."""
@@ -131,10 +139,21 @@ class GroupPromises:
     guarantee: Guarantee
     quotes: tuple[Quote, ...] = ()
 
+    @property
+    def quantity(self) -> str:
+        """What a ledger calls the joint release."""
+        return joint_quantity(next(iter(self.promises.values())).quantity, len(self.promises))
+
+    @property
+    def remark(self) -> str:
+        """A remark on groups with few reviewers; empty if there are none."""
+        return remark_on_small({name: promise.reviewers for name, promise in self.promises.items()})
+
     def facts(self) -> list[tuple[str, str]]:
         """Return the joint promise as names and sentences."""
         claim = self.guarantee
-        return [("claim of all", claim.summary), *_costs(self.quotes), ("promise", claim.promise)]
+        remarks = [("remark", self.remark)] if self.remark else []
+        return [("claim of all", claim.summary), *_costs(self.quotes), *remarks, ("promise", claim.promise)]
 
     def to_document(self) -> dict[str, Any]:
         """Return the promises as JSON."""
@@ -196,12 +215,17 @@ def promise_release(
     dataset: str | None,
     mechanism: Asked,
     estimator: str | None = None,
+    region: str | None = None,
     **how: Any,
 ) -> Promise:
-    """Return what a release would state, cost and achieve; arguments as in :func:`promise`."""
+    """Return what a release would state, cost and achieve; arguments as in :func:`promise`.
+
+    With a region, errors are also those of computing it, as the release does before it is charged.
+    """
     check_dataset(dataset, ledger)
     asked = _planned(reviews, mechanism, **how)
     ready = prepare_release(reviews, mechanism=asked, estimator=estimator, **how)
+    _check_bounded([ready], region)
     made = _promised(ready, _errors(ready, asked, estimator))
     return replace(made, quotes=_quotes(ledger, dataset, ready.claim_for, ready.statement))
 
@@ -213,12 +237,14 @@ def promise_groups(
     ledger: str | None,
     dataset: str | None,
     shared: bool,
+    region: str | None = None,
     **how: Any,
 ) -> GroupPromises:
     """Return what the releases of groups of papers would state; arguments as in :func:`peerveil.release_groups`."""
     check_dataset(dataset, ledger)
     prepared = prepare_groups(reviews, groups, shared=shared, **how)
     ready = prepared.ready
+    _check_bounded(ready.values(), region)
     unit = next(iter(ready.values())).noise.guarantee.unit
     assert unit is not None  # noqa: S101 - our own claims have one
     stated = joint_statement({name: part.statement for name, part in ready.items()}, prepared.record, shared=shared)
@@ -227,6 +253,13 @@ def promise_groups(
         guarantee=prepared.claim_for(unit),
         quotes=_quotes(ledger, dataset, prepared.claim_for, stated),
     )
+
+
+def _check_bounded(parts: Iterable[Ready], region: str | None) -> None:
+    """Raise the error of computing a region, if it has one."""
+    if region is not None:
+        for part in parts:
+            make_region(part.weights, region)
 
 
 def _costs(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:

@@ -35,6 +35,23 @@ if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
 
 
+def joint_quantity(quantity: str, groups: int) -> str:
+    """Return what a ledger calls the joint release of groups."""
+    return f"{quantity} in {groups} groups"
+
+
+def remark_on_small(reviewers: Mapping[str, int]) -> str:
+    """Return a remark on the groups that have few reviewers, given the number of each; empty if none has."""
+    small = {group: count for group, count in reviewers.items() if count < SMALL}
+    if not small:
+        return ""
+    listed = ", ".join(f"{group!r} ({count})" for group, count in small.items())
+    return (
+        f"{len(small)} of {len(reviewers)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
+        "few is mostly noise, and who is among them is easily guessed; consider larger groups"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupReleases:
     """The releases by group, and their joint guarantee."""
@@ -137,7 +154,8 @@ def release_groups_within(
     first = next(iter(ready.values()))
     assert first.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
     total = claim_for(first.noise.guarantee.unit)
-    _warn_of_small(ready)
+    if remark := remark_on_small({group: part.weights.reviewers for group, part in ready.items()}):
+        warnings.warn(GroupWarning(remark), stacklevel=2)
     statement = joint_statement(
         {group: part.statement for group, part in ready.items()}, prepared.record, shared=shared
     )
@@ -248,17 +266,6 @@ def _check_apart(reviews: Reviews, groups: Mapping[str, str]) -> None:
         )
 
 
-def _warn_of_small(ready: Mapping[str, Ready]) -> None:
-    small = {group: part.weights.reviewers for group, part in ready.items() if part.weights.reviewers < SMALL}
-    if small:
-        listed = ", ".join(f"{group!r} ({count})" for group, count in small.items())
-        remark = (
-            f"{len(small)} of {len(ready)} groups have fewer than {SMALL} reviewers: {listed}. What is released of so "
-            "few is mostly noise, and who is among them is easily guessed; consider larger groups"
-        )
-        warnings.warn(GroupWarning(remark), stacklevel=3)
-
-
 def _drawn(
     spending: Spending,
     reviews: Reviews,
@@ -282,7 +289,7 @@ def _drawn(
     first = next(iter(ready.values()))
     unit = first.noise.guarantee.unit
     assert unit is not None  # noqa: S101 - our own claims have one
-    what, data = f"{first.weights.quantity} in {len(ready)} groups", fingerprint(reviews)
+    what, data = joint_quantity(first.weights.quantity, len(ready)), fingerprint(reviews)
 
     def charge(book: Ledger, name: str, number: str) -> None:
         charged = book.charge(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, InputError, RecordError
 from peerveil.record.loads import declare_loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
@@ -88,7 +88,9 @@ def papers_by_group(papers: Sequence[str], groups: Mapping[str, str]) -> dict[st
     """
     missing = sum(paper not in groups for paper in papers)
     if missing:
-        raise RecordError(f"{missing} of {len(papers)} papers are in no group; each must be in one")
+        raise RecordError(
+            f"{missing} of {len(papers)} papers are in no group of ", Argument("groups"), "; each must be"
+        )
     names = sorted({check_group_name(groups[paper]) for paper in papers})
     return {name: [paper for paper in papers if groups[paper] == name] for name in names}
 

@@ -18,14 +18,15 @@ READING = (
 )
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")
-CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone", "licence")
+TRACKS = ("tracks", "group_column", "no_shared_reviewers")
+CHOICES = ("quantity", "unit", "mechanism", "estimator", "region", "lone", "licence", *TRACKS)
 ABOUT = ("title", "conference", "author", "contact", "url")
 
 #: The step of a chair that has a field; all other fields are those of the choices.
 STEP_OF = {
     **dict.fromkeys((*READING, "score_scale", "people", "mapping"), "file"),
     **dict.fromkeys((*LOADS, "public", "public_file"), "public"),
-    **dict.fromkeys((*CHOICES, *ABOUT, "year", "epsilon", "delta", "bins"), "choices"),
+    **dict.fromkeys((*CHOICES, *ABOUT, "groups", "year", "epsilon", "delta", "bins"), "choices"),
     "dataset": "promise",
 }
 
@@ -81,9 +82,15 @@ class Case:
         """Begin a new turn, after an answer has changed: earlier promises are void, in every window."""
         self.promised, self.turn = {}, self.turn + 1
 
+    def reading(self) -> dict[str, Any]:
+        """Return the answers and files on how to read the reviews, as the options of a task."""
+        answers = {name: self.answers[name] for name in (*READING, "score_scale") if name in self.answers}
+        return answers | {role: self.files[role] for role in ("file", "people", "mapping") if role in self.files}
+
     def options(self) -> dict[str, Any]:
         """Return all answers and files, as the options of a task."""
-        options = self.answers | {role: name for role, name in self.files.items() if role != "public_file"}
+        answers = {name: value for name, value in self.answers.items() if name not in TRACKS}
+        options = answers | self.reading() | self._tracks()
         if options.get("author"):
             options["author"] = [options["author"]]
         if options.get("public") == "file":
@@ -94,6 +101,16 @@ class Case:
         elif "public" in options:  # loads are stated for a file only
             options = {name: value for name, value in options.items() if name not in LOADS}
         return options
+
+    def _tracks(self) -> dict[str, Any]:
+        """Return the options on tracks: where they are named, if there is to be one release for each."""
+        chosen = self.answers.get("tracks")
+        if not chosen:
+            return {}
+        name, given = ("groups", self.files) if chosen == "file" else ("group_column", self.answers)
+        if not given.get(name):
+            raise InputError("Give ", Argument(name), ", or choose all papers together")
+        return {name: given[name], "no_shared_reviewers": self.answers.get("no_shared_reviewers") == "yes"}
 
 
 def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from peerveil.app.inspect import columns_of, mapping_of, sheets_of
+from peerveil.app.inspect import columns_of, mapping_of, sheets_of, track_column
 from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
@@ -31,7 +31,7 @@ def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect
             case.inspected, case.promised, case.planned = job.result["facts"], {}, {}
 
     folder = case.folder
-    task = Task(kind=kind, folder=str(folder), options=case.options(), output=str(folder / case.files["file"]))
+    task = Task(kind=kind, folder=str(folder), options=case.reading(), output=str(folder / case.files["file"]))
     here = f"/chair/{case.id}"
     return page.jobs.start(task, title="Reading the file", ahead=f"{here}/{ahead}", back=f"{here}/file", then=then)
 
@@ -62,7 +62,7 @@ async def demo(page: Here) -> Response:
 @router.put("/{name}/files/{role}")
 async def another(page: Here, request: Request, name: str, role: str, file: str) -> Response:
     """Take a further file."""
-    if role not in ("public_file", "people", "mapping"):
+    if role not in ("public_file", "people", "mapping", "groups"):
         raise HTTPException(404, "there is no such file")
     case = lookup(page.chairs, name)
     case.changed()
@@ -77,9 +77,14 @@ async def inspected(page: Here, name: str, failed: str = "") -> Response:
     case = lookup(page.chairs, name)
     if case.sheets is None:
         case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
+    await _see_headings(case)
+    return page.show("chair_file.html", case=case, here="file", **page.failed(failed))
+
+
+async def _see_headings(case: Case) -> None:
+    """Look up the headings of a case's file, unless they are known."""
     if case.headings is None:
         case.headings = await asyncio.to_thread(_headings, case)
-    return page.show("chair_file.html", case=case, here="file", **page.failed(failed))
 
 
 def _headings(case: Case) -> tuple[str, ...]:
@@ -97,7 +102,7 @@ def _headings(case: Case) -> tuple[str, ...]:
 async def mapping(page: Here, name: str) -> Response:
     """Return the answers on how to read the file, as a mapping to be saved."""
     case = lookup(page.chairs, name)
-    given = case.options() | {"people": None}  # its path here is of no use elsewhere
+    given = case.reading() | {"people": None}  # its path here is of no use elsewhere
     if "mapping" in case.files:
         given["mapping"] = str(case.folder / case.files["mapping"])
     saved = {"Content-Disposition": 'attachment; filename="mapping.toml"'}
@@ -145,12 +150,16 @@ async def public(page: Here, request: Request, name: str) -> Response:
 @router.get("/{name}/choices")
 async def choices(page: Here, name: str, failed: str = "") -> Response:
     """Return the form on what to release."""
-    return _show_choices(page, lookup(page.chairs, name), **page.failed(failed))
+    return await _show_choices(page, lookup(page.chairs, name), **page.failed(failed))
 
 
-def _show_choices(page: Page, case: Case, **values: Any) -> Response:
-    picture = without_style(case.planned.get("svg", ""))
-    return page.show("chair_choices.html", case=case, here="choices", picture=picture, **values)
+async def _show_choices(page: Page, case: Case, **values: Any) -> Response:
+    await _see_headings(case)
+    shown: dict[str, Any] = {
+        "picture": without_style(case.planned.get("svg", "")),
+        "track_column": track_column(case.headings or ()),
+    }
+    return page.show("chair_choices.html", case=case, here="choices", **shown, **values)
 
 
 @router.post("/{name}/choices")
@@ -195,9 +204,10 @@ async def _with_choices(
         parameters = OWN[mechanism].parameters() if mechanism in OWN else ("delta",)  # those of a plan's choice
         case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
         need(case.answers.get("public") in PUBLIC, *_SAY_PUBLIC)
+        need(case.answers["tracks"] in ("", "column", "file"), "Choose one of ", Argument("tracks"))
         asked: dict[str, Any] = {"options": case.options(), "turn": case.turn}
     except InputError as error:
-        return _show_choices(page, case, status=422, problem=Problem.of(error), typed=form)
+        return await _show_choices(page, case, status=422, problem=Problem.of(error), typed=form)
 
     def finished(job: Job, state: State) -> None:
         if state == "done":
@@ -247,7 +257,7 @@ async def release(page: Here, request: Request, name: str) -> Response:
             "Read the promise first, and confirm it; it may have changed since, perhaps in another window"
         )
         if not promised:
-            return _show_choices(page, case, status=422, problem=problem)
+            return await _show_choices(page, case, status=422, problem=problem)
         return await _show_promise(page, case, status=422, problem=problem)
     options = promised["options"] | {"ledger": page.ledger} | texts(form, ("dataset",))
 
@@ -255,8 +265,8 @@ async def release(page: Here, request: Request, name: str) -> Response:
         if state == "done":
             case.results[job.id], case.promised = job.result, {}  # a promise is valid for one release
         else:
-            released = {name: options[name] for name in ("quantity", "unit")}
-            charged = charges_since(page.ledger, before, spell=label, **released)
+            what = {"quantity": promised["charged_as"], "unit": options["unit"]}
+            charged = charges_since(page.ledger, before, spell=label, **what)
             job.message = " ".join(filter(None, (job.message, charged)))
             begun = pending_view(page.ledger) if page.ledger else []
             case.unfinished |= {entry["release"] for entry in begun} - before
@@ -270,5 +280,17 @@ async def release(page: Here, request: Request, name: str) -> Response:
 
 @router.get("/{name}/result/{made}")
 async def result(page: Here, name: str, made: str) -> Response:
-    """Return the page of a release."""
-    return result_page(page, lookup(page.chairs, name), made, study=False)
+    """Return the page of a release, or of those of all tracks."""
+    case = lookup(page.chairs, name)
+    result = lookup(case.results, made)
+    if "groups" in result:
+        return page.show("tracks.html", case=case, made=made, result=result)
+    return result_page(page, case, made, result)
+
+
+@router.get("/{name}/result/{made}/{track}")
+async def result_of_track(page: Here, name: str, made: str, track: str) -> Response:
+    """Return the page of the release of a track."""
+    case = lookup(page.chairs, name)
+    tracks = {group["folder"]: group for group in lookup(case.results, made).get("groups", ())}
+    return result_page(page, case, f"{made}/{track}", lookup(tracks, track))

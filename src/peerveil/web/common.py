@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
@@ -175,8 +176,20 @@ async def cancel(page: Here, name: str) -> Response:
 async def made(page: Here, name: str, file: str) -> Response:
     """Return a file of a result: the zip file, the report, or the charts."""
     lookup(page.jobs, name)
-    path = page.result_folder(name) / _RESULTS.get(file, "")
+    return _result_file(page.result_folder(name), file, file)
+
+
+@router.get("/made/{name}/{track}/{file}")
+async def made_of_track(page: Here, name: str, track: str, file: str) -> Response:
+    """Return a file of the release of a track."""
+    lookup(page.jobs, name)
+    folders = {path.name: path for path in page.result_folder(name).iterdir() if path.is_dir()}
+    return _result_file(lookup(folders, track), file, f"{track}.zip")
+
+
+def _result_file(folder: Path, file: str, title: str) -> Response:
+    path = folder / _RESULTS.get(file, "")
     if not path.is_file():
         raise HTTPException(404, _NO_FILE)
     headers = {"content-security-policy": REPORT_POLICY} if path.suffix == ".html" else None
-    return FileResponse(path, headers=headers, filename=file if path.suffix == ".zip" else None)
+    return FileResponse(path, headers=headers, filename=title if path.suffix == ".zip" else None)

@@ -194,9 +194,9 @@ def without_style(svg: str) -> str:
     return svg.replace(f"<style>{dark_css()}</style>", "", 1)
 
 
-def result_page(page: Page, case: Case, name: str, *, study: bool) -> Response:
-    """Return the page of a result: charts, facts and downloads."""
-    result, folder = lookup(case.results, name), page.result_folder(name)
+def result_page(page: Page, case: Case, name: str, result: dict[str, Any], *, study: bool = False) -> Response:
+    """Return the page of a result: charts, facts and downloads; ``name`` is that of its folder."""
+    folder = page.result_folder(name)
     files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"

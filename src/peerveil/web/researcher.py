@@ -104,7 +104,8 @@ async def refine(page: Here, request: Request) -> Response:
 @router.get("/researcher/{name}/result/{made}")
 async def refined(page: Here, name: str, made: str) -> Response:
     """Return the page of a refined release."""
-    return result_page(page, lookup(page.studies, name), made, study=True)
+    case = lookup(page.studies, name)
+    return result_page(page, case, made, lookup(case.results, made), study=True)
 
 
 @router.get("/verify")

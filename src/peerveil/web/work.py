@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Step = Callable[[str], None]
 
 #: The options that name a file of a field.
-FILE_FIELDS = ("people", "mapping", "public", "noisy", "signed_by")
+FILE_FIELDS = ("people", "mapping", "public", "groups", "noisy", "signed_by")
 
 #: A note in the report of the example.
 _SYNTHETIC = "This is an example from a synthetic conference: its reviewers are simulated."
@@ -174,11 +174,15 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.releases.release import Release
 
     request = request_of(ReleaseRequest, task)
+    write = partial(_write, task, step, of_several=request.tracks.given)
     with Spending(request.ledger) as spending:
-        released = release(request, spending, step=step, write=partial(_write, task, step), parents=False)
-    assert isinstance(released.release, Release)  # noqa: S101 - the page has no groups of papers
-    remarks = [*(spelled(message, label) for message in released.warnings), *released.remarks]
-    return _facts(released.release) | {"remarks": remarks}
+        released = release(request, spending, step=step, write=write, parents=False)
+    result, remarks = released.release, [*(spelled(message, label) for message in released.warnings), *released.remarks]
+    if isinstance(result, Release):
+        return _facts(result) | {"remarks": remarks}
+    groups = [{"name": name, "folder": released.folders[name]} | _facts(part) for name, part in result.releases.items()]
+    claim = {name: getattr(result.guarantee, name) for name in ("summary", "human", "promise")}
+    return claim | {"groups": groups, "remarks": remarks}
 
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
@@ -244,8 +248,11 @@ def _compare(task: Task, step: Step) -> dict[str, Any]:
     }
 
 
-def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
-    """Write a release into a folder: its files, a zip file of them, and charts for the page."""
+def _write(task: Task, step: Step, release: Release, folder: Path, *, of_several: bool = False) -> None:
+    """Write a release into a folder: its files, a zip file of them, and charts for the page.
+
+    That of a track is also added to a zip file of all tracks, beside their folders.
+    """
     from peerveil.app.compare import comparison_chart
     from peerveil.reporting import charts
 
@@ -254,6 +261,8 @@ def _write(task: Task, step: Step, release: Release, folder: Path) -> None:
     bundle.mkdir()
     release.write_into(bundle)
     pack(bundle, folder / "bundle.zip")
+    if of_several:
+        pack(bundle, folder.parent / "bundle.zip", within=f"{folder.name}/")
     pictures = {
         "means": charts.histogram(release),
         "shares": charts.cumulative(release),
@@ -288,11 +297,11 @@ def _facts(release: Release) -> dict[str, Any]:
     }
 
 
-def pack(folder: Path, file: Path) -> None:
-    """Write all files of a folder to a zip file; the same files give the same bytes."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+def pack(folder: Path, file: Path, *, within: str = "") -> None:
+    """Add all files of a folder to a zip file, ``within`` a folder there; the same files give the same bytes."""
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"release/{path.relative_to(folder).as_posix()}")
+            entry = zipfile.ZipInfo(f"release/{within}{path.relative_to(folder).as_posix()}")
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, path.read_bytes())

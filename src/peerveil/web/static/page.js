@@ -130,7 +130,7 @@ addEventListener("pageshow", () => all("button").forEach((button) => { button.di
 const depend = () => {
   for (const part of all("[data-when]")) {
     const chosen = one(`input[name=${part.dataset.when}]:checked`);
-    part.hidden = !chosen || chosen.value !== part.dataset.is;
+    part.hidden = !chosen || !part.dataset.is.split(" ").includes(chosen.value);
   }
 };
 addEventListener("change", depend);
