@@ -1,0 +1,164 @@
+"""Page, command line and Python write the same bytes for the same choices."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import peerveil as pv
+from marks import slow
+from peerveil.cli import main
+from peerveil.releases.release import FILES, Release
+from peerveil.web import work
+from peerveil.web.work import Task
+from repeatable import make_repeatable
+
+ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1) for i in range(12) for j in range(2)]
+TRACK = {f"p{i}": ("Theory", "Systems & nets")[i % 2] for i in range(12)}
+
+#: The releases by their folders; without tracks, the folder is that of the output.
+Releases = dict[str, Release]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The same choices in three ways: a call of the library, options of the command line, answers on the page."""
+
+    python: Callable[[], Releases]
+    options: str
+    answers: dict[str, Any]
+
+
+def whole(*, reading: dict[str, Any] | None = None, **how: Any) -> Releases:
+    reviews = pv.read("reviews.csv", **{"scale": (1, 9)} | (reading or {}))
+    return {"": pv.release(reviews, **{"public": "all"} | how)}
+
+
+def hidden() -> Releases:
+    reviews = pv.read("reviews.csv", scale=(1, 9))
+    public = pv.read_public("public.csv", reviewers=8, loads=(1, 6), scale=(1, 9))
+    return {"": pv.release(reviews, public=public, mechanism=pv.Histogram(epsilon=0.5, bins=4))}
+
+
+def by_track(**how: Any) -> Releases:
+    reviews = pv.read("reviews.csv", scale=(1, 9))
+    made = pv.release_groups(reviews, TRACK, public="all", mechanism=pv.Laplace(epsilon=0.5), **how)
+    return {name.replace(" & ", "-"): release for name, release in made.releases.items()}
+
+
+CHOICES = {
+    "a plan": Choices(lambda: whole(epsilon=1.0), "--epsilon 1", {"epsilon": 1.0}),
+    "histogram": Choices(
+        lambda: whole(mechanism=pv.Histogram(epsilon=0.5, bins=4), unit="review", estimator="bayes"),
+        "--mechanism histogram --epsilon 0.5 --bins 4 --unit review --estimator bayes",
+        {"mechanism": "histogram", "epsilon": 0.5, "bins": 4, "unit": "review", "estimator": "bayes"},
+    ),
+    "gaussian": Choices(
+        lambda: whole(quantity="miscalibration", mechanism=pv.Gaussian(epsilon=1.0, delta=1e-6), region="envelope"),
+        "--quantity miscalibration --mechanism gaussian --epsilon 1 --delta 1e-6 --region envelope",
+        {"quantity": "miscalibration", "mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-6, "region": "envelope"},
+    ),
+    "hidden scores": Choices(
+        hidden,
+        "--public public.csv --reviewers 8 --loads 1-6 --mechanism histogram --epsilon 0.5 --bins 4",
+        {"public": "public.csv", "reviewers": 8, "loads": "1-6", "mechanism": "histogram", "epsilon": 0.5, "bins": 4},
+    ),
+    "no scores": Choices(
+        lambda: whole(public="none", mechanism=pv.Laplace(epsilon=1.0)),
+        "--public none --mechanism laplace --epsilon 1",
+        {"public": "none", "mechanism": "laplace", "epsilon": 1.0},
+    ),
+    "a filter": Choices(
+        lambda: whole(
+            reading={"leave_out": "Decision=Withdrawn", "visible_column": "Decision=paper"},
+            mechanism=pv.Histogram(epsilon=1.0),
+        ),
+        "--leave-out Decision=Withdrawn --visible-column Decision=paper --mechanism histogram --epsilon 1",
+        {
+            "leave_out": "Decision=Withdrawn",
+            "visible_column": "Decision=paper",
+            "mechanism": "histogram",
+            "epsilon": 1.0,
+        },
+    ),
+    "title and authors": Choices(
+        lambda: whole(
+            mechanism=pv.Laplace(epsilon=1.0),
+            licence="CC-BY-4.0",
+            about=pv.About(
+                title="Our <reviewers>",
+                conference="Conf",
+                year=2026,
+                authors=["Ada Lovelace", "Alan Turing"],
+                contact="chair@conf.example",
+                url="https://conf.example/",
+            ),
+        ),
+        "--mechanism laplace --epsilon 1 --licence CC-BY-4.0 --title 'Our <reviewers>' --conference Conf --year 2026 "
+        "--author 'Ada Lovelace' --author 'Alan Turing' --contact chair@conf.example --url https://conf.example/",
+        {
+            "mechanism": "laplace",
+            "epsilon": 1.0,
+            "licence": "CC-BY-4.0",
+            "title": "Our <reviewers>",
+            "conference": "Conf",
+            "year": 2026,
+            "author": ["Ada Lovelace; Alan Turing"],
+            "contact": "chair@conf.example",
+            "url": "https://conf.example/",
+        },
+    ),
+    "tracks by a column": Choices(
+        by_track,
+        "--mechanism laplace --epsilon 0.5 --group-column Track",
+        {"mechanism": "laplace", "epsilon": 0.5, "group_column": "Track"},
+    ),
+    "tracks by a table": Choices(
+        by_track,
+        "--mechanism laplace --epsilon 0.5 --groups tracks.csv",
+        {"mechanism": "laplace", "epsilon": 0.5, "groups": "tracks.csv"},
+    ),
+}
+
+#: Those that differ least from others.
+SLOW = ("histogram", "gaussian", "no scores", "tracks by a table")
+
+
+@pytest.mark.usefixtures("quick_plans")
+@pytest.mark.filterwarnings("ignore:.*fewer than 20 reviewers")
+@pytest.mark.parametrize("name", [slow(name) if name in SLOW else name for name in CHOICES])
+def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = CHOICES[name]
+    make_repeatable(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{p},{r},{s},{TRACK[p]},{'Withdrawn' if p == 'p3' else 'Accept'}" for p, r, s in ROWS]
+    Path("reviews.csv").write_text("\n".join(["paper,reviewer,score,Track,Decision", *lines]))
+    Path("tracks.csv").write_text("\n".join(["paper,track", *(f"{paper},{track}" for paper, track in TRACK.items())]))
+    shown = [f"{p},{'?' if number % 5 == 0 else s}" for number, (p, _, s) in enumerate(ROWS)]
+    Path("public.csv").write_text("\n".join(["paper,score", *shown]))
+
+    made = choices.python()
+    for folder, release in made.items():
+        release.save(Path("python") / folder)
+    command = ["release", "reviews.csv", "--score-scale", "1,9", "-o", "typed", *shlex.split(choices.options)]
+    monkeypatch.setattr(sys, "argv", ["peerveil", *command, *([] if "--public" in command else ["--public", "all"])])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    answers = {"file": "reviews.csv", "score_scale": "1,9", "public": "all"} | choices.answers
+    task = Task(kind="release", folder=str(tmp_path), options=answers, output="page")
+    state, result = work._outcome(task, lambda _: None)
+    assert state == "done", result
+    for folder in made:
+        for file in FILES:
+            first = (Path("python") / folder / file).read_bytes()
+            assert (Path("typed") / folder / file).read_bytes() == first, (folder, file)
+            assert (Path("page") / folder / "bundle" / file).read_bytes() == first, (folder, file)
+    assert len(made) == (2 if "tracks" in name else 1)
+    assert {path.name for path in Path("typed").iterdir()} == {path.name for path in Path("python").iterdir()}
