@@ -58,3 +58,16 @@ class Contrast:
 
 
 OWN: tuple[Quantity, ...] = (Boldness(), Contrast())
+
+
+class Median:
+    """The median of a reviewer's weights."""
+
+    name = noun = "median"
+    meaning, plural = "the median", "medians"
+
+    def of(self, weights: Floats) -> float:
+        return float(np.median(weights))
+
+    def reach(self, low: float, high: float) -> tuple[float, float]:
+        return low, high

@@ -133,6 +133,8 @@ ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("one-load", "review"): (1, 1),
     ("mixed-loads", "reviewer"): (1, 1),
     ("mixed-loads", "review"): (1, 1),
+    ("ranges", "reviewer"): (1, 1),
+    ("ranges", "review"): (1, 1),
     ("hidden-scores", "reviewer"): (1, 1),
     ("hidden-scores", "review"): (1, 1),
     ("hidden-score-alone", "reviewer"): (1 / 4, 1 / 2),

@@ -146,7 +146,7 @@ def test_the_program_finds_what_is_written_to_the_listed_files(tmp_path: Path) -
 
     shown = python("-m", "peerveil", "release", "--help")
     for names in (
-        "ratings | miscalibration | normalized | subjectivity | halves",
+        "ratings | miscalibration | disagreement | normalized | subjectivity | halves",
         "baseline | chain | envelope | hull | plain | tight",
         "gaussian | histogram | laplace | own-noise | sinh-normal",
         "cmt | easychair | hotcrp | openreview | paperflow | csv",

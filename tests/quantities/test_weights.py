@@ -42,12 +42,12 @@ def expected_weight(graded: Graded, quantity: str) -> list[Fraction]:
     exact = list(map(Fraction, scores))
     if quantity == "ratings":
         return exact
-    if quantity == "miscalibration":
+    if quantity in ("miscalibration", "disagreement"):
         weights = []
         for e, paper in enumerate(papers):
             others = [exact[i] for i, p in enumerate(papers) if p == paper and i != e]
             weights.append(exact[e] - sum(others, Fraction(0)) / len(others) if others else Fraction(0))
-        return weights
+        return weights if quantity == "miscalibration" else list(map(abs, weights))
     criteria = list(zip(*graded.columns().values(), strict=True))
     (best,) = by_trying_all(criteria, scores)
     normal = [Fraction(best[vector]) for vector in criteria]

@@ -116,6 +116,8 @@ AS_ONE_LOAD = {"l1": 1.6, "l2": math.sqrt(0.8), "linf": 1.0}
 TERMS = (
     Sabotage("mixed loads as one load", "mixed-loads", VECTORS, AS_ONE_LOAD),
     Sabotage("mixed loads, the smallest one counts", "mixed-loads", ("histogram",), {"counts": 2 * (1 + 2)}),
+    Sabotage("ranges as means", "ranges", VECTORS, {"l1": 1.0, "l2": math.sqrt(0.5), "linf": 0.5}),
+    Sabotage("only the reviewer's own range", "ranges", ("histogram",), {"counts": 2}),
     Sabotage("no left-out term", "left-out", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "left-out", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),

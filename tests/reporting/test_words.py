@@ -88,6 +88,7 @@ def bracket_words(monkeypatch: pytest.MonkeyPatch) -> None:
         "ratings": described,
         "miscalibration": described | {"sides": ("⟦below⟧", "⟦above⟧")},
     }
+    made["number"] = {"mean": dict.fromkeys(("mean", "a_mean", "means", "Means"), "⟦mean⟧")}
     monkeypatch.setattr(words, "_words", lambda: made)
 
 

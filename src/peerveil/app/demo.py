@@ -12,7 +12,6 @@ from peerveil.private.readers import read
 from peerveil.private.release import release
 from peerveil.private.reviews import Reviews
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities import QUANTITIES
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_files import write_public
 from peerveil.record.public_record import Floats, PublicRecord
@@ -24,6 +23,10 @@ from peerveil.simulation.exports import KINDS, export
 from peerveil.support.atomic_files import staged_folder
 
 CRITERIA = ("soundness", "clarity", "originality")
+
+#: The quantities that it releases.
+QUANTITIES = ("ratings", "miscalibration", "normalized", "subjectivity")
+
 _REGIONS = {"chain": "the paper's bounds", "tight": "all bounds"}
 _OWN = (*(name for name, _ in KINDS.values()), *(f"{quantity}/{file}" for quantity in QUANTITIES for file in FILES))
 

@@ -95,6 +95,7 @@ class ReleaseOptions:
 
     public: str | None = None
     quantity: str = "ratings"
+    statistic: str = "mean"
     unit: str = "reviewer"
     dataset: str | None = None
     region: str = "tight"

@@ -11,6 +11,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN, Asked, Laplace, Mechanism
 from peerveil.planning.auto import Auto
 from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import with_statistic
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.loads import LoadsStatement
 from peerveil.reporting.terms import About
@@ -178,8 +179,9 @@ def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
 
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
     """Return the arguments of a release, except the mechanism, public data, and the data set to charge."""
-    same = ("quantity", "unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
-    parsed = {"lone": parse_lone(what.lone), "about": parse_about(what)}
+    same = ("unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
+    quantity = with_statistic(what.quantity, what.statistic)
+    parsed = {"quantity": quantity, "lone": parse_lone(what.lone), "about": parse_about(what)}
     return {name: getattr(what, name) for name in same} | parsed
 
 

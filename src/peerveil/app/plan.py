@@ -12,6 +12,7 @@ from peerveil.app.release import Step
 from peerveil.app.requests import PlanRequest, ReleaseRequest
 from peerveil.planning.plans import EPSILONS, Plan
 from peerveil.planning.plans import plan as plan_releases
+from peerveil.quantities.statistics import joined
 from peerveil.quantities.weights import weigh
 from peerveil.releases.plan_files import FILES, write_plan
 from peerveil.support import parallel
@@ -25,7 +26,8 @@ def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
     if request.output is not None:
         folder = staged_folder(request.output, own=FILES, overwrite=request.overwrite)
     with folder or nullcontext(Path()) as stage:
-        weights = public_weights(request.public, request.scores, request.loads, request.quantity)
+        quantity = joined(request.statistic, request.quantity)
+        weights = public_weights(request.public, request.scores, request.loads, quantity)
         with parallel.cluster(request.cluster) as executor:
             plan = plan_releases(
                 weights,
@@ -50,7 +52,7 @@ def plan_release(request: ReleaseRequest, epsilons: Iterable[float], *, draws: i
     reviews = read_reviews(request.file, request.reading)
     public = reviews.public(public_of(reviews, what, request.loads, request.reading), declare_kept=what.declare_kept)
     return plan_releases(
-        weigh(public, what.quantity, lone=parse_lone(what.lone)),
+        weigh(public, joined(what.statistic, what.quantity), lone=parse_lone(what.lone)),
         epsilons=sorted({*EPSILONS, *epsilons}),
         unit=what.unit,
         draws=draws,

@@ -100,6 +100,8 @@ def _shown(promised: Promise) -> dict[str, Any]:
     kind = kind_of(promised.mechanism["name"])
     return {
         "quantity": words_of(promised.quantity).label,
+        "number": words_of(promised.quantity).number,
+        "numbers": words_of(promised.quantity).numbers,
         "public": promised.public,
         "expected": promised.accuracy,
         "errors": promised.errors,

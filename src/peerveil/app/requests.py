@@ -26,6 +26,7 @@ class PlanRequest:
     delta: float | None = None
     unit: str = "reviewer"
     quantity: str = "ratings"
+    statistic: str = "mean"
     loads: LoadsOptions
     scores: PublicOptions
     draws: int | None = None

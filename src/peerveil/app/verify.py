@@ -7,7 +7,7 @@ from peerveil.app.reading import papers_of, public_weights
 from peerveil.app.release import Step
 from peerveil.app.requests import VerifyRequest
 from peerveil.errors import InputError, RecordError
-from peerveil.quantities.base import names
+from peerveil.quantities.base import is_known
 from peerveil.releases.checks import Check, Verification
 from peerveil.releases.file_check import open_release
 from peerveil.releases.verification import verify as verify_release
@@ -27,7 +27,7 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
     release, first = opened.release, (*withdrawal_checks(opened.place, opened.contents), opened.schema)
     if release is None:
         return Verification(checks=first)
-    if release.quantity not in names():
+    if not is_known(release.quantity):
         raise InputError(
             f"the release is of {release.quantity!r}, a user-defined quantity that is not registered here; "
             "check it in Python: peerveil.verify(release, peerveil.weigh(record, function))"

@@ -16,6 +16,7 @@ from typer.models import OptionInfo
 from peerveil.app.messages import written
 from peerveil.app.options import filled, format_labels
 from peerveil.errors import Argument
+from peerveil.quantities import statistics
 from peerveil.quantities.base import names
 from peerveil.support.discovery import declared
 
@@ -156,6 +157,7 @@ OPTIONS: dict[str, Any] = {
         url="Address where the release is published.",
     ),
     "quantity": RegisteredNames(names),
+    "statistic": RegisteredNames(statistics.names, help=": the number for each reviewer."),
     "region": RegisteredNames(_regions, help=": bounds proven from public data."),
     "format": RegisteredNames(format_labels, help="; detected by default."),
     "mechanism": RegisteredNames(

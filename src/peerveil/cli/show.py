@@ -22,6 +22,7 @@ from peerveil.cli.working import after_writing
 from peerveil.errors import spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.planning.plans import Plan
+from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import DATA_FILES, FILES, REPORT_FILES, Release
 
@@ -191,7 +192,8 @@ class _Fact(NamedTuple):
 
 def release_panel(release: Release, *, everything: bool = False) -> Panel:
     """Return a histogram of the released means, and the claim and other facts as far as they fit on one screen."""
-    title = Text.assemble((release.quantity, "bold"), ": reviewers by their released mean")
+    number = words_of(release.quantity).number
+    title = Text.assemble((release.quantity, "bold"), f": reviewers by their released {number}")
     facts = _release_facts(release)
     while True:
         rows = Group(histogram(release.values), Text(), facts_table((fact.name, fact.value) for fact in facts))
@@ -217,7 +219,7 @@ def _release_facts(release: Release) -> list[_Fact]:
         *findings,
         *([_Fact(0, "verdict", Text(verdict.sentence, style="bold"))] if verdict else []),
         *([_Fact(0, "caution", release.caution)] if release.caution else []),
-        *([_Fact(1, "expected error", outlook.summary)] if outlook else []),
+        *([_Fact(1, "expected error", release.error_summary)] if outlook else []),
         _Fact(1, "accuracy", f"{PROMISES[release.estimator]} (estimator {release.estimator})"),
         *(_Fact(2, "note", note) for note in release.notes),
         _Fact(0, "claim", Text(release.guarantee.summary, style="bold")),
@@ -276,8 +278,9 @@ def error_table(errors: dict[str, float]) -> Table:
     return table
 
 
-#: The columns of a plan's table.
-PLAN_COLUMNS = ("", "mechanism", "estimator", "error of a mean", "worst decile", "by leniency")
+def plan_columns(plan: Plan) -> tuple[str, ...]:
+    """Return the columns of a plan's table."""
+    return ("", "mechanism", "estimator", f"error of {words_of(plan.quantity).a_number}", "worst decile", "by leniency")
 
 
 def plan_rows(plan: Plan) -> dict[str, list[list[str]]]:

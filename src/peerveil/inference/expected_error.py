@@ -68,9 +68,13 @@ class ExpectedError:
 
     @property
     def summary(self) -> str:
-        """The expected error in one line."""
+        """The expected error of means in one line."""
+        return self.summary_of("mean")
+
+    def summary_of(self, number: str) -> str:
+        """Return the expected error in one line, given what the number of a reviewer is called."""
         rmse, percent = f"{self.expected_rmse:.3g}", f"{self.level:.0%}".replace("%", " %")
-        return f"about {rmse} (root mean square), with {percent} bands for each mean"
+        return f"about {rmse} (root mean square), with {percent} bands for each {number}"
 
 
 #: The name in version 0.1.

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 
@@ -64,7 +65,7 @@ class Family:
 
         With public scores the sum moves only as far as loads differ.
         """
-        if not self.public_sum or not weights.exact:
+        if not self.public_sum or not weights.exact or weights.statistic is not MEAN:
             return 1.0
         loads = weights.loads
         each = np.array(loads.sizes) if loads.counts is None else loads.per_reviewer()

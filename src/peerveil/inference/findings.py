@@ -19,6 +19,8 @@ from peerveil.inference.expected_error import LEVEL, ExpectedError
 from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
+from peerveil.quantities.base import words_of
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
@@ -41,7 +43,7 @@ _DEALT = (
     " Papers are taken to be assigned regardless of their quality: where reviewers get papers of like quality, part of "
     "the number is due to the papers."
 )
-_TENTH = "The value is the released mean of that rank, the interval its credible band."
+_TENTH = "The value is the released {number} of that rank, the interval its credible band."
 
 #: What each finding rests on.
 ASSUMPTIONS = {
@@ -49,6 +51,8 @@ ASSUMPTIONS = {
     "reliability": _VARIANCE,
     "strictest_tenth": _TENTH,
     "most_lenient_tenth": _TENTH,
+    "lowest_tenth": _TENTH,
+    "highest_tenth": _TENTH,
     "changed_decisions": (
         "Papers are accepted by mean score; quality, leniency and the rest of a score are independent and normal; "
         "each reviewer's leniency, were it known, is subtracted. Its variance is that of the first finding."
@@ -104,7 +108,7 @@ class Finding:
     def assumption(self) -> str:
         """What the finding rests on."""
         dealt = self.quantity == "ratings" and self.name in ("leniency_share", "reliability", "changed_decisions")
-        return ASSUMPTIONS[self.name] + _DEALT * dealt
+        return ASSUMPTIONS[self.name].replace("{number}", words_of(self.quantity).number) + _DEALT * dealt
 
     def to_document(self) -> dict[str, Any]:
         """Return the finding as JSON."""
@@ -134,7 +138,8 @@ class Finding:
         return f"{differ}: {who} explains {self._percent()} of {of}."
 
     def _reliability(self) -> str:
-        return f"Given other papers, reviewers' means would correlate with these by {self._number(2)}."
+        numbers = words_of(self.quantity).numbers
+        return f"Given other papers, reviewers' {numbers} would correlate with these by {self._number(2)}."
 
     def _strictest_tenth(self) -> str:
         return self._tenth("strictest", "lowest", "less")
@@ -149,6 +154,12 @@ class Finding:
             number = self._number(2, f" or {side}", sign="+")
             return f"The {kind} tenth of reviewers differ from their co-reviewers by {number} on average."
         return f"The tenth of reviewers with the {end} means have {self._number(3, f' or {side}')}."
+
+    def _lowest_tenth(self) -> str:
+        return f"A tenth of the reviewers have {words_of(self.quantity).a_number} of {self._number(2, ' or less')}."
+
+    def _highest_tenth(self) -> str:
+        return f"A tenth of the reviewers have {words_of(self.quantity).a_number} of {self._number(2, ' or more')}."
 
     def _changed_decisions(self) -> str:
         return (
@@ -180,7 +191,8 @@ def findings(
     """Return the findings of a release, the most general first.
 
     Where scores are hidden or the number of reviewers is not public, sums of squares are not public either: there are
-    then only the tenths. Nothing is found about fewer than ten reviewers.
+    then only the tenths, and so it is for other statistics than the mean. Nothing is found about fewer than ten
+    reviewers.
 
     Args:
         weights: the public weights.
@@ -193,10 +205,12 @@ def findings(
     if n < _FEWEST:
         return ()
     made: list[Finding] = []
-    if weights.exact and not weights.open and weights.loads.largest > 1:
+    if weights.exact and not weights.open and weights.loads.largest > 1 and weights.statistic is MEAN:
         with np.errstate(all="ignore"):
             made += _of_variance(weights, likelihood, accepted)
-    for name, rank in (("strictest_tenth", tenth - 1), ("most_lenient_tenth", n - tenth)):
+    lenient = words_of(weights.quantity).number == "mean"
+    names = ("strictest_tenth", "most_lenient_tenth") if lenient else ("lowest_tenth", "highest_tenth")
+    for name, rank in zip(names, (tenth - 1, n - tenth), strict=True):
         value = float(values[rank])
         lower, upper = min(value, float(outlook.lower[rank])), max(value, float(outlook.upper[rank]))
         made.append(Finding(name=name, quantity=weights.quantity, value=value, lower=lower, upper=upper))

@@ -23,6 +23,7 @@ from peerveil.inference.posterior import EntryPrior, discrepancy
 from peerveil.inference.prior import Ensemble, flattest_chances, pair_ends, prior
 from peerveil.privacy.bins import Bins, common_step
 from peerveil.privacy.noise_laws import NormalLaw
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
@@ -60,6 +61,7 @@ def in_limit(weights: PublicWeights) -> bool:
     """Whether a record has so many reviewers, and papers so small, that the limit describes its vectors."""
     return (
         family_of(weights).limit
+        and weights.statistic is MEAN
         and weights.reviewers > MANY
         and int(weights.sizes().max()) <= LARGEST_PAPER * weights.reviewers
     )

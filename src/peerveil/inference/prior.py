@@ -21,6 +21,7 @@ from scipy.special import betaincinv
 from peerveil.errors import RecordError
 from peerveil.inference.assignments import deal
 from peerveil.privacy.bins import Bins
+from peerveil.quantities.statistics import MEAN, Statistic, of_each
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats, Ints
@@ -97,6 +98,7 @@ class Prior:
         places: the places of each reviewer, in order, at negative leniencies.
         turns: the random part of each reviewer's turn to take a block of reviews.
         seed: the seed of the swaps.
+        statistic: what is computed from each reviewer's weights.
     """
 
     paper: Ints
@@ -106,6 +108,7 @@ class Prior:
     places: Ints
     turns: Floats
     seed: np.random.SeedSequence
+    statistic: Statistic = MEAN
 
     def ensemble(self, leniency: float, *, by_load: bool = False) -> Ensemble:
         """Return vectors drawn at a leniency; if asked for, also some in which leniency goes with load."""
@@ -138,8 +141,7 @@ class Prior:
             np.put_along_axis(held, self.places, order, axis=1)
         stuck = self._remove_clashes(held, rng)
         weight = np.take_along_axis(np.broadcast_to(self.weight, held.shape), held, axis=1)
-        starts = self.start + (np.arange(len(self.noise)) * self.paper.size)[:, None]
-        means = np.add.reduceat(weight.ravel(), starts.ravel()).reshape(self.loads.shape) / self.loads
+        means = of_each(self.statistic, weight, self.loads)
         if stuck.size:
             means = np.delete(means, stuck, axis=0)
             if 4 * len(means) < len(self.noise):
@@ -208,7 +210,10 @@ class Prior:
         key = rng.standard_normal(holder.size) + leniency * rng.standard_normal(loads.size)[holder]
         weight = self.weight[row % len(self.weight)]
         by_key, by_weight = np.lexsort((key, self.paper)), np.lexsort((weight, self.paper))
-        return np.asarray(np.bincount(holder[by_key], weights=weight[by_weight], minlength=loads.size) / loads)
+        if self.statistic is MEAN:
+            return np.asarray(np.bincount(holder[by_key], weights=weight[by_weight], minlength=loads.size) / loads)
+        by_holder = np.argsort(holder[by_key], kind="stable")
+        return np.asarray(of_each(self.statistic, weight[by_weight][by_holder][None], loads[None])[0])
 
 
 def prior(
@@ -249,6 +254,7 @@ def prior(
         places=_spread_places(loads, np.random.default_rng(of_places)),
         turns=np.random.default_rng(of_turns).standard_normal(loads.shape),
         seed=of_swaps,
+        statistic=weights.statistic,
     )
 
 

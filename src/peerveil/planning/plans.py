@@ -24,7 +24,7 @@ from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
 from peerveil.privacy.guarantee import Unit, caution, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.base import words_of
-from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.support import parallel
@@ -209,8 +209,9 @@ class Plan:
         return tuple(self._sentence(choice) for choice in self.recommended)
 
     def _sentence(self, choice: Choice) -> str:
+        number, errors = words_of(self.quantity).a_number, ", ".join(self.both(choice.epsilon))
         return (
-            f"At epsilon {choice.epsilon:g}, expected error of a mean: {', '.join(self.both(choice.epsilon))}"
+            f"At epsilon {choice.epsilon:g}, expected error of {number}: {errors}"
             f"{self._points} (recommended: {choice.title}, {choice.estimator})."
         )
 
@@ -258,7 +259,7 @@ class Plan:
             (f"{c.epsilon:g}", ", ".join(self.both(c.epsilon)), c.title, c.estimator, self.verdict(c.epsilon).word)
             for c in self.recommended
         ]
-        header = ("epsilon", "error of a mean", "recommended", "estimator", "verdict")
+        header = ("epsilon", f"error of {words_of(self.quantity).a_number}", "recommended", "estimator", "verdict")
         title = f"Plan: {self.quantity} of {self.reviewers} reviewers, unit {self.unit}"
         return table(f"{title}; public data alone ±{short(self.alone)}", rows, header=header)
 
@@ -269,6 +270,7 @@ def plan(
     epsilons: Sequence[float] = EPSILONS,
     unit: str = "reviewer",
     quantity: QuantityLike = "ratings",
+    statistic: str = "mean",
     delta: float | None = None,
     mechanisms: Sequence[str] | None = None,
     estimators: Sequence[str] = ESTIMATORS,
@@ -287,6 +289,7 @@ def plan(
         epsilons: the budgets.
         unit: the protected unit: all reviews of a ``"reviewer"``, or one ``"review"``.
         quantity: as in :func:`peerveil.weigh`.
+        statistic: the number for each reviewer, as in :func:`peerveil.release`; that of public weights is their own.
         delta: also consider Gaussian noise, with this delta.
         mechanisms: names of the mechanisms; by default all that the budgets allow.
         estimators: names of the estimators.
@@ -301,14 +304,15 @@ def plan(
     >>> errors.best(3.0).rmse < errors.best(1.0).rmse
     True
     """
-    weights = record if isinstance(record, PublicWeights) else weigh(record, quantity)
+    weights = record if isinstance(record, PublicWeights) else weigh(record, with_statistic(quantity, statistic))
     protected = check_unit(unit)
     budgets = check_budgets(epsilons)
     _check(draws, estimators)
     bound = sensitivity(weights, protected)
     if not bound:
+        number = words_of(weights.quantity).number
         raise InputError(
-            "the public record alone determines every reviewer's mean, so any release is exact and there is "
+            f"the public record alone determines every reviewer's {number}, so any release is exact and there is "
             "nothing to plan"
         )
     compared = (_candidates(weights, epsilon, bound, delta=delta, names=mechanisms) for epsilon in budgets)

@@ -21,6 +21,7 @@ from peerveil.mechanisms import Mechanism, Settled
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions import REGIONS, Region, check_region
@@ -74,7 +75,8 @@ class Rehearsal:
         """
         bound = sensitivity(weights, check_unit(unit))
         if not bound:
-            raise InputError("the public record alone determines the means: there is no noise to simulate")
+            numbers = words_of(weights.quantity).numbers
+            raise InputError(f"the public record alone determines the {numbers}: there is no noise to simulate")
         check_region(region)
         noise = mechanism.settle(bound)
         weights.derived(RecordModel).most_kept = math.inf  # many releases will use it

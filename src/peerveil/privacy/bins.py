@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
+from peerveil.quantities.statistics import MEAN, attainable
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
 
@@ -197,7 +198,12 @@ def check_number(number: object) -> int:
 
 
 def reach(weights: PublicWeights) -> tuple[float, float]:
-    """Return the least and the greatest possible mean, of as few reviews of different papers as possible."""
+    """Return the least and the greatest possible mean, of as few reviews of different papers as possible.
+
+    For another statistic, return the ends for weights of any papers.
+    """
+    if weights.statistic is not MEAN:
+        return weights.statistic.reach(*weights.span)
     last = np.cumsum(weights.sizes()) - 1
     load = weights.loads.smallest
     least = np.sort(weights.low[last - weights.sizes() + 1])[:load]
@@ -208,6 +214,8 @@ def reach(weights: PublicWeights) -> tuple[float, float]:
 def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
     """Return all possible means if all weights are public and there are at most ``most``; otherwise ``None``.
 
+    For other statistics than the mean, return their values as far as these are known.
+
     Weights on a common grid, such as whole scores, give means on finer grids, one for each possible load.
 
     >>> attainable_means(PublicWeights.from_rows([[1, 2], [1, 2]], load=2), 10).tolist()
@@ -215,7 +223,14 @@ def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
     """
     if not weights.exact:
         return None
-    values = np.unique(weights.low)
+    if weights.statistic is not MEAN:
+        others = attainable(weights.statistic, weights.low)
+        return None if others is None or others.size > most else others
+    return _attainable_means(weights, np.unique(weights.low), most)
+
+
+def _attainable_means(weights: PublicWeights, values: Floats, most: int) -> Floats | None:
+    """Return all possible means of public weights, which have these values."""
     if values.size == 1:
         return values
     step = common_step(values)

@@ -12,6 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Unit
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
 from peerveil.record.public_record import Floats
@@ -62,7 +63,7 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     """
     if weights.part is not None:
         return part_sensitivity(weights, unit, weights.part.whole.largest)
-    return _of_a_record(weights, unit)
+    return _of_any_statistic(_of_a_record(weights, unit), weights)
 
 
 def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
@@ -81,6 +82,21 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     >>> round(bound.l1, 9), bound.counts
     (2.666666667, 8)
     """
+    return _of_any_statistic(_of_a_part(weights, unit, largest_load), weights)
+
+
+def _of_any_statistic(bound: Sensitivity, weights: PublicWeights) -> Sensitivity:
+    """Return the sensitivity of another statistic than the mean: as many entries move, each anywhere in its range."""
+    if weights.statistic is MEAN or not bound or math.isinf(bound.l1):
+        return bound
+    assert bound.counts is not None  # noqa: S101 - stated with every bound of this module
+    moved, (least, greatest) = bound.counts // 2, weights.statistic.reach(*weights.span)
+    width = (greatest - least + 2.0**-48 * max(abs(least), abs(greatest))) * (1 + 2.0**-48)
+    return Sensitivity(l1=moved * width, l2=math.sqrt(moved) * width, linf=width, counts=bound.counts)
+
+
+def _of_a_part(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
+    """Return the sensitivity of the means of a part of a conference."""
     loads, part = weights.loads, weights.part
     people, most = loads.reviewers, loads.largest
     if is_open(part):  # loads are only a guess

@@ -19,7 +19,7 @@ from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import joint_quantity, prepare_groups, remark_on_small
 from peerveil.quantities.base import Lone, words_of
-from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
 from peerveil.regions import region as make_region
@@ -84,7 +84,8 @@ class Promise:
         if self.expected_rmse is None or self.public_rmse is None:
             return "not known"
         made, alone = self.errors
-        return f"{made}{words_of(self.quantity).unit} of a mean; public data alone {alone}"
+        words = words_of(self.quantity)
+        return f"{made}{words.unit} of {words.a_number}; public data alone {alone}"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the promise as names and sentences."""
@@ -169,6 +170,7 @@ def promise(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
+    statistic: str = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",
@@ -197,7 +199,7 @@ def promise(
         ledger=ledger,
         dataset=dataset,
         public=public,
-        quantity=quantity,
+        quantity=with_statistic(quantity, statistic),
         mechanism=asked_for(mechanism, epsilon),
         unit=unit,
         estimator=estimator,

@@ -27,8 +27,8 @@ from peerveil.private.noise import Prepared, prepare
 from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import true_vector
-from peerveil.quantities.base import Lone
-from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.base import Lone, words_of
+from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.regions import Region, check_region
@@ -46,6 +46,7 @@ def release(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
+    statistic: str = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",
@@ -69,6 +70,8 @@ def release(
             There is no default.
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
+        statistic: the number for each reviewer: the ``"mean"`` of the weights, their ``"spread"`` (standard deviation),
+            ``"range"``, ``"lowest"`` or ``"highest"``, or one that you registered.
         epsilon: the budget. Mechanism and estimator are then chosen by a plan from public data alone, as with
             ``mechanism=Auto(epsilon=...)``.
         mechanism: instead of ``epsilon``: ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``;
@@ -103,7 +106,7 @@ def release(
         prepared = prepare_whole_release(
             reviews,
             public=public,
-            quantity=quantity,
+            quantity=with_statistic(quantity, statistic),
             mechanism=asked_for(mechanism, epsilon),
             unit=unit,
             region=region,
@@ -375,9 +378,10 @@ def prepare_release(
     apart = bound(weights, protected)
     chosen, estimator, notes = mechanism.chosen(weights, unit=protected, sensitivity=apart, estimator=estimator)
     if weights.open and not chosen.on_counts:
+        numbers = words_of(weights.quantity).numbers
         raise InputError(
             f"papers or reviews were left out, so how many of the {everybody} reviewers have a kept review is not "
-            f"public, and {chosen.name} noise on their means would tell; use a histogram (",
+            f"public, and {chosen.name} noise on their {numbers} would tell; use a histogram (",
             Argument("mechanism", Histogram),
             "), which counts the others as well, or declare the number to be public (",
             Argument("declare_kept", True),
@@ -398,7 +402,7 @@ def prepare_release(
         _reviews=reviews,
         _protected=Protected.checked(
             noise,
-            true_vector(reviews, quantity, record=record, lone=lone),
+            true_vector(reviews, quantity, record=record, lone=lone, span=weights.span),
             bins,
             everybody=everybody if weights.open else None,
         ),

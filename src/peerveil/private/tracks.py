@@ -21,7 +21,7 @@ from peerveil.private.release import Ready, check_dataset, claim_settings, files
 from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
-from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
 from peerveil.record.tracks import SMALL, papers_by_group, part_of
@@ -66,6 +66,7 @@ def release_groups(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
+    statistic: str = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",
@@ -107,7 +108,7 @@ def release_groups(
             reviews,
             groups,
             public=public,
-            quantity=quantity,
+            quantity=with_statistic(quantity, statistic),
             mechanism=asked_for(mechanism, epsilon),
             unit=unit,
             region=region,

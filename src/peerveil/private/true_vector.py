@@ -7,7 +7,8 @@ import numpy as np
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
-from peerveil.quantities.statistics import named
+from peerveil.quantities.own_statistics import value_of
+from peerveil.quantities.statistics import MEAN, split
 from peerveil.quantities.weights import review_weights
 from peerveil.record.public_record import Floats, PublicRecord
 
@@ -18,13 +19,14 @@ def true_vector(
     *,
     record: PublicRecord | None = None,
     lone: Lone = "refuse",
-    statistic: str = "mean",
+    span: tuple[float, float] | None = None,
 ) -> Floats:
-    """Return the sorted means of the reviewers' weights, or another statistic of them.
+    """Return the sorted means of the reviewers' weights, or the values of the statistic that the quantity names.
 
     Quantities that are learnt from reviews use only those in ``record``, their checked public record; by default
     everything is public. The statistic does not depend on the order of the reviews, so that the entries of neighbouring
-    assignments differ only for the reviewers concerned, to the last bit.
+    assignments differ only for the reviewers concerned, to the last bit. ``span`` is the public range of the weights,
+    beyond whose statistics none can be; by default that of the reviews.
 
     >>> reviews = Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
     >>> true_vector(reviews, "ratings").tolist()
@@ -34,4 +36,6 @@ def true_vector(
     weight = review_weights(reviews, quantity, record=public, lone=lone)
     order = np.argsort(reviews.reviewer, kind="stable")
     ends = np.cumsum(np.bincount(reviews.reviewer))
-    return np.sort([named(statistic).of(weights) for weights in np.split(weight[order], ends[:-1])])
+    statistic = split(quantity)[0] if isinstance(quantity, str) else MEAN
+    span = (float(weight.min()), float(weight.max())) if span is None else span
+    return np.sort([value_of(statistic, weights, span) for weights in np.split(weight[order], ends[:-1])])

@@ -2,11 +2,12 @@
 
 from peerveil.quantities.base import HiddenReach, Judged, Lone, Quantity, Words, register, unregister
 from peerveil.quantities.criteria_maps import Normalized, Subjectivity
+from peerveil.quantities.disagreement import Disagreement
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.miscalibration import Miscalibration
 from peerveil.quantities.ratings import Ratings
 
-_OWN = (Ratings(), Miscalibration(), Normalized(), Subjectivity())
+_OWN = (Ratings(), Miscalibration(), Disagreement(), Normalized(), Subjectivity())
 for _quantity in _OWN:
     register(_quantity)
 

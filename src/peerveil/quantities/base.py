@@ -8,10 +8,11 @@ help lists quantities and must start quickly.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from peerveil.errors import Argument, InputError
+from peerveil.quantities import statistics
 
 if TYPE_CHECKING:
     from peerveil.record.public_record import Floats, Ints, PublicRecord
@@ -31,6 +32,9 @@ class Words:
         mean: the axis title, without a unit.
         short_mean: a shorter axis title.
         unit: the suffix of a number, with a leading space: ``" points"``; empty if not known.
+        each: the weights of a reviewer, in the plural.
+        number: what the number of a reviewer is called.
+        numbers: what the numbers of several are called.
         sides: for a difference, the meanings of values below and above zero.
         needs: what a record must have besides scores, such as ``"criteria"``.
     """
@@ -41,6 +45,9 @@ class Words:
     mean: str
     short_mean: str
     unit: str = ""
+    each: str = "weights"
+    number: str = "mean"
+    numbers: str = "means"
     sides: tuple[str, str] | None = None
     needs: str = ""
 
@@ -48,6 +55,15 @@ class Words:
     def explanation(self) -> str:
         """The meaning as a sentence."""
         return f"{self.meaning[:1].upper()}{self.meaning[1:]}."
+
+    @property
+    def a_number(self) -> str:
+        """The number of a reviewer with its article.
+
+        >>> neutral_words("extremity").a_number
+        'a mean'
+        """
+        return f"{'an' if self.number[:1].lower() in 'aeiou' else 'a'} {self.number}"
 
     @property
     def axis(self) -> str:
@@ -169,27 +185,59 @@ def names() -> tuple[str, ...]:
 
 
 def named(name: str) -> Quantity:
-    """Return the registered quantity with this name."""
+    """Return the registered quantity with this name, or another statistic of one.
+
+    >>> named("spread of ratings").words.short_axis
+    'spread of ratings (points)'
+    """
+    statistic, quantity = statistics.split(name)
+    if statistic is not statistics.MEAN and quantity in _REGISTERED:
+        return Summary(statistic, _REGISTERED[quantity])
     if name not in _REGISTERED:
         raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
     return _REGISTERED[name]
+
+
+def is_known(name: str) -> bool:
+    """Return whether a name is that of a registered quantity, or of a statistic of one.
+
+    >>> is_known("spread of ratings"), is_known("spread of nothing")
+    (True, False)
+    """
+    return statistics.split(name)[1] in _REGISTERED
 
 
 def check_name(name: object) -> None:
     """Refuse a name that is taken or cannot be published."""
     if not (isinstance(name, str) and name.isprintable() and name.strip("<>") == name.strip() != ""):
         raise InputError("a quantity needs a name that can be published (", Argument("name", ...), ")")
-    if name in _REGISTERED:
+    if name in _REGISTERED or statistics.split(name)[0] is not statistics.MEAN:
         raise InputError(f"{name!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
 
 
 def words_of(name: str) -> Words:
-    """Return the words of a registered quantity, or neutral words.
+    """Return the words of a registered quantity or a statistic of one, or neutral words.
 
     >>> words_of("ratings").short_axis, words_of("extremity").short_axis
     ('mean rating (points)', 'mean extremity')
+    >>> words_of("spread of ratings").title, words_of("entropy of ratings").a_number     # known here, or not
+    ('Reviewers by the spread of their scores', 'an entropy')
     """
-    return _REGISTERED[name].words if name in _REGISTERED else neutral_words(name)
+    statistic, quantity = statistics.split(name)
+    known = _REGISTERED[quantity].words if quantity in _REGISTERED else neutral_words(quantity)
+    if statistic is not statistics.MEAN:
+        return _summarised(statistic, quantity, known)
+    unknown, of, rest = name.partition(statistics.OF)
+    if quantity not in _REGISTERED and of and rest in _REGISTERED:
+        return replace(
+            neutral_words(name),
+            meaning=f"the {unknown} of each reviewer's {_REGISTERED[rest].words.each}",
+            mean=f"a reviewer's {name}",
+            short_mean=name,
+            number=unknown,
+            numbers=f"{unknown}s",
+        )
+    return known
 
 
 def neutral_words(name: str) -> Words:
@@ -200,9 +248,59 @@ def neutral_words(name: str) -> Words:
         meaning=f"each reviewer's mean {name}",
         mean=f"a reviewer's mean {name}",
         short_mean=f"mean {name}",
+        each=name,
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A quantity of which another statistic than the mean is released for each reviewer."""
+
+    statistic: statistics.Statistic
+    quantity: Quantity
+
+    @property
+    def name(self) -> str:
+        """The names of both."""
+        return statistics.joined(self.statistic.name, self.quantity.name)
+
+    @property
+    def words(self) -> Words:
+        """Words made of those of both."""
+        return _summarised(self.statistic, self.quantity.name, self.quantity.words)
+
+    @property
+    def reach(self) -> HiddenReach:
+        """That of the quantity."""
+        return self.quantity.reach
+
+    def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
+        """Return the weights of the quantity."""
+        return self.quantity.weights(held, record=record, lone=lone)
+
+    def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
+        """Return the bounds of the quantity."""
+        return self.quantity.hidden_bounds(record, lone=lone)
+
+
+def _summarised(statistic: statistics.Statistic, quantity: str, words: Words) -> Words:
+    """Return the words of a statistic of a quantity."""
+    name = statistics.joined(statistic.name, quantity)
+    return Words(
+        label=f"{name[:1].upper()}{name[1:]}",
+        title=f"Reviewers by the {statistic.noun} of their {words.each}",
+        meaning=f"{statistic.meaning} of each reviewer's {words.each}",
+        mean=f"{statistic.noun} of a reviewer's {words.each}",
+        short_mean=f"{statistic.noun} of {quantity}",
+        unit=words.unit,
+        each=words.each,
+        number=statistic.noun,
+        numbers=statistic.plural,
+        needs=words.needs,
     )
 
 
 def reach_of(name: str) -> HiddenReach:
-    """Return the reach of a registered quantity, or the widest."""
-    return _REGISTERED[name].reach if name in _REGISTERED else UNKNOWN_REACH
+    """Return the reach of a registered quantity or a statistic of one, or the widest."""
+    quantity = statistics.split(name)[1]
+    return _REGISTERED[quantity].reach if quantity in _REGISTERED else UNKNOWN_REACH

@@ -27,6 +27,7 @@ class Normalized:
         mean="mean score that the criteria of a reviewer's papers deserve",
         short_mean="mean deserved score",
         unit=" points",
+        each="deserved scores",
         needs="criteria",
     )
     reach = HiddenReach()
@@ -58,6 +59,7 @@ class Subjectivity:
         mean="a reviewer's mean difference from what criteria deserve",
         short_mean="mean difference from criteria",
         unit=" points",
+        each="differences from what criteria deserve",
         sides=("below what criteria deserve", "above what criteria deserve"),
         needs="criteria",
     )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from peerveil.errors import Argument, InputError
 from peerveil.quantities.base import UNKNOWN_REACH, Judged, Lone, Quantity, Words, check_name, named, neutral_words
+from peerveil.quantities.statistics import MEAN, joined
+from peerveil.quantities.statistics import named as named_statistic
 
 if TYPE_CHECKING:
     from peerveil.record.public_record import Floats, PublicRecord
@@ -44,6 +46,21 @@ def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
             Argument("quantity"), f" must be a name or a function of a public record, got {type(quantity).__name__}"
         )
     return UserFunction(quantity, getattr(quantity, "__name__", "") if name is None else name)
+
+
+def with_statistic(quantity: QuantityLike, statistic: str) -> QuantityLike:
+    """Return the quantity of which a statistic is released for each reviewer.
+
+    >>> with_statistic("ratings", "spread")
+    'spread of ratings'
+    """
+    if named_statistic(statistic) is MEAN:
+        return quantity
+    if not isinstance(quantity, str):
+        raise InputError(
+            Argument("statistic", statistic), " goes with a quantity by its name; register your function as a quantity"
+        )
+    return joined(statistic, quantity)
 
 
 @dataclass(frozen=True)

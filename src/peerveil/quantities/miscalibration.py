@@ -25,6 +25,7 @@ class Miscalibration:
         mean="a reviewer's mean difference from the other reviewers of a paper",
         short_mean="mean difference from others",
         unit=" points",
+        each="differences from the other scores of a paper",
         sides=("stricter than others", "more lenient than others"),
     )
     reach = HiddenReach(co_reviews=True, centred=True)

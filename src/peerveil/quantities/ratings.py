@@ -21,6 +21,7 @@ class Ratings:
         mean="a reviewer's mean rating",
         short_mean="mean rating",
         unit=" points",
+        each="scores",
     )
     reach = HiddenReach()
 

@@ -15,6 +15,8 @@ import numpy as np
 from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.base import HiddenReach, Judged, Lone, reach_of
 from peerveil.quantities.functions import QuantityLike, quantity_of
+from peerveil.quantities.own_statistics import check_statistic
+from peerveil.quantities.statistics import Statistic, split
 from peerveil.record.loads import Loads, LoadsStatement, declare_loads
 from peerveil.record.parts import Part, is_open
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
@@ -39,6 +41,7 @@ class PublicWeights:
             review is not public, ``loads`` is a guess until noisy counts are available (:meth:`counted`).
         reach: the weights that a change of one hidden score can move; by default that of the registered quantity.
         model: the version of the model of likely assignments; 1 as in versions 0.1 and 0.2 of the program.
+        statistic: what is computed from each reviewer's weights: the mean, unless the quantity names another statistic.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -54,8 +57,11 @@ class PublicWeights:
     part: Part | None = None
     reach: HiddenReach = None  # type: ignore[assignment] # set on construction
     model: int = 2
+    statistic: Statistic = None  # type: ignore[assignment] # set on construction
 
     def __post_init__(self) -> None:
+        if self.statistic is None:
+            object.__setattr__(self, "statistic", split(self.quantity)[0])
         if self.reach is None:
             object.__setattr__(self, "reach", reach_of(self.quantity))
         exact = self.low is self.high
@@ -217,7 +223,7 @@ def weigh(
     else:
         low, high = (_by_weight(record.paper, ends) for ends in weighed.hidden_bounds(record, lone=_checked(lone)))
         hidden_span = record.scale[1] - record.scale[0]
-    return PublicWeights(
+    weights = PublicWeights(
         quantity=weighed.name,
         paper=record.paper,
         low=low,
@@ -227,6 +233,8 @@ def weigh(
         part=record.part,
         reach=weighed.reach,
     )
+    check_statistic(weights)
+    return weights
 
 
 def review_weights(held: Judged, quantity: QuantityLike, *, record: PublicRecord, lone: Lone = "refuse") -> Floats:

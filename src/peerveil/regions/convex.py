@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from math import isfinite, isnan
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from peerveil.errors import Argument, InputError, PeerveilError
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
@@ -209,6 +211,26 @@ Construct = TypeVar("Construct", bound=Callable[[PublicWeights], Region])
 
 
 def register(construct: Construct) -> Construct:
-    """Register a region by the name of the function that constructs it, and return this function; a decorator."""
-    REGIONS[construct.__name__] = construct
+    """Register a region by the name of the function that constructs it, and return this function; a decorator.
+
+    The function is for means. Of other statistics, every region holds the ascending vectors within their range.
+    """
+    name = construct.__name__
+
+    @wraps(construct)
+    def of_any(weights: PublicWeights) -> Region:
+        return construct(weights) if weights.statistic is MEAN else ascending(name, weights)
+
+    REGIONS[name] = of_any
     return construct
+
+
+def ascending(name: str, weights: PublicWeights) -> Region:
+    """Return the region of all ascending vectors within the range of the weights' statistic.
+
+    >>> weights = PublicWeights.from_rows([[1, 4], [2, 3]], load=2, quantity="range of ratings")
+    >>> ascending("tight", weights).upper.tolist()
+    [3.0, 3.0]
+    """
+    n, (least, greatest) = weights.reviewers, weights.statistic.reach(*weights.span)
+    return Region(name=name, lower=np.full(n, least), upper=np.full(n, greatest), total=(n * least, n * greatest))

@@ -17,6 +17,8 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.inference.findings import Finding
 from peerveil.privacy.guarantee import compose
+from peerveil.quantities.base import words_of
+from peerveil.quantities.statistics import MEAN, split
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
 from peerveil.support.atomic_files import write_new
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 #: The columns of a table of quantiles.
 QUANTILE_COLUMNS = ("share", "first", "second", "difference", "its band", "found")
 
-#: The columns of a table of summaries.
+#: The columns of a table of summaries of means.
 SUMMARY_COLUMNS = ("of the means", "first", "second", "difference")
 
 #: The shares of reviewers at which distributions are compared.
@@ -195,8 +197,13 @@ class Comparison:
             "words": list(self.words),
         }
 
+    @property
+    def summary_columns(self) -> tuple[str, ...]:
+        """The columns of a table of summaries."""
+        return (f"of the {words_of(self.quantity).numbers}", *SUMMARY_COLUMNS[1:])
+
     def summary_cells(self) -> list[tuple[str, ...]]:
-        """Return the rows of a table with :data:`SUMMARY_COLUMNS`: the summaries and the distance."""
+        """Return the rows of a table with :attr:`summary_columns`: the summaries and the distance."""
         rows = []
         for s in self.summaries:
             numbers = ((s.first, s.first_error), (s.second, s.second_error), (s.difference, s.error))
@@ -239,7 +246,7 @@ class Comparison:
             sentences=self.sentences(),
             picture=self.plot(first, second).svg,
             tables={
-                say("comparison.summary"): (named(SUMMARY_COLUMNS), self.summary_cells()),
+                say("comparison.summary"): (named(self.summary_columns), self.summary_cells()),
                 say("comparison.deciles"): (named(QUANTILE_COLUMNS), [quantile.cells() for quantile in self.quantiles]),
             },
             words=self.words,
@@ -368,10 +375,11 @@ def _words(first: Release, second: Release, level: float | None) -> list[str]:
     if first.record_digest == second.record_digest:
         words.append("Both releases have the same public record: all differences come from noise or refinement.")
     if not (first.loads.uniform and first.loads.sizes == second.loads.sizes):
-        words.append(
-            f"Loads differ, or may differ ({first.loads.describe()}; {second.loads.describe()}): means of fewer "
-            "reviews vary more, so a difference in spread may not be one between reviewers."
-        )
+        numbers, follows = words_of(first.quantity).numbers, "a difference in spread may not be one between reviewers"
+        vary = f"{numbers} of fewer reviews vary more, so {follows}."
+        if split(first.quantity)[0] is not MEAN:
+            vary = f"{numbers} depend on the number of reviews, so a difference may not be one between reviewers."
+        words.append(f"Loads differ, or may differ ({first.loads.describe()}; {second.loads.describe()}): {vary}")
     words.append(
         "A difference does not reveal its cause: papers, forms, scales and reviewers may all differ. Weights lie "
         f"between {first.lower[0]:.3g} and {first.upper[-1]:.3g} in the first, between {second.lower[0]:.3g} and "

@@ -171,7 +171,7 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
     words = [
         *(release.guarantee.summary, release.promise, release.not_protected, release.public),
         *(release.record_digest, release.region, *release.notes),
-        *(() if release.outlook is None else (release.outlook.summary, release.outlook.assumption)),
+        *(() if release.outlook is None else (release.error_summary, release.outlook.assumption)),
     ]
     theirs, expected = _pages(name, stored, ours)
     lacking = sum(" ".join(part.split()) not in theirs.text for part in words)

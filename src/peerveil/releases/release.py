@@ -277,7 +277,7 @@ class Release(Published):
             ("public", self.public),
             ("claim", self.guarantee.summary),
             ("estimator", self.estimator),
-            ("expected error", "not known" if self.outlook is None else self.outlook.summary),
+            ("expected error", self.error_summary),
             *([("verdict", self.verdict.sentence)] if self.verdict else []),
             *(("note", note) for note in self.notes),
         ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from peerveil.reporting.published import COLUMNS, Published
-from peerveil.reporting.words import reviewers, say
+from peerveil.reporting.words import quantity_words, reviewers, say, say_of
 
 #: Licences with an address of their own; SPDX describes the others that it lists.
 _LICENCES = {
@@ -83,13 +83,13 @@ def _tex_name(name: str) -> str:
 
 def dataset(release: Published) -> str:
     """Return the schema.org description of a release as JSON, safe within HTML."""
-    about = release.terms.about
+    about, told = release.terms.about, say_of(release.quantity)
     document = {
         "@context": _SCHEMA,
         "@type": "Dataset",
         **_common(release),
         "variableMeasured": [
-            {"@type": "PropertyValue", "name": name, "description": say(f"column.{name}")} for name in COLUMNS
+            {"@type": "PropertyValue", "name": name, "description": told(f"column.{name}")} for name in COLUMNS
         ],
         "measurementTechnique": say("metadata.technique"),
         "distribution": [
@@ -130,19 +130,19 @@ def croissant(release: Published, files: Mapping[str, bytes]) -> str:
                 "name": "ranks",
                 "description": say("metadata.csv"),
                 "key": {"@id": "ranks/rank"},
-                "field": [_field(name) for name in COLUMNS],
+                "field": [_field(name, say_of(release.quantity)(f"column.{name}")) for name in COLUMNS],
             }
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _field(name: str) -> dict[str, Any]:
+def _field(name: str, words: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"ranks/{name}",
         "name": name,
-        "description": say(f"column.{name}"),
+        "description": words,
         "dataType": "sc:Integer" if name == "rank" else "sc:Float",
         "source": {"fileObject": {"@id": "release.csv"}, "extract": {"column": name}},
     }
@@ -152,7 +152,15 @@ def _common(release: Published) -> dict[str, Any]:
     """What both descriptions state of a release."""
     about, claim = release.terms.about, release.guarantee.summary
     people = reviewers(release.values.size)
-    words = say("metadata.description", quantity=release.quantity, reviewers=people, claim=claim, human=release.human)
+    measured = quantity_words(release.quantity)
+    words = say_of(release.quantity)(
+        "metadata.description" if measured.number == "mean" else "metadata.description_other",
+        quantity=release.quantity,
+        meaning=measured.meaning,
+        reviewers=people,
+        claim=claim,
+        human=release.human,
+    )
     creators = [{"@type": "Person", "name": author} for author in about.authors]
     stated = {
         "name": f"{release.title} \N{EN DASH} {about.venue}" if about.venue else release.title,

@@ -79,7 +79,7 @@ def release_plot(release: Published, kind: str) -> Plot:
 
 def plan_plot(plan: Plan, *, chosen: float | None = None) -> Plot:
     """Return the chart of a plan; the budget ``chosen`` is marked."""
-    return Plot(to_svg(error_against_epsilon(plan_rows(plan), chosen=chosen, alone=plan.alone)))
+    return Plot(to_svg(error_against_epsilon(plan_rows(plan), chosen=chosen, alone=plan.alone, quantity=plan.quantity)))
 
 
 def comparison_plot(releases: Mapping[str, Published]) -> Plot:

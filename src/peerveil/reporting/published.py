@@ -17,7 +17,7 @@ from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.terms import Terms
-from peerveil.reporting.words import quantity_words, say
+from peerveil.reporting.words import quantity_words, say_of
 
 #: The files of the charts.
 FIGURES = ("figures/means.svg", "figures/shares.svg", "figures/refinement.svg", "figures/bounds.svg")
@@ -27,7 +27,7 @@ CROISSANT = "croissant.json"
 
 #: The columns of release.csv in order, and their meaning.
 _COLUMNS = ("rank", "value", "noisy", "lower", "upper", "band_lower", "band_upper")
-COLUMNS = {name: say(f"column.{name}") for name in _COLUMNS}
+COLUMNS = {name: say_of("ratings")(f"column.{name}") for name in _COLUMNS}
 
 #: The most points of a curve, and of the means that random dealing would give.
 POINTS, CHANCE_RANKS = 120, 101
@@ -78,6 +78,11 @@ class Published:
     def verdict(self) -> Verdict | None:
         """The verdict against no release; ``None`` if its errors are not stated."""
         return None if self.outlook is None else self.outlook.verdict
+
+    @property
+    def error_summary(self) -> str:
+        """The expected error in one line; ``"not known"`` without one."""
+        return "not known" if self.outlook is None else self.outlook.summary_of(quantity_words(self.quantity).number)
 
     @property
     def human(self) -> str:

@@ -22,7 +22,7 @@ from peerveil.reporting.charts.look import dark_css, to_svg
 from peerveil.reporting.metadata import bibtex, croissant, dataset, licence_address
 from peerveil.reporting.published import CROISSANT, Published
 from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
-from peerveil.reporting.words import quantity_words, reviewers, say, say_or
+from peerveil.reporting.words import quantity_words, reviewers, say, say_of, say_or
 
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
@@ -53,20 +53,21 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     # The page has one style for all charts; each has its own only in its file.
     inline = [svg.replace(f"<style>{dark_css()}</style>", "", 1) for svg in pictures.values()]
     people, name = reviewers(release.loads.reviewers), release.mechanism["name"]
-    kind = kind_of(name)
+    kind, measured = kind_of(name), quantity_words(release.quantity)
     sentence = say("report.mechanism_is", name=name) if kind is None else kind.sentence
     html: str = template("report.html").render(
         release=release,
+        say=say_of(release.quantity),
         about=release.terms.about,
         title=release.title,
-        meaning=quantity_words(release.quantity).meaning,
+        meaning=measured.meaning,
         reviewers=say("report.estimated", reviewers=people) if is_open(release.part) else people,
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),
         symbols=_symbols(release.guarantee),
         estimated=is_open(release.part),
-        mechanism=say_or("mechanism", name, sentence),
+        mechanism=say_or("mechanism", name, sentence).replace("of means", f"of {measured.numbers}"),
         parameters=_parameters(release.mechanism),
         estimator=say(f"estimator.{release.estimator}") if release.estimator in PROMISES else "",
         accuracy=say_or("accuracy", release.estimator, PROMISES.get(release.estimator, "")),

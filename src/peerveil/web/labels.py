@@ -53,6 +53,7 @@ LABELS = {
     "score_scale": "The score scale",
     "sheet": "Sheet of the workbook",
     "signed_by": "Keys of its signers",
+    "statistic": "Statistic of each reviewer",
     "symbols": "Letter scores, lowest first",
     "title": "Title",
     "tracks": "One release or several",

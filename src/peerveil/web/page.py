@@ -18,7 +18,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from peerveil.app.options import format_labels
 from peerveil.errors import InputError, Part
 from peerveil.mechanisms import OWN
+from peerveil.quantities import statistics
 from peerveil.quantities.base import registered
+from peerveil.quantities.statistics import joined
 from peerveil.reporting.charts.look import dark_css
 from peerveil.web.cases import Case
 from peerveil.web.jobs import Job, Jobs, State
@@ -91,6 +93,7 @@ class Page:
         """The templates; values are escaped, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
         environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
+        environment.globals |= {"statistics": statistic_choices, "joined": joined}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
@@ -127,6 +130,12 @@ def region_choices() -> list[tuple[str, str]]:
 
     others = [name for name in reversed(REGIONS) if name not in ("tight", "hull")]
     return [("", "tight"), *((name, "chain: the paper's" if name == "chain" else name) for name in others)]
+
+
+def statistic_choices() -> list[tuple[str, str]]:
+    """Return the names and labels of the reviewer statistics; the mean is the empty answer."""
+    listed = [(statistic.name, f"{statistic.name}: {statistic.meaning}") for statistic in statistics.registered()]
+    return [("", "mean: as described above"), *((name, label) for name, label in listed if name != "mean")]
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:

@@ -20,7 +20,8 @@ from peerveil.app.options import LoadsOptions, filled
 from peerveil.app.requests import CompareRequest, InspectRequest, RefineRequest, ReleaseRequest, VerifyRequest
 from peerveil.errors import Argument, FileError, FileWarning, InputError, spelled
 from peerveil.inference.verdict import PROMISES
-from peerveil.quantities.base import Quantity, register_missing, registered
+from peerveil.quantities import statistics
+from peerveil.quantities.base import Quantity, register_missing, registered, words_of
 from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import CHECKS, Problem, label
 
@@ -48,6 +49,7 @@ class Task:
         output: the folder to write to.
         others: folders of releases to compare with, by title.
         quantities: the registered quantities; a new process has only those of the package.
+        statistics: the registered reviewer statistics, likewise.
     """
 
     kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine", "verify", "compare"]
@@ -56,6 +58,7 @@ class Task:
     output: str = ""
     others: dict[str, str] = field(default_factory=dict)
     quantities: tuple[Quantity, ...] = field(default_factory=registered)
+    statistics: tuple[statistics.Statistic, ...] = field(default_factory=statistics.registered)
 
 
 def main(pipe: Connection) -> None:
@@ -74,6 +77,7 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
     try:
         load_extensions()
         register_missing(task.quantities)
+        statistics.register_missing(task.statistics)
         os.chdir(task.folder)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", FileWarning)
@@ -291,7 +295,9 @@ def _facts(release: Release) -> dict[str, Any]:
         "caution": release.caution,
         "region": release.region,
         "record": f"{release.papers:,} papers, {loads.reviews:,} reviews, {loads.reviewers:,} reviewers",
-        "error": outlook.summary if outlook else None,
+        "error": release.error_summary if outlook else None,
+        "number": words_of(release.quantity).number,
+        "a_number": words_of(release.quantity).a_number,
         "expected_rmse": outlook.expected_rmse if outlook else None,
         "notes": list(release.notes),
     }

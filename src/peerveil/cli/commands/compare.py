@@ -14,7 +14,7 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
     from peerveil.app.compare import compare
     from peerveil.cli.show import out, print_json, print_screenful, rows_table
     from peerveil.cli.working import working
-    from peerveil.releases.comparison import QUANTILE_COLUMNS, SUMMARY_COLUMNS
+    from peerveil.releases.comparison import QUANTILE_COLUMNS
 
     with working("Comparing"):
         comparison = compare(request)
@@ -30,7 +30,7 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
         "",
         *sentences,
         *([""] if sentences else []),
-        rows_table(SUMMARY_COLUMNS, comparison.summary_cells()),
+        rows_table(comparison.summary_columns, comparison.summary_cells()),
         "",
         rows_table(QUANTILE_COLUMNS, (quantile.cells() for quantile in quantiles)),
         "",

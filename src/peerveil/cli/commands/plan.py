@@ -18,7 +18,7 @@ def plan(request: PlanRequest, *, everything: opt.Everything = False, as_json: o
     and estimator.
     """
     from peerveil.app.plan import plan as make_plan
-    from peerveil.cli.show import PLAN_COLUMNS, out, plan_rows, print_json, print_screenful, rows_table
+    from peerveil.cli.show import out, plan_columns, plan_rows, print_json, print_screenful, rows_table
     from peerveil.cli.working import after_writing, counting
     from peerveil.releases.plan_files import FILES, plan_document
 
@@ -32,7 +32,7 @@ def plan(request: PlanRequest, *, everything: opt.Everything = False, as_json: o
         if everything:
             for budget, rows in plan_rows(plan).items():
                 out.print(f"\n{budget}", style="bold")
-                out.print(rows_table(PLAN_COLUMNS, rows))
+                out.print(rows_table(plan_columns(plan), rows))
             out.print(f"\n> recommended   * may be less accurate than the noise alone\n\n{plan.assumption}")
         else:
             out.print("All mechanisms and estimators, and what is assumed: --all", style="dim")

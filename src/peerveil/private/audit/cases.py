@@ -51,6 +51,7 @@ CASES: dict[str, Case] = {
     for case in (
         Case("one-load", "public scores, everybody has the same load", "all", pairs.one_load),
         Case("mixed-loads", "public scores, loads differ", "all", pairs.mixed_loads),
+        Case("ranges", "another statistic than the mean, public scores", "all", pairs.ranges),
         Case("hidden-scores", "hidden scores change with the exchange", "none", pairs.hidden_scores),
         Case("hidden-score-alone", "one hidden score changes, nothing is exchanged", "none", pairs.hidden_score_alone),
         Case("hidden-miscalibration", "co-reviewers move as well", "none", pairs.hidden_miscalibration),

@@ -248,6 +248,24 @@ def mixed_loads(unit: Unit, load: int, number: int, *, apart: bool = False) -> P
     return conference.pair("apart" if apart else "whole")
 
 
+def ranges(unit: Unit, load: int, number: int) -> Pair:
+    """Public scores, of which the range of each reviewer is released.
+
+    A reviewer of zeros exchanges one with each of several reviewers of ones; the ranges of all of them go from 0 to 1.
+    For counts and the unit reviewer, all ``load`` reviews are exchanged and ``1 + load`` ranges change, each to one
+    that nobody leaves: one of the reviewer's scores is 1/2, and is exchanged for a 3/8 among others.
+    """
+    conference = _Conference()
+    if unit == "reviewer" and number:
+        mine = conference.give("z", [0.5] + [0.0] * (load - 1))
+        conference.exchange(mine[0], conference.give("r0", [0.375] * load)[0])
+    else:
+        mine = conference.give("z", [0.0] * load)
+    for i in range(1, 2 if unit == "review" else load):
+        conference.exchange(mine[i], conference.give(f"r{i}", [1.0] * load)[0])
+    return conference.pair(quantity="range of ratings", bins=6 if number else 0)
+
+
 def hidden_score_alone(unit: Unit, load: int, number: int) -> Pair:
     """Two conferences that differ in one hidden score, for either unit."""
     conference = _Conference()

@@ -13,7 +13,7 @@ from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, rank_axis, ticks, tip
 from peerveil.reporting.charts.shapes import DOTS, GROUPS, grouped, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import quantity_words, say
+from peerveil.reporting.words import quantity_words, say, say_of
 
 #: The least number of ranks whose deciles are drawn.
 _GROUP = 20
@@ -30,12 +30,12 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
     beyond = float(np.mean((release.noisy < low) | (release.noisy > high)))
     if beyond:
         share = f"{max(100 * beyond, 1):.0f}\N{NO-BREAK SPACE}%"
-        explained.append(say("chart.beyond", share=share))
+        explained.append(say_of(release.quantity)("chart.beyond", share=share))
     y = look.mean_axis(release.quantity, height, domain=(low, high))
     rows = [{"rank": int(i) + 1, "value": float(release.values[i])} for i in thinned(n)]
     after = look.chart(rows).mark_line(strokeWidth=2.4, color=BLUE)
-    tooltip = [tip("rank", format=",d"), tip("value", say("chart.mean"), ".4~g")]
-    x = rank_axis(n, width)
+    tooltip = [tip("rank", format=",d"), tip("value", say_of(release.quantity)("chart.mean"), ".4~g")]
+    x = rank_axis(release.quantity, n, width)
     at = int(0.45 * n)
     layers = [
         _before(release.noisy, (low, high), x, y),

@@ -14,7 +14,7 @@ from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import HEIGHT, WIDTH, Picture, rank_axis, tip
 from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import reviewers, say
+from peerveil.reporting.words import reviewers, say, say_of
 
 
 @look.unvalidated
@@ -25,7 +25,7 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
     areas = [(look.GREY, release.lower, release.upper)]
     if outlook is not None:
         areas.append((look.BLUE, outlook.lower, outlook.upper))
-    x = rank_axis(n, width)
+    x = rank_axis(release.quantity, n, width)
     layers: list[Any] = []
     for colour, low, high in areas:
         rows = [{"rank": int(i) + 1, "value": float(low[i]), "high": float(high[i])} for i in places]
@@ -33,9 +33,8 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
         layers.append(area.encode(x=x, y=look.mean_axis(release.quantity, height), y2="high:Q"))
     rows = [{"rank": int(i) + 1, "value": float(release.values[i])} for i in places]
     line = look.chart(rows).mark_line(strokeWidth=2, color=look.INK)
-    layers.append(
-        line.encode(x=x, y="value:Q", tooltip=[tip("rank", format=",d"), tip("value", say("chart.mean"), ".3~f")])
-    )
+    tooltip = [tip("rank", format=",d"), tip("value", say_of(release.quantity)("chart.mean"), ".3~f")]
+    layers.append(line.encode(x=x, y="value:Q", tooltip=tooltip))
     layers.append(look.corner(say("chart.proven"), look.MUTED, top=True))
     layers.append(look.corner(say("chart.released"), look.INK, top=False))
     if outlook is not None:

@@ -14,7 +14,7 @@ from peerveil.reporting.charts.line_ends import End, Span, end_labels, with_room
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, ticks, tip
 from peerveil.reporting.charts.shapes import bins_for, chance_counts, counted, thinned
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import quantity_words, say
+from peerveil.reporting.words import quantity_words, say, say_of
 
 
 @look.unvalidated
@@ -135,7 +135,7 @@ def cumulative(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         axis=alt.Axis(values=[0, 25, 50, 75, 100]),
     )
     keys = {"share": "share", "mean": "mean", "low": "from", "high": "to"}
-    named = {field: say(f"chart.{key}") for field, key in keys.items()}
+    named = {field: say_of(release.quantity)(f"chart.{key}") for field, key in keys.items()}
     base = look.chart(rows)
     shaded = base.mark_area(orient="horizontal", opacity=0.22, color=look.GREY if outlook is None else BLUE).encode(
         x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=[tip(field, title, ".3~f") for field, title in named.items()]
@@ -204,7 +204,8 @@ def comparison(releases: Mapping[str, Published], *, width: int = WIDTH, height:
     drawn = [row[key] for row in rows for key in (("value", "low", "high") if shaded else ("value",))]
     x = with_room(Span(0.0, 102.0), ends, width)
     y = Span(min(drawn), max(drawn) if max(drawn) > min(drawn) else min(drawn) + 1)
-    order, title = say("chart.axis_order"), titles.spans(releases)
+    told = say_of(first.quantity)
+    order, title = told("chart.axis_order"), titles.spans(releases)
     explained = [say("chart.bands", level=100 * (first.outlook.level))] if shaded and first.outlook else []
     quarters = alt.Axis(values=[0, 25, 50, 75, 100], domain=False)
     at = alt.X("share:Q", title=look.below(order), scale=x.scale(), axis=quarters)
@@ -212,7 +213,7 @@ def comparison(releases: Mapping[str, Published], *, width: int = WIDTH, height:
     base, colour = look.chart(rows), alt.Color("colour:N", scale=None)
     dashes = alt.Scale(domain=names, range=list(_DASHED[: len(names)]))
     dash = alt.StrokeDash("what:N", sort=names, scale=dashes, legend=None)
-    tooltip = [tip("what", say("chart.release"), kind="N"), tip("value", say("chart.mean"), ".3~f")]
+    tooltip = [tip("what", say("chart.release"), kind="N"), tip("value", told("chart.mean"), ".3~f")]
     layers: list[Any] = []
     if shaded:
         area = base.mark_area(opacity=0.2).encode(x=at, y=alt.Y("low:Q", scale=y.scale()), y2="high:Q", color=colour)
@@ -223,7 +224,7 @@ def comparison(releases: Mapping[str, Published], *, width: int = WIDTH, height:
         alt.layer(*layers, *end_labels(ends, x=x, until=100.0, y=y, height=height, rows=text_rows)),
         title=title,
         explained=explained,
-        description=say("description.compared", names=", ".join(names), quantity=first.quantity),
+        description=told("description.compared", names=", ".join(names), quantity=first.quantity),
         width=width,
         height=height,
     )

@@ -27,7 +27,7 @@ from peerveil.reporting.charts.look import (
     Picture,
     tip,
 )
-from peerveil.reporting.words import say
+from peerveil.reporting.words import quantity_words, say, say_of
 from peerveil.simulation.experiments import TITLES, Sweep
 
 #: Colour, dashes and line width of each method in every chart. `bayes` often equals `safe`: its thin line runs inside
@@ -68,11 +68,12 @@ def error_against_epsilon(
     alone: float | None = None,
     width: int = WIDTH,
     height: int = HEIGHT,
+    quantity: str = "ratings",
 ) -> Picture:
     """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
     ``rows`` have the fields of :class:`ExpectedError`; the budget ``chosen`` is marked, and the error
-    ``alone`` of public data without a release is a line.
+    ``alone`` of public data without a release is a line. The errors are those of ``quantity``.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> picture.to_dict()["title"]["text"]
@@ -103,7 +104,7 @@ def error_against_epsilon(
     y = Span(min(levels) / 1.25, max(levels) * 1.08, log=True)
     title, explained = titles.errors(_least(listed), chosen=chosen, alone=alone), _explained(estimators)
     at = alt.X("epsilon:Q", title=look.below(say("chart.axis_budget")), scale=x.scale(), axis=_at(budgets))
-    error = alt.Y("rmse:Q", title=look.beside(say("chart.axis_error")), scale=y.scale(), axis=_decades(y))
+    error = alt.Y("rmse:Q", title=look.beside(_error_title(quantity)), scale=y.scale(), axis=_decades(y))
     dashes = alt.Scale(domain=estimators, range=[_ESTIMATORS.get(name, _OTHER)[1] for name in estimators])
     dash = alt.StrokeDash("estimator:N", sort=estimators, scale=dashes, legend=None)
     tooltip = [tip(name, say(f"chart.{name}"), kind="N") for name in ("mechanism", "estimator")]
@@ -138,6 +139,12 @@ def _least(rows: Sequence[ExpectedError]) -> dict[float, float]:
     """The least expected error at each budget, in ascending order of budgets."""
     budgets = sorted({row.epsilon for row in rows})
     return {budget: min(row.rmse for row in rows if row.epsilon == budget) for budget in budgets}
+
+
+def _error_title(quantity: str) -> str:
+    """The title of the axis of errors; shares have no unit."""
+    key = "axis_error_share" if quantity_words(quantity).number == "share" else "axis_error"
+    return say_of(quantity)(f"chart.{key}")
 
 
 def _explained(estimators: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from peerveil.reporting.words import quantity_words, say
+from peerveil.reporting.words import quantity_words, say_of
 
 #: The type of every chart.
 Picture = alt.TopLevelMixin
@@ -220,10 +220,10 @@ def ticks(number: int, **options: Any) -> alt.Axis:
     return alt.Axis(tickCount=max(3, number), **options)
 
 
-def rank_axis(n: int, width: int) -> alt.X:
+def rank_axis(quantity: str, n: int, width: int) -> alt.X:
     """Return the axis of ranks 1 to n."""
     scale = alt.Scale(domain=[1, max(n, 2)], nice=False)
-    title = below(say("chart.axis_rank"))
+    title = below(say_of(quantity)("chart.axis_rank"))
     return alt.X("rank:Q", title=title, scale=scale, axis=ticks(width // 80, tickMinStep=1))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from peerveil.mechanisms import mechanism_from
 from peerveil.reporting.published import Published
-from peerveil.reporting.words import quantity_words, reviewers, say
+from peerveil.reporting.words import quantity_words, reviewers, say, say_of
 
 #: The least number of reviewers of whom shares are told.
 _FEWEST = 10
@@ -22,18 +22,18 @@ def half(release: Published) -> str:
     """Return between which means half of the reviewers lie."""
     n = release.values.size
     if n < _FEWEST:
-        return say("title.histogram")
+        return say_of(release.quantity)("title.histogram")
     low, high = (_number(release, math.ceil(share * n) - 1) for share in (0.25, 0.75))
     if low == high:
-        return say("title.alike", low=low)
-    return say(f"title.half_{_kind(release)}", low=low, high=high)
+        return say_of(release.quantity)("title.alike", low=low)
+    return say_of(release.quantity)(f"title.half_{_kind(release)}", low=low, high=high)
 
 
 def tenths(release: Published) -> str:
     """Return the means of the lowest and the highest tenth of the reviewers, those of their findings."""
     n = release.values.size
     if n < _FEWEST:
-        return say("title.cumulative")
+        return say_of(release.quantity)("title.cumulative")
     low, high = _number(release, n // 10 - 1), _number(release, n - n // 10)
     return say(f"title.tenth_{_kind(release)}", low=low, high=high)
 
@@ -49,7 +49,7 @@ def reduction(release: Published) -> str:
         f"{number:.2g}" if number < 100 else f"{number:,.0f}"
         for number in (float(noise.law.deviation), release.outlook.expected_rmse)
     )
-    return say(f"title.{key}", noise=deviation, error=error)
+    return say_of(release.quantity)(f"title.{key}", noise=deviation, error=error)
 
 
 def widths(release: Published) -> str:
@@ -89,7 +89,7 @@ def errors_described(mechanisms: Sequence[str], budgets: Sequence[float], *, alo
 def spans(releases: Mapping[str, Published]) -> str:
     """Return how far the middle 80 % of the reviewers reach in each release."""
     if min(release.values.size for release in releases.values()) < _FEWEST:
-        return say("title.compared")
+        return say_of(next(iter(releases.values())).quantity)("title.compared")
     widths = {name: _middle(release) for name, release in releases.items()}
     if len(widths) > 2 or max(map(len, widths)) > _LONG:
         ends = [f"{end(widths.values()):.2g}" for end in (min, max)]
@@ -106,7 +106,8 @@ def _middle(release: Published) -> float:
 
 def described(key: str, release: Published) -> str:
     """Return the text alternative of a chart."""
-    return say(f"description.{key}", reviewers=reviewers(release.values.size), quantity=release.quantity)
+    told, people = say_of(release.quantity), reviewers(release.values.size)
+    return told(f"description.{key}", reviewers=people, quantity=release.quantity)
 
 
 def _kind(release: Published) -> str:

@@ -1,15 +1,16 @@
 """The words of reports, charts and metadata, one file per language.
 
 Another language needs another file, with the sections of en.toml. Quantities, mechanisms and estimators describe
-themselves in English; the sections ``quantity``, ``mechanism`` and ``accuracy`` of a file replace their words. What
-release.json states in words, such as the claim and the findings, is quoted as it is.
+themselves in English; the sections ``quantity``, ``number``, ``mechanism`` and ``accuracy`` of a file replace their
+words. What release.json states in words, such as the claim and the findings, is quoted as it is.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -44,6 +45,18 @@ def quantity_words(name: str) -> Words:
     'How the reviewers rate'
     """
     return replace(words_of(name), **_words().get("quantity", {}).get(name, {}))
+
+
+def say_of(quantity: str) -> Callable[..., str]:
+    """Return :func:`say` with the words for the numbers of a quantity's release, such as means or spreads.
+
+    >>> say_of("spread of ratings")("title.histogram"), say_of("ratings")("report.expected_error", summary="none")
+    ('Reviewers by their released spread', 'Expected error of a mean: none.')
+    """
+    words = quantity_words(quantity)
+    several = f"{words.numbers[:1].upper()}{words.numbers[1:]}"
+    english = {"mean": words.number, "a_mean": words.a_number, "means": words.numbers, "Means": several}
+    return partial(say, **english | _words().get("number", {}).get(words.number, {}))
 
 
 def reviewers(number: int) -> str:
