@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from peerveil.mechanisms.laplace import Laplace as Laplace
     from peerveil.mechanisms.sinh_normal import SinhNormal as SinhNormal
     from peerveil.planning.auto import Auto as Auto
+    from peerveil.planning.effects import EffectPlan as EffectPlan
+    from peerveil.planning.effects import plan_effect as plan_effect
     from peerveil.planning.plans import Plan as Plan
     from peerveil.planning.plans import plan as plan
     from peerveil.privacy.guarantee import Guarantee as Guarantee
     from peerveil.privacy.guarantee import compose as compose
     from peerveil.privacy.stated_facts import Statement as Statement
+    from peerveil.private.effects import effect as effect
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.promises import Promise as Promise
     from peerveil.private.promises import promise as promise
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from peerveil.releases.checks import Verification as Verification
     from peerveil.releases.comparison import Comparison as Comparison
     from peerveil.releases.comparison import compare as compare
+    from peerveil.releases.effect import Effect as Effect
     from peerveil.releases.refinement import refine as refine
     from peerveil.releases.release import Release as Release
     from peerveil.releases.verification import verify as verify
@@ -70,9 +74,11 @@ _NAMES = {
     "mechanisms.laplace": "Laplace",
     "mechanisms.sinh_normal": "SinhNormal",
     "planning.auto": "Auto",
+    "planning.effects": "EffectPlan plan_effect",
     "planning.plans": "Plan plan",
     "privacy.guarantee": "Guarantee compose",
     "privacy.stated_facts": "Statement",
+    "private.effects": "effect",
     "private.ledger": "Ledger",
     "private.promises": "Promise promise",
     "private.readers": "read",
@@ -89,6 +95,7 @@ _NAMES = {
     "regions.projection": "Projection project",
     "releases.checks": "Verification",
     "releases.comparison": "Comparison compare",
+    "releases.effect": "Effect",
     "releases.refinement": "refine",
     "releases.release": "Release",
     "releases.verification": "verify",

@@ -118,6 +118,24 @@ class ReleaseOptions:
 
 
 @dataclass(frozen=True)
+class PublishedOptions:
+    """The columns of a file of public scores, and what a report says about its publishers."""
+
+    public_paper: str | None = None
+    public_ratings: str | None = None
+    public_sheet: str | None = None
+    public_encoding: str | None = None
+    licence: str | None = None
+    citation: str | None = None
+    title: str | None = None
+    conference: str | None = None
+    year: int | None = None
+    author: list[str] | None = None
+    contact: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
 class TrackOptions(_Group):
     """The group of each paper, such as a track or an area."""
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peerveil.app.options import LoadsOptions, NoiseOptions, PublicOptions, ReadingOptions, ReleaseOptions, TrackOptions
+from peerveil.app.options import (
+    LoadsOptions,
+    NoiseOptions,
+    PublicOptions,
+    PublishedOptions,
+    ReadingOptions,
+    ReleaseOptions,
+    TrackOptions,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +60,33 @@ class ReleaseRequest:
     no_shared_reviewers: bool = False
     overwrite: bool = False
     no_report: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectRequest:
+    """Release the difference between two groups of reviewers, or plan it."""
+
+    file: str
+    output: str | None = None
+    by: str
+    compare: str
+    epsilon: float | None = None
+    public: str | None = None
+    quantity: str = "ratings"
+    others: bool = False
+    randomised: bool = False
+    limits: str | None = None
+    icc: float | None = None
+    level: float = 0.9
+    share: float = 0.5
+    unit: str = "reviewer"
+    lone: str = "refuse"
+    ledger: str | None = None
+    dataset: str | None = None
+    loads: LoadsOptions
+    reading: ReadingOptions
+    published: PublishedOptions
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,7 @@ _EXAMPLES = {
     "inspect": "reviews.csv --score-scale 1,10",
     "plan": "iclr.csv --load 4 --epsilon 0.3,1,3",
     "release": "reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
+    "effect": "reviews.csv --attributes reviewers.csv --by arm --compare treated,control --public all --epsilon 1",
     "refine": "noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
     "verify": "out --public iclr.csv",
     "sign": "out --key ~/.ssh/id_ed25519",

@@ -123,6 +123,13 @@ OPTIONS: dict[str, Any] = {
         group_column="Column of groups, in --groups or in the file itself.",
     ),
     **_options(
+        by="Attribute of reviewers that defines the groups: a column of --attributes.",
+        compare="Its values for the two groups, e.g. 'senior,junior'; the effect is first minus second.",
+        limits="Public limits at which weights are clipped, e.g. '-4,4'.",
+        icc="Intraclass correlation of a reviewer's weights, if it is public, e.g. from a release of means; otherwise "
+        "a tenth of the budget is spent to learn it.",
+        level="Level of the interval.",
+        share="With --plan: the share of reviews of the first group.",
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
         estimator="safe | projection (never less accurate than the noise alone) | bayes (most accurate expected; not "
         "guaranteed). Default: chosen with the mechanism; safe if a mechanism is named, and for refine.",
@@ -169,6 +176,8 @@ OPTIONS: dict[str, Any] = {
     "seed": typer.Option(help="Seed of the random draws.", min=0),
     "output": _folder("Output folder; must not contain files."),
     **_flags(
+        others="Reviewers may be in neither group; otherwise it is declared publicly that none is.",
+        randomised="State that groups were assigned at random, independently of papers; adds a randomisation test.",
         overwrite="Replace the files in the output folder.",
         drop_copies="Count reviews in PeerRead's files once that repeat the text and score of another of their paper.",
         no_report="Write only the data, without report.html and figures.",
@@ -190,6 +199,12 @@ OPTIONS: dict[str, Any] = {
     "ReleaseRequest.file": typer.Argument(help="Private reviews: one row per review, with paper, reviewer and score."),
     "ReleaseRequest.output": _folder("Output folder; must not contain files. Default: <file>-release, a new folder."),
     "ReleaseOptions.public": typer.Option(
+        help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
+    ),
+    "EffectRequest.file": typer.Argument(help="Private reviews: one row per review, with paper, reviewer and score."),
+    "EffectRequest.output": _folder("Output folder; must not contain files. Default: <file>-effect, a new folder."),
+    "EffectRequest.epsilon": typer.Option(help="Privacy budget: smaller is more private. Required, but for --plan."),
+    "EffectRequest.public": typer.Option(
         help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
     ),
     "RefineRequest.noisy": typer.Argument(help="The noisy vector: one number per line, a column 'noisy', or JSON."),

@@ -23,6 +23,7 @@ class Neighbours:
         declared: whether neighbours share the number of reviewers with a kept review and their loads among the kept
             reviews, because these are declared public.
         apart: whether no reviewer has reviews in two groups of papers, because that is declared public.
+        attributes: whether the attributes of the reviewer whose reviews were exchanged may differ as well.
 
     >>> Neighbours(hidden=True).words("review")
     'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
@@ -33,31 +34,35 @@ class Neighbours:
     part: bool = False
     declared: bool = False
     apart: bool = False
+    attributes: bool = False
 
     @classmethod
-    def of(cls, part: Part | None, *, hidden: bool, apart: bool = False) -> Neighbours:
+    def of(cls, part: Part | None, *, hidden: bool, apart: bool = False, attributes: bool = False) -> Neighbours:
         """Return the relation of a record of a whole conference or a part of it, with hidden scores or without."""
         declared = part is not None and part.number == "declared"
-        return cls(hidden=hidden, part=part is not None, declared=declared, apart=apart)
+        return cls(hidden=hidden, part=part is not None, declared=declared, apart=apart, attributes=attributes)
 
     @classmethod
     def common(cls, several: Iterable[Neighbours]) -> Neighbours:
         """Return the pairs that are neighbours in all of several relations, for which all their claims hold.
 
+        A release that does not read attributes is the same whatever they are, so its claim holds if they differ, too.
+
         >>> Neighbours.common([Neighbours(hidden=True), Neighbours(declared=True, part=True)])
-        Neighbours(hidden=False, part=True, declared=True, apart=False)
+        Neighbours(hidden=False, part=True, declared=True, apart=False, attributes=False)
         """
         relations = list(several)
-        some = {name: any(getattr(each, name) for each in relations) for name in ("part", "declared", "apart")}
+        either = ("part", "declared", "apart", "attributes")
+        some = {name: any(getattr(each, name) for each in relations) for name in either}
         return cls(hidden=all(relation.hidden for relation in relations), **some)
 
     def to_document(self) -> dict[str, bool]:
-        """Return the relation as stated in release.json; ``apart`` only if true, because version 0.2.0 did not have it.
+        """Return the relation as stated in release.json; what version 0.2.0 did not have only if true.
 
         >>> Neighbours(part=True).to_document()
         {'hidden': False, 'part': True, 'declared': False}
         """
-        return {key: value for key, value in asdict(self).items() if value or key != "apart"}
+        return {key: value for key, value in asdict(self).items() if value or key not in ("apart", "attributes")}
 
     def words(self, unit: str) -> str:
         """Return the relation in words, for the promise."""
@@ -65,7 +70,8 @@ class Neighbours:
         kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
         kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""
         scores = ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
+        described = ", in that reviewer's attributes" if self.attributes else ""
         return (
             f"two assignments{whose} that fit the public record{kept}{',' if kept else ''} and differ only in that "
-            f"{_EXCHANGES[unit]}{scores if self.hidden else ''}"
+            f"{_EXCHANGES[unit]}{described}{scores if self.hidden else ''}"
         )

@@ -396,7 +396,7 @@ def prepare_release(
         weights=weights,
         noise=noise,
         estimator=estimator or "safe",
-        public=_public_words(public, record),
+        public=public_words(public, record),
         notes=(*record.notes, *notes),
         statement=release_statement(public, record, score=reviews.report.score),
         _reviews=reviews,
@@ -410,7 +410,7 @@ def prepare_release(
     )
 
 
-def _public_words(public: str | PublicRecord, record: PublicRecord) -> str:
+def public_words(public: str | PublicRecord, record: PublicRecord) -> str:
     """Return in words what was stated to be public."""
     if public == "none":
         return "no scores; load counts"

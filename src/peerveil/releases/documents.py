@@ -259,19 +259,21 @@ def loads_from(record: dict[str, Any]) -> Loads:
 
 
 @cache
-def release_schema(version: int = SCHEMA_VERSION) -> dict[str, Any]:
-    """Return the JSON schema of a version of release.json.
+def release_schema(version: int = SCHEMA_VERSION, kind: str = "release") -> dict[str, Any]:
+    """Return the JSON schema of a version of release.json, of means or of an ``"effect"``.
 
     >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
     ('Peerveil release', {'const': 1})
     """
-    text = files("peerveil.releases").joinpath(f"schemas/release-{version}.schema.json").read_text(encoding="utf-8")
+    text = files("peerveil.releases").joinpath(f"schemas/{kind}-{version}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def schema_version(document: object, name: str) -> int:
-    """Return the schema version of a document, if it is supported."""
+    """Return the schema version of a release of means, if it is supported."""
+    if isinstance(document, dict) and document.get("kind") == "effect":
+        raise FileError("is the release of an effect, not of means; verify, sign and withdraw read it", file=name)
     version = document.get("schema_version") if isinstance(document, dict) else None
     if type(version) is int and version in SCHEMA_VERSIONS:
         return version
@@ -280,9 +282,9 @@ def schema_version(document: object, name: str) -> int:
     raise FileError(f"schema_version must be {known}, got {got}; read it with the Peerveil that wrote it", file=name)
 
 
-def validate(document: object, name: str, version: int = SCHEMA_VERSION) -> None:
+def validate(document: object, name: str, version: int = SCHEMA_VERSION, *, kind: str = "release") -> None:
     """Refuse a document that violates the schema; the message gives the place and never the value."""
-    validator = jsonschema.Draft202012Validator(release_schema(version))
+    validator = jsonschema.Draft202012Validator(release_schema(version, kind))
     for error in validator.iter_errors(document):
         where = "/".join(map(str, error.absolute_path)) or "the document"
         raise FileError(f"{where} violates the schema of version {version}: {error.validator}", file=name)

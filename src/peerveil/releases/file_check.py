@@ -20,6 +20,7 @@ from peerveil.errors import FileError, unexpected
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
 from peerveil.releases.documents import float_or_none, parse_json
+from peerveil.releases.effect import KIND, Effect
 from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
@@ -43,7 +44,7 @@ class Opened:
     place: Path
     contents: bytes
     document: dict[str, Any] | None
-    release: Release | None
+    release: Release | Effect | None
     schema: Check
 
 
@@ -56,12 +57,12 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     place = release_file(path)
     contents = read_bytes(place)
     document: Any = None
-    release: Release | None = None
+    release: Release | Effect | None = None
     problem = ""
     try:
         document = parse_json(_decoded(contents, str(place)), name=place.name)
         if document is not None:
-            release = Release.from_document(document, name=place.name)
+            release = _kind(document).from_document(document, name=place.name)
     except FileError as error:
         problem = str(error)
         if problem.endswith(NOT_UTF8):
@@ -73,6 +74,10 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     finding = problem or "follows the schema; no repeated keys; the words of the claim follow from its numbers"
     schema = Check(name="schema", result="fails" if release is None else "holds", found=finding)
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
+
+
+def _kind(document: object) -> type[Release] | type[Effect]:
+    return Effect if isinstance(document, dict) and document.get("kind") == KIND else Release
 
 
 def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal | None = None) -> Iterator[Check]:

@@ -147,6 +147,11 @@ class Release(Published):
         return self.values.size
 
     @property
+    def charged_as(self) -> str:
+        """What a ledger calls the release; the releases of groups of papers share one charge."""
+        return self.quantity if self.group is None else f"{self.quantity} in {self.group.groups} groups"
+
+    @property
     def human(self) -> str:
         """The privacy claim in one sentence for a reviewer; empty if the release does not state it."""
         return "" if self.schema == 1 else self.guarantee.human

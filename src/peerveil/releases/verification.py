@@ -34,6 +34,8 @@ from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
 from peerveil.releases.documents import float_or_none
+from peerveil.releases.effect import Effect
+from peerveil.releases.effect_check import effect_checks, effect_files
 from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
@@ -60,11 +62,14 @@ _FOLLOWING = (
     *("findings", "notes", "document"),
 )
 
+#: The checks of files that are rendered from the release.json of means.
+_RENDERED = ("release.csv", "report.html", "pictures", CROISSANT)
+
 T = TypeVar("T")
 
 
 def verify(
-    release: Release | str | os.PathLike[str],
+    release: Release | Effect | str | os.PathLike[str],
     weights: PublicWeights | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
@@ -72,7 +77,8 @@ def verify(
     """Return the results of checking that a release follows from its noisy vector and the public record.
 
     Args:
-        release: a release, its folder, or its release.json. The files beside a release.json are checked as well.
+        release: a release of means or of an effect, its folder, or its release.json. The files beside a release.json
+            are checked as well.
         weights: public weights of the release's record and quantity; without them, what follows from the record is not
             checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
@@ -88,25 +94,34 @@ def verify(
     >>> pv.verify(release, other).failed
     ('record',)
     """
-    if isinstance(release, Release):
+    if isinstance(release, Release | Effect):
         if signed_by is not None:
             raise InputError("signed_by needs the release's folder, because its file is signed; give the folder")
-        return Verification(checks=tuple(_checks(release, json.loads(release.to_json()), weights)))
+        return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), weights)))
     keys = None if signed_by is None else trusted_keys(signed_by)
     opened = open_release(release)
     signature = checked("signature", lambda: _signature(opened, keys))
     withdrawn = withdrawal_checks(opened.place, opened.contents)
     if opened.release is None or opened.document is None:
         return Verification(checks=(*withdrawn, opened.schema, signature))
-    checks = (opened.schema, *_checks(opened.release, opened.document, weights))
+    checks = (opened.schema, *_all_checks(opened.release, opened.document, weights))
     return Verification(checks=(*withdrawn, *checks, *_beside(opened, opened.release, checks), signature))
 
 
-def _beside(opened: Opened, release: Release, checks: tuple[Check, ...]) -> Iterator[Check]:
+def _all_checks(release: Release | Effect, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
+    if isinstance(release, Effect):
+        return effect_checks(release, document, weights)
+    return _checks(release, document, weights)
+
+
+def _beside(opened: Opened, release: Release | Effect, checks: tuple[Check, ...]) -> Iterator[Check]:
     """Checks of the files beside a release.json."""
     if any(check.result == "fails" for check in checks):
         why = "a check of release.json fails, and this is rendered from it"
-        yield from (unchecked(name, why) for name in ("release.csv", "report.html", "pictures", CROISSANT))
+        rendered = ("report.html",) if isinstance(release, Effect) else _RENDERED
+        yield from (unchecked(name, why) for name in rendered)
+    elif isinstance(release, Effect):
+        yield effect_files(opened.place.parent, release, read_mark(opened.place, opened.contents))
     else:
         mark = read_mark(opened.place, opened.contents)
         yield from file_checks(opened.place.parent, release, same=_same_versions(release), mark=mark)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms import Asked, Mechanism
+from peerveil.mechanisms import Asked, Laplace, Mechanism
 from peerveil.planning.auto import Undecided, decide
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.audit import pairs
-from peerveil.private.audit.pairs import KEPT, Pair
+from peerveil.private.audit.pairs import ARM, ARMS, KEPT, Pair
+from peerveil.private.effects import prepare_effect
 from peerveil.private.release import Protected, prepare_release
 from peerveil.private.tracks import prepare_groups
 from peerveil.quantities.weights import weigh
@@ -35,6 +36,7 @@ class Case:
         make: returns the pair for a unit, a load, and a number of bins (0 for vectors).
         counts_only: whether only counts can be released.
         tracks: whether tracks are released, whose mechanism no plan can choose.
+        effect: whether an effect is released, which has Laplace noise.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Case:
     make: Callable[[Unit, int, int], Pair]
     counts_only: bool = False
     tracks: bool = False
+    effect: bool = False
 
 
 #: All cases, by name.
@@ -66,6 +69,7 @@ CASES: dict[str, Case] = {
         Case("tracks", "two tracks released together", "all", pairs.several_tracks, tracks=True),
         Case("three-tracks", "three tracks released together", "all", pairs.three_tracks, tracks=True),
         Case("tracks-apart", "two tracks that share no reviewer", "all", pairs.tracks_apart, tracks=True),
+        Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
     )
 }
 
@@ -86,10 +90,13 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
         raise InputError(
             Argument("public"), f" must fit the case {case!r}, which states {CASES[case].public!r}; got {public!r}"
         )
-    if mechanism.named is None:
+    if mechanism.name != Laplace.name and any(each.effect for each in cases):
+        cases = [each for each in cases if not each.effect]
+        problem = "is for Laplace noise alone, which effects have"
+    if mechanism.named is None and cases:
         cases = [each for each in cases if not each.tracks]
         problem = "needs a mechanism that is named: no plan chooses one for tracks"
-    elif not mechanism.named.on_counts:
+    elif mechanism.named is not None and not mechanism.named.on_counts and cases:
         cases = [each for each in cases if not each.counts_only]
         problem = "is for histograms alone: noise on the vector is refused there"
     if not cases:
@@ -116,6 +123,11 @@ class Settled:
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
         """The release of one of the two records, ready for its noise, and the claim."""
         pair, record = self.pair, self.pair.records[side]
+        if pair.part == "effect" and isinstance(self.mechanism, Laplace):
+            effect = prepare_effect(
+                record, by=ARM, compare=ARMS, mechanism=self.mechanism, public=pair.public, unit=self.unit
+            )
+            return [effect.protected()], effect.noise.guarantee
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}
         if pair.part in ("whole", "only", "open", "absent", "filtered"):

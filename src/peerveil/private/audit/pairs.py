@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -17,13 +17,16 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit
-from peerveil.private.reviews import Removal, Reviews
+from peerveil.private.reviews import Attributes, Removal, Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
 from peerveil.record.parts import filtered
 
 #: Names of tracks; where papers are left out, they are those of ``OTHER``.
 KEPT, OTHER, THIRD = "kept", "other", "third"
+
+#: The attribute of reviewers whose effect is released, and its values.
+ARM, ARMS = "arm", ("treated", "control")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,7 @@ class Pair:
             some reviews have no score, with the loads among the others declared; ``"filtered"``: the same, with reviews
             left out by a public label; ``"track"``: all tracks, one of which
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
-            has reviews in two of them.
+            has reviews in two of them; ``"effect"``: the difference between two groups of reviewers.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
 
@@ -454,3 +457,22 @@ hidden_scores = partial(one_load, public="none")
 public_labels = partial(absent_scores, part="filtered")
 one_track = partial(left_out, part="track")
 tracks_apart = partial(mixed_loads, apart=True)
+
+
+def two_groups(unit: Unit, load: int, _: int) -> Pair:
+    """A treated reviewer exchanges zeros for ones of reviewers in the control group, and becomes one of it."""
+    conference = _Conference()
+    mine = conference.give("z", [0.0] * load)
+    others = [f"r{i}" for i in range(load)]
+    theirs = [conference.give(holder, [1.0] * load) for holder in others]
+    conference.give("t", [1.0] * load)  # another treated one
+    exchanges = 1 if unit == "review" else load
+    for i in range(exchanges):
+        conference.exchange(mine[i], theirs[i][0])
+    arms = ["control"] * load + ["treated"] * 2  # in the order of names: r0, r1, ..., t, z
+    after = arms if unit == "review" else [*arms[:-1], "control"]
+    records = tuple(
+        replace(record, attributes=Attributes(names=(ARM,), values=(tuple(each),)))
+        for record, each in zip(conference.records(), (arms, after), strict=True)
+    )
+    return Pair(records=(records[0], records[1]), part="effect")

@@ -11,12 +11,17 @@ from pathlib import Path
 from peerveil.errors import FileError, PeerveilError
 from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
+from peerveil.releases.effect import Effect
+from peerveil.releases.file_check import open_release
 from peerveil.releases.release import DATA_FILES, Release
 
 #: Whether a finding is a problem, its subject, and its text.
 Found = tuple[bool, str, str]
 
 _FILE = DATA_FILES[0]
+
+#: A release of means, or of an effect.
+Published = Release | Effect
 
 
 def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -39,7 +44,7 @@ def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequenc
     charged: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         charged[entry.release].append(entry)
-    releases: dict[str, list[tuple[Path, Release]]] = defaultdict(list)
+    releases: dict[str, list[tuple[Path, Published]]] = defaultdict(list)
     for path in paths:
         release = _load(path)
         if isinstance(release, str):
@@ -66,22 +71,24 @@ def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequenc
         yield False, number, f"charge {number}{what} has no release in these folders; perhaps it was not published"
 
 
-def _load(path: Path) -> Release | str:
+def _load(path: Path) -> Published | str:
     """The release in a file, or the reason why it cannot be compared."""
     try:
-        release = Release.load(path)
+        opened = open_release(path)
     except PeerveilError as error:
         return f"cannot be read, so it cannot be compared: {error}"
+    release = opened.release
+    if release is None:
+        return f"cannot be read, so it cannot be compared: {opened.schema.found}"
     return release if release.intact else "was changed after it was written: its digest does not fit"
 
 
-def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
+def _differences(release: Published, entries: Sequence[Entry]) -> list[str]:
     """Differences between a release and its charge; the releases of groups of papers share one charge."""
     group, wrong, claim = release.group, [], release.guarantee
     for entry in entries[:1]:
-        quantity = release.quantity if group is None else f"{release.quantity} in {group.groups} groups"
-        if entry.quantity != quantity:
-            wrong.append(f"quantity {quantity!r}, charged {entry.quantity!r}")
+        if entry.quantity != release.charged_as:
+            wrong.append(f"quantity {release.charged_as!r}, charged {entry.quantity!r}")
         if entry.released_unit != claim.unit:
             wrong.append(f"unit {claim.unit}, charged {entry.released_unit}")
         same_kind = release.mechanism.get("name") == entry.mechanism.get("name")
@@ -94,7 +101,7 @@ def _differences(release: Release, entries: Sequence[Entry]) -> list[str]:
     return wrong
 
 
-def _pays(paid: Spend, release: Release) -> bool:
+def _pays(paid: Spend, release: Published) -> bool:
     """Whether a charge equals the cost of a release; for a group of papers, whether it covers the cost."""
     try:
         cost = Spend.of(release.guarantee)
@@ -110,9 +117,9 @@ def _pays(paid: Spend, release: Release) -> bool:
     )
 
 
-def _draws(number: str, releases: Sequence[tuple[Path, Release]]) -> Iterator[Found]:
+def _draws(number: str, releases: Sequence[tuple[Path, Published]]) -> Iterator[Found]:
     """Findings on noise that was drawn more than once for a charge; refining the same noise again is free."""
-    first: dict[str | None, tuple[Path, Release]] = {}
+    first: dict[str | None, tuple[Path, Published]] = {}
     for path, release in releases:
         group = None if release.group is None else release.group.name
         other, before = first.setdefault(group, (path, release))

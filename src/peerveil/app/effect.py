@@ -1,0 +1,131 @@
+"""Releases of effects, and plans of them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from peerveil.app.messages import refusal
+from peerveil.app.options import ReleaseOptions
+from peerveil.app.parsing import parse_about, parse_lone, parse_numbers
+from peerveil.app.reading import check_public_stated, public_of, read_reviews
+from peerveil.app.release import Step
+from peerveil.app.requests import EffectRequest
+from peerveil.errors import Argument, InputError, OutputError
+from peerveil.mechanisms import Laplace
+from peerveil.planning.effects import EffectPlan, plan_effect
+from peerveil.private.charging import Spending
+from peerveil.private.effects import prepare_effect
+from peerveil.private.reviews import Reviews
+from peerveil.quantities.weights import weigh
+from peerveil.record.public_record import PublicRecord
+from peerveil.releases.effect import OWN_FILES, Effect
+from peerveil.reporting.terms import Terms
+from peerveil.support.atomic_files import Room, staged_folder
+
+#: The budgets of a plan.
+EPSILONS = (0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedEffect:
+    """An effect that was written, and information for the chair only."""
+
+    effect: Effect
+    warnings: tuple[Warning, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def placed(request: EffectRequest) -> EffectRequest:
+    """Return the request with its output folder: by default one named after the file, which must not exist."""
+    if request.output is not None:
+        return request
+    folder = f"{Path(Path(request.file).name.removesuffix('.gz').removesuffix('.zip')).stem}-effect"
+    if os.path.lexists(folder):
+        raise OutputError(
+            f"{folder} already exists; name another output folder with ", Argument("output", ...), " (-o)"
+        )
+    return replace(request, output=folder)
+
+
+def plan(request: EffectRequest, step: Step) -> EffectPlan:
+    """Return the smallest effects that would be seen, from the public part of the reviews alone."""
+    reviews, public = _read(request, step)
+    weights = weigh(reviews.public(public), request.quantity, lone=parse_lone(request.lone))
+    step("Planning")
+    return plan_effect(
+        weights,
+        epsilons=sorted({*EPSILONS, *([] if request.epsilon is None else [request.epsilon])}),
+        share=request.share,
+        **_shared(request),
+    )
+
+
+def effect(request: EffectRequest, spending: Spending, *, step: Step) -> ReleasedEffect:
+    """Return the effect, written into a new folder; the caller closes ``spending`` and reports charges."""
+    check_public_stated(_what(request))
+    epsilon = request.epsilon
+    if epsilon is None:
+        raise refusal("give a budget with {epsilon} (1 is a common choice)")
+    request = placed(request)
+    assert request.output is not None  # noqa: S101 - it is placed
+    what = _what(request)
+    terms = Terms(licence=what.licence, citation=what.citation, about=parse_about(what))
+    with staged_folder(request.output, own=OWN_FILES, overwrite=request.overwrite) as stage:
+        spending.room, spending.target = Room(stage), request.output
+        reviews, public = _read(request, step)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            step("Drawing noise, estimating")
+            prepared = prepare_effect(
+                reviews,
+                by=request.by,
+                compare=[name.strip() for name in request.compare.split(",")],
+                mechanism=Laplace(epsilon=epsilon),
+                public=public,
+                quantity=request.quantity,
+                lone=parse_lone(request.lone),
+                terms=terms,
+                **_shared(request),
+            )
+            made = prepared.draw(spending, request.dataset)
+        spending.free()
+        step("Writing files")
+        made.write_into(stage)
+    spending.done(request.output)
+    resumed = (f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed)
+    left_out = (f"left out: {reason}" for reason in reviews.report.left_out)
+    return ReleasedEffect(
+        effect=made,
+        warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
+        remarks=(*resumed, *left_out, *reviews.report.problems),
+    )
+
+
+def _what(request: EffectRequest) -> ReleaseOptions:
+    """The options of a release that an effect has as well."""
+    return ReleaseOptions(
+        public=request.public, quantity=request.quantity, dataset=request.dataset, **asdict(request.published)
+    )
+
+
+def _read(request: EffectRequest, step: Step) -> tuple[Reviews, str | PublicRecord]:
+    check_public_stated(_what(request))
+    step("Reading the reviews")
+    reviews = read_reviews(request.file, request.reading)
+    return reviews, public_of(reviews, _what(request), request.loads, request.reading)
+
+
+def _shared(request: EffectRequest) -> dict[str, Any]:
+    """The arguments of a release and a plan."""
+    limits = None
+    if request.limits is not None:
+        ends = parse_numbers(request.limits, "limits")
+        if len(ends) != 2:
+            raise InputError(Argument("limits"), f" must look like '-4,4', got {request.limits!r}")
+        limits = (ends[0], ends[1])
+    same = {name: getattr(request, name) for name in ("others", "randomised", "icc", "level", "unit")}
+    return {"limits": limits, **same}

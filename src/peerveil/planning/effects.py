@@ -1,0 +1,120 @@
+"""Plans of effects: the smallest effect that would be seen at each budget, from public data alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from peerveil.errors import Argument, InputError
+from peerveil.inference.effects import ICC, LEVEL, Error, check_level, loads_of
+from peerveil.mechanisms import Laplace
+from peerveil.privacy.group_sums import GroupSums, default_limits
+from peerveil.privacy.guarantee import check_unit
+from peerveil.privacy.noise_laws import LaplaceLaw
+from peerveil.quantities.weights import PublicWeights
+from peerveil.support.arguments import real
+
+#: The probability with which the smallest effect is to be seen.
+POWER = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectPlan:
+    """What effects would be seen at each budget, from public data alone.
+
+    Attributes:
+        epsilons: the budgets.
+        smallest: for each budget the smallest effect whose interval excludes zero with a probability of 80 %.
+        half_widths: for each budget half the width of the interval.
+        without_noise: the smallest such effect if the numbers were published without noise.
+        share: the assumed share of reviews of the first group.
+        icc: the assumed intraclass correlation.
+        level: the level of the interval.
+    """
+
+    epsilons: tuple[float, ...]
+    smallest: tuple[float, ...]
+    half_widths: tuple[float, ...]
+    without_noise: float
+    share: float
+    icc: float
+    level: float
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return, for each budget and without noise, the smallest effect that would be seen and the interval."""
+        numbers = zip(self.epsilons, self.smallest, self.half_widths, strict=True)
+        rows = [(f"epsilon {epsilon:g}", f"{seen:.3g}", f"±{half:.3g}") for epsilon, seen, half in numbers]
+        return [*rows, ("without noise", f"{self.without_noise:.3g}", "")]
+
+    @property
+    def assumption(self) -> str:
+        """What the plan assumes, in words."""
+        return (
+            f"Assumed: {100 * self.share:.3g} % of the reviews are of the first group, and {100 * self.icc:.3g} % of "
+            f"the variance of weights is between reviewers. An effect is seen if its {100 * self.level:.3g} % interval "
+            f"excludes zero; an effect of this size is seen with a probability of {100 * POWER:.0f} %."
+        )
+
+
+def plan_effect(
+    weights: PublicWeights,
+    *,
+    epsilons: Sequence[float] = (0.3, 1.0, 3.0),
+    unit: str = "reviewer",
+    share: float = 0.5,
+    others: bool = False,
+    randomised: bool = False,
+    limits: tuple[float, float] | None = None,
+    icc: float | None = None,
+    level: float = LEVEL,
+) -> EffectPlan:
+    """Return the smallest effect that would be seen at each budget; only public data is used.
+
+    Args:
+        weights: the public weights.
+        epsilons: the budgets.
+        unit: the protected unit.
+        share: the share of reviews of the first group.
+        others: whether reviewers may be in neither group.
+        randomised: whether groups are assigned at random, independently of papers.
+        limits: the limits of clipping, as in :func:`peerveil.effect`.
+        icc: the intraclass correlation; if it is not stated, 0.2 is assumed.
+        level: the level of the interval.
+
+    >>> plan = plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2))
+    >>> plan.smallest[0] > plan.smallest[1] > plan.smallest[2] > plan.without_noise
+    True
+    """
+    if not 0 < real(Argument("share"), share) < 1:
+        raise InputError(Argument("share"), f" must be a number between 0 and 1, got {share}")
+    check_level(level)
+    limits = default_limits(weights) if limits is None else limits
+    sums = GroupSums(weights=weights, limits=limits, others=others, randomised=randomised, icc=icc)
+    icc = ICC if icc is None else icc
+    bound, reviews = sums.sensitivity(check_unit(unit)), sums.weights.low.size
+    loads, people = loads_of(sums)
+    first, second = share * reviews, (1 - share) * reviews
+    squares = sums.variance * float(people @ (loads * (1 + (loads - 1) * icc)))
+    variance = squares * (1 / first + 1 / second) / reviews / sums.unclipped**2
+    ends, seen = [], []
+    for epsilon in (*epsilons, math.inf):
+        law = None if math.isinf(epsilon) else Laplace(epsilon=epsilon).settle(bound).law
+        scale = law.scale if isinstance(law, LaplaceLaw) else 0.0
+        on_sums = [1 / first, 1 / second] if "sum_2" in sums.units else [1 / first + 1 / second]
+        scales = np.array(on_sums) * scale / sums.unclipped
+        error = Error(variances=np.array([variance]), chances=np.ones(1), scales=scales)
+        half = error.within(level)
+        ends.append(half)
+        seen.append(half + error.within(2 * POWER - 1))
+    return EffectPlan(
+        epsilons=tuple(map(float, epsilons)),
+        smallest=tuple(seen[:-1]),
+        half_widths=tuple(ends[:-1]),
+        without_noise=seen[-1],
+        share=share,
+        icc=icc,
+        level=level,
+    )

@@ -1,0 +1,243 @@
+"""Sums of two groups of reviewers: the numbers that the release of an effect makes private, and their sensitivity.
+
+Proofs are in docs/mathematics.md, "Effects". All inputs are public.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from peerveil.errors import Argument, InputError
+from peerveil.privacy.guarantee import Unit
+from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.parts import is_open
+from peerveil.record.public_record import Floats
+from peerveil.support.arguments import real
+
+#: The share of the budget for the squares, from which the interval learns how much a reviewer's reviews have in common.
+SQUARES_SHARE = 0.1
+
+#: Limits must contain this share of the public weights.
+LEAST_UNCLIPPED = 0.5
+
+#: The unit of the mixture of groups within papers, relative to the range of the weights.
+MIXED_UNIT = 1 / 16
+
+#: The squared sum of a reviewer's weights counts up to so many times its mean, were the weights independent.
+CAP = 6.0
+
+#: The share of weights of quantities other than ratings that is clipped by default on each side.
+TAIL = 0.025
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupSums:
+    """Everything public that determines which numbers are made private, and how far a neighbour can move them.
+
+    Weights are clipped at public limits and measured from the midpoint of these. The numbers are
+
+    - ``sum_1``, ``sum_2``: the sum of the weights of each group's reviews; only ``sum_1`` if the total is public and
+      there are no other reviewers, as ``sum_2`` follows;
+    - ``reviews_1``, ``reviews_2``: the number of its reviews; only ``reviews_1`` if there are no other reviewers;
+    - ``mixed``: the sum over papers of ``m (k - m) / (k - 1)``, where ``m`` of its ``k`` reviews are of the first
+      group; only for weights that compare reviews of the same paper, unless groups were randomised;
+    - ``squares``: the sum over reviewers of the squared sum of their weights, capped; unless the intraclass correlation
+      is stated.
+
+    Each is multiplied by its unit before noise is added, which is the same for all.
+
+    Attributes:
+        weights: the public weights.
+        limits: the limits of clipping.
+        others: whether reviewers may be in neither group.
+        randomised: whether groups were assigned at random, independently of papers.
+        icc: the intraclass correlation of a reviewer's weights, if it is stated: from public knowledge only.
+
+    >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1], [0, 1]], load=2), limits=(0, 1))
+    >>> sums.units["sum_1"], sums.units["reviews_1"]
+    (1.0, 0.5)
+    >>> list(sums.units)
+    ['sum_1', 'reviews_1', 'squares']
+    """
+
+    weights: PublicWeights
+    limits: tuple[float, float]
+    others: bool = False
+    randomised: bool = False
+    icc: float | None = None
+    units: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        low, high = (float(end) for end in self.limits)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high and 1e-100 < high - low < 1e100):
+            raise InputError(Argument("limits"), f" must be two finite numbers, the lower one first, got {self.limits}")
+        object.__setattr__(self, "limits", (low, high))
+        if self.icc is not None:
+            icc = real(Argument("icc"), self.icc)
+            if not 0 <= icc <= 1:
+                raise InputError(Argument("icc"), f" must be a number between 0 and 1, got {icc}")
+            object.__setattr__(self, "icc", icc)
+        if self.icc is not None and self.hidden:
+            raise InputError(Argument("icc"), " goes with public scores, whose variance is known; leave it out")
+        if self.weights.co_reviews_move:
+            raise InputError(
+                f"an effect on {self.weights.quantity} needs public scores, because each hidden score changes the "
+                "weights of other reviews; release the effect on ratings (",
+                Argument("quantity", "ratings"),
+                ")",
+            )
+        if self.relative and self.others and not self.randomised:
+            raise InputError(
+                f"reviewers in neither group have a share in the {self.weights.quantity} of both, which is known only "
+                "if groups were assigned at random (",
+                Argument("randomised", True),
+                "); compare two groups that contain all reviewers, or release the effect on ratings (",
+                Argument("quantity", "ratings"),
+                ")",
+            )
+        assert self.unclipped  # noqa: S101 - limits are checked
+        object.__setattr__(self, "units", self._units())
+
+    @property
+    def width(self) -> float:
+        """The range of a clipped weight."""
+        return self.limits[1] - self.limits[0]
+
+    @property
+    def midpoint(self) -> float:
+        """The number from which weights are measured."""
+        return self.limits[0] + self.width / 2
+
+    @property
+    def hidden(self) -> bool:
+        """Whether weights are not public."""
+        return not self.weights.exact
+
+    @property
+    def relative(self) -> bool:
+        """Whether weights compare reviews of the same paper."""
+        return self.weights.reach.centred
+
+    @property
+    def largest_load(self) -> int:
+        """The largest number of a reviewer's reviews among those of the record."""
+        part = self.weights.part
+        if is_open(part):  # loads are only a guess
+            return min(part.whole.largest, self.weights.sizes().size)
+        return self.weights.loads.largest
+
+    def clipped(self, weights: Floats) -> Floats:
+        """Return weights measured from the midpoint, within half the range."""
+        half = self.width / 2
+        return np.clip(np.clip(weights, *self.limits) - self.midpoint, -half, half)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of all clipped weights; of public ones."""
+        return math.fsum(self.clipped(self.weights.low).tolist())
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of clipped weights from the midpoint; 0 if they are hidden."""
+        return 0.0 if self.hidden else self.total / self.weights.low.size
+
+    @cached_property
+    def unclipped(self) -> float:
+        """The share of weights within the limits: a shift of all weights shifts the mean of the clipped ones by it."""
+        if self.hidden:
+            return 1.0
+        low, high = self.limits
+        share = float(np.mean((low <= self.weights.low) & (self.weights.low <= high)))
+        if share < LEAST_UNCLIPPED:
+            raise InputError(
+                Argument("limits"),
+                f" must contain at least half of the public weights, got {self.limits}, which contain {share:.0%}",
+            )
+        return share
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of clipped weights; a guess if they are hidden."""
+        if self.hidden:
+            return (self.width / 4) ** 2
+        return float(np.mean((self.clipped(self.weights.low) - self.mean) ** 2))
+
+    @cached_property
+    def cap(self) -> float:
+        """The greatest contribution of a reviewer to the squares."""
+        largest = self.largest_load * (self.width / 2 + abs(self.mean))
+        return min(CAP * self.largest_load * max(self.variance, 1e-12 * self.width**2), largest**2)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Return the sensitivity of all numbers, times their units, for a protected unit.
+
+        In each exchange of two reviews, with ``R`` the range of the weights, the sums move by at most ``R`` (one sum,
+        public weights) or ``2 R``, and counts need no more noise: where the reviewer's group changes, sums move less,
+        and each count by one, in units of ``R / 2``. Hidden weights may change as well.
+
+        >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1], [0, 1]], load=2), limits=(0, 1))
+        >>> round(sums.sensitivity("reviewer").l1 * (1 - SQUARES_SHARE), 9)                         # b R
+        2.0
+        """
+        people = 2 if unit == "review" else self._people
+        moved = self._exchanged(unit) + self.units.get("squares", 0.0) * people * self.cap
+        # Sums are rounded once, to within 2**-53 of their size; a few operations on each weight before.
+        moved = moved * (1 + 2.0**-46) + 2.0**-49 * self.width * self.weights.low.size
+        return Sensitivity(l1=moved, l2=moved, linf=moved)
+
+    @property
+    def _exchanges(self) -> int:
+        """The number of exchanges in which a review of the record takes part, for the unit reviewer."""
+        part, b = self.weights.part, self.largest_load
+        return b if part is None else min(2 * b, part.whole.largest)
+
+    @property
+    def _people(self) -> int:
+        """The number of reviewers whose reviews change, for the unit reviewer."""
+        return 1 + self._exchanges
+
+    def _exchanged(self, unit: Unit) -> float:
+        """The bound for all numbers but the squares."""
+        exchanges = 1 if unit == "review" else self._exchanges
+        factor = 2.0 if self.others or self.hidden else 1.0
+        if self.hidden and unit == "reviewer":  # a changed group moves counts besides sums
+            factor += 1.0 if self.others else 0.5
+        mixed = 2 * MIXED_UNIT * self.width if self._mixes else 0.0
+        return exchanges * (factor * self.width + mixed)
+
+    @property
+    def _mixes(self) -> bool:
+        return self.relative and not self.randomised
+
+    def _units(self) -> dict[str, float]:
+        units = {"sum_1": 1.0, "reviews_1": self.width / 2}
+        if self.others or self.hidden:
+            units["sum_2"] = 1.0
+        if self.others:
+            units["reviews_2"] = self.width / 2
+        if self._mixes:
+            units["mixed"] = MIXED_UNIT * self.width
+        if self.icc is None:
+            share = SQUARES_SHARE / (1 - SQUARES_SHARE)
+            units["squares"] = share * self._exchanged("reviewer") / (self._people * self.cap)
+        return units
+
+
+def default_limits(weights: PublicWeights) -> tuple[float, float]:
+    """Return the limits of clipping: the range of ratings and hidden weights; else without the extremes.
+
+    >>> default_limits(PublicWeights.from_rows([[1, 5], [2, 2]], load=2, quantity="ratings"))
+    (1.0, 5.0)
+    """
+    low, high = weights.span
+    if weights.quantity != "ratings" and weights.exact:
+        least, greatest = np.quantile(weights.low, (TAIL, 1 - TAIL)).tolist()
+        low, high = (least, greatest) if least < greatest else (low, high)
+    if not low < high:
+        raise InputError("all public weights are equal, so there is no effect to release")
+    return low, high

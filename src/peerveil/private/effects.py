@@ -1,0 +1,338 @@
+"""Releases of effects: the difference of a mean weight between two groups of reviewers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peerveil.errors import Argument, InputError, LedgerWarning, RecordError
+from peerveil.inference.effects import LEVEL, check_level
+from peerveil.mechanisms import Laplace
+from peerveil.privacy.group_sums import GroupSums, default_limits
+from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
+from peerveil.privacy.neighbours import Neighbours
+from peerveil.privacy.stated_facts import Statement
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
+from peerveil.private.noise import Prepared, prepare
+from peerveil.private.release import Protected, check_dataset, claim_settings, public_words, spending_for
+from peerveil.private.release_facts import release_statement
+from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
+from peerveil.quantities.base import Lone
+from peerveil.quantities.functions import QuantityLike
+from peerveil.quantities.weights import review_weights, weigh
+from peerveil.record.public_record import Floats, Ints, PublicRecord
+from peerveil.releases.effect import Effect, Question, charged_as, publish
+from peerveil.releases.release import Release
+from peerveil.reporting.terms import About, Terms
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
+
+#: The size of the files of an effect, and of its noisy numbers as JSON, in bytes.
+_ROOM, _SIZE = 2**16, 2**14
+
+#: Said of a release that protects single reviews.
+NOTE_REVIEW = "Which group each reviewer is in is not protected: the protected unit is a single review."
+
+
+def effect(
+    reviews: Reviews,
+    *,
+    by: str,
+    compare: Sequence[str],
+    epsilon: float,
+    public: str | PublicRecord | None = None,
+    quantity: QuantityLike = "ratings",
+    others: bool = False,
+    randomised: bool = False,
+    limits: tuple[float, float] | None = None,
+    icc: float | Release | None = None,
+    level: float = LEVEL,
+    unit: str = "reviewer",
+    lone: Lone = "refuse",
+    ledger: str | None = None,
+    dataset: str | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    about: About | None = None,
+) -> Effect:
+    r"""Release the difference between the mean weights of two groups of reviewers with differential privacy.
+
+    Args:
+        reviews: the private reviews, read with a table of attributes (:func:`peerveil.read`, ``attributes=``).
+        by: the attribute that defines the groups.
+        compare: its values for the two groups; the effect is the first group's mean minus the second's. They are
+            published.
+        epsilon: the budget.
+        public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
+        quantity: the weight of a review, as in :func:`peerveil.release`.
+        others: whether reviewers may be in neither group; otherwise it is declared that none is, which is checked.
+        randomised: state that the groups were assigned at random, independently of papers. Then a randomisation test is
+            made, and miscalibrations need less noise.
+        limits: public limits at which weights are clipped. By default the range of ratings; of other quantities the
+            public weights without the lowest and highest 2.5 %.
+        icc: the intraclass correlation of a reviewer's weights, if it is public: a number, or a release of means of the
+            same quantity, of which the upper end is taken. By default it is learnt from a tenth of the budget.
+        level: the level of the interval.
+        unit: the protected unit: all reviews and attributes of a ``"reviewer"``, or one ``"review"``.
+        lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
+        ledger: the ledger to charge before noise is drawn.
+        dataset: the name of the data set in the ledger; optional if there is only one.
+        licence: the licence of the release.
+        citation: how to cite it, instead of the usual citation.
+        about: title, conference, authors, contact and address of the release.
+
+    >>> import io
+    >>> import peerveil as pv
+    >>> rows = [f"p{i},r{(i + j) % 8},{(i * j) % 5 + 1}" for i in range(8) for j in range(3)]
+    >>> people = [f"r{j},{'senior' if j % 2 else 'junior'}" for j in range(8)]
+    >>> table = io.BytesIO("\n".join(["paper,reviewer,score", *rows]).encode())
+    >>> reviewers = io.BytesIO("\n".join(["reviewer,seniority", *people]).encode())
+    >>> reviews = pv.read(table, attributes=reviewers, scale=(1, 5))
+    >>> made = pv.effect(reviews, by="seniority", compare=("senior", "junior"), public="all", epsilon=1.0)
+    >>> made.groups, made.low < made.estimate < made.high
+    (('senior', 'junior'), True)
+    """
+    with spending_for(ledger) as spending:
+        prepared = prepare_effect(
+            reviews,
+            by=by,
+            compare=compare,
+            mechanism=Laplace(epsilon=epsilon),
+            public=public,
+            quantity=quantity,
+            others=others,
+            randomised=randomised,
+            limits=limits,
+            icc=icc,
+            level=level,
+            unit=unit,
+            lone=lone,
+            terms=Terms(licence=licence, citation=citation, about=about or About()),
+        )
+        return prepared.draw(spending, dataset)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyEffect:
+    """A checked release of an effect, before budget is spent and noise is drawn.
+
+    Attributes:
+        sums: the numbers that are made private, and their sensitivity.
+        question: what is compared.
+        noise: the prepared noise, with its claim.
+        public: what was stated to be public, in words.
+        notes: notes for readers of the release.
+        statement: the statement about the data set that the ledger stores.
+        terms: licence, citation, and what the release is about.
+    """
+
+    sums: GroupSums
+    question: Question
+    noise: Prepared
+    public: str
+    notes: tuple[str, ...]
+    statement: Statement
+    terms: Terms
+    _reviews: Reviews = field(repr=False)
+    _truth: Floats = field(repr=False)
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """Return the claim for a unit, computed from the noise."""
+        if unit == self.noise.guarantee.unit:
+            return self.noise.guarantee
+        claim = self.noise.mechanism.guarantee(self.sums.sensitivity(unit), unit)
+        return claim.about(neighbours_of(self.sums, unit))
+
+    def draw(self, spending: Spending, dataset: str | None) -> Effect:
+        """Return the effect; ``spending`` holds its charge until the caller has written it."""
+        check_dataset(dataset, spending.ledger)
+        noisy, number = self._drawn_for(spending, dataset)
+        return publish(
+            noisy,
+            self.sums,
+            self.question,
+            mechanism=self.noise.mechanism.describe(),
+            guarantee=self.noise.guarantee,
+            public=self.public,
+            notes=self.notes,
+            terms=self.terms,
+            charge=number,
+        )
+
+    def protected(self) -> Protected:
+        """Return the true numbers with their noise, for an audit of synthetic reviews."""
+        return Protected(noise=self.noise, truth=self._truth, bins=None, open=False)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that identify the release; nothing in it is private."""
+        return {
+            "question": self.question.to_document(),
+            "record": self.sums.weights.digest(),
+            "public": self.public,
+            "mechanism": self.noise.mechanism.describe(),
+            "guarantee": claim_settings(self.noise.guarantee),
+            "statement": self.statement.to_document(),
+        }
+
+    def _drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Floats, str | None]:
+        """Return the noisy numbers, drawn now or by an earlier run, and the number of the charge in a ledger."""
+        if spending.ledger is None:
+            return self.noise.draw(self._truth), None
+        what = charged_as(self.question, self.sums.weights.quantity)
+        number, drawn = spending.drawn(
+            Order(
+                dataset=dataset,
+                what=f"{what}: {self.noise.guarantee.summary}",
+                settings=self.settings(),
+                data=fingerprint(self._reviews),
+                size=_SIZE,
+                room=_ROOM,
+                charge=self._charge,
+                draw=lambda: {"noisy": self.noise.draw(self._truth).tolist()},
+            )
+        )
+        return np.array(drawn["noisy"], dtype=np.float64), number
+
+    def _charge(self, book: Ledger, dataset: str, number: str) -> None:
+        assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+        charge = book.charge(
+            dataset,
+            self.claim_for,
+            quantity=charged_as(self.question, self.sums.weights.quantity),
+            unit=self.noise.guarantee.unit,
+            mechanism=self.noise.mechanism,
+            fingerprint=fingerprint(self._reviews),
+            release=number,
+            statement=self.statement,
+        )
+        for remark in charge.remarks:
+            warnings.warn(LedgerWarning(remark), stacklevel=3)
+
+
+def prepare_effect(
+    reviews: Reviews,
+    *,
+    by: str,
+    compare: Sequence[str],
+    mechanism: Laplace,
+    public: str | PublicRecord | None,
+    quantity: QuantityLike = "ratings",
+    others: bool = False,
+    randomised: bool = False,
+    limits: tuple[float, float] | None = None,
+    icc: float | Release | None = None,
+    level: float = LEVEL,
+    unit: str = "reviewer",
+    lone: Lone = "refuse",
+    terms: Terms = Terms(),  # noqa: B008 - it cannot change
+) -> ReadyEffect:
+    """Return a checked release with settled noise, so that errors occur before budget is spent."""
+    protected = check_unit(unit)
+    if public is None:
+        raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
+    record = reviews.public(public)
+    weights = weigh(record, quantity, lone=lone)
+    if weights.reviewers < 2:
+        raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
+    first, second = _two(compare)
+    question = Question(
+        by=by,
+        groups=(first, second),
+        others=others,
+        randomised=randomised,
+        limits=default_limits(weights) if limits is None else (float(limits[0]), float(limits[1])),
+        icc=_correlation(icc, weights.quantity),
+        level=check_level(level),
+    )
+    sums = question.sums(weights)
+    group = _groups(reviews, question)
+    noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
+    weight = review_weights(reviews, quantity, record=record, lone=lone)
+    return ReadyEffect(
+        sums=sums,
+        question=question,
+        noise=noise.about(neighbours_of(sums, protected)),
+        public=f"{public_words(public, record)}; {question.declared}",
+        notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
+        statement=release_statement(public, record, score=reviews.report.score),
+        terms=terms,
+        _reviews=reviews,
+        _truth=noise.checked(true_numbers(sums, reviews, weight, group)),
+    )
+
+
+def neighbours_of(sums: GroupSums, unit: Unit) -> Neighbours:
+    """Return the neighbour relation of an effect: the attributes of a protected reviewer may differ."""
+    return Neighbours.of(sums.weights.part, hidden=bool(sums.weights.hidden_span), attributes=unit == "reviewer")
+
+
+def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, group: Ints) -> Floats:
+    """Return the true numbers in their units, which are only ever passed to the noise.
+
+    ``group`` is that of each reviewer: 1, 2, or 0 for others.
+    """
+    clipped, mine = sums.clipped(weight), group[reviews.reviewer]
+    numbers: dict[str, float] = {}
+    for g in (1, 2):
+        numbers[f"sum_{g}"] = math.fsum(clipped[mine == g].tolist())
+        numbers[f"reviews_{g}"] = float(np.count_nonzero(mine == g))
+    size = np.bincount(reviews.paper)
+    first = np.bincount(reviews.paper, weights=mine == 1)
+    numbers["mixed"] = math.fsum((first * (size - first) / np.maximum(size - 1, 1)).tolist())
+    each = np.bincount(reviews.reviewer, weights=clipped - sums.mean)
+    numbers["squares"] = math.fsum(np.minimum(each**2, sums.cap).tolist())
+    return np.array([numbers[name] * unit for name, unit in sums.units.items()])
+
+
+def _two(compare: Sequence[str]) -> tuple[str, str]:
+    if isinstance(compare, str) or len(compare) != 2:
+        raise InputError(
+            Argument("compare"), " must name two groups, such as 'senior' and 'junior': the values of the attribute"
+        )
+    first, second = (str(name).strip() for name in compare)
+    return first, second
+
+
+def _correlation(icc: float | Release | None, quantity: str) -> float | None:
+    """The stated intraclass correlation: a number, or the upper end of that in a release of means."""
+    if not isinstance(icc, Release):
+        return icc
+    shares = [finding.upper for finding in icc.findings if finding.name == "leniency_share"]
+    if icc.quantity != quantity or not shares:
+        raise InputError(Argument("icc"), f" must be a number, or a release of {quantity} whose findings state it")
+    return min(max(shares[0], 0.0), 1.0)
+
+
+def _groups(reviews: Reviews, question: Question) -> Ints:
+    """The group of each reviewer: 1, 2, or 0 for neither. Messages show numbers of reviewers only."""
+    attributes = reviews.attributes
+    if attributes is None:
+        raise InputError(
+            "the reviews have no attributes of reviewers; read them with a table of these (",
+            Argument("attributes", ...),
+            ")",
+        )
+    if question.by not in attributes.names:
+        raise InputError(
+            Argument("by"), f" must be a column of the table of attributes ({', '.join(map(repr, attributes.names))})"
+        )
+    values = attributes.values[attributes.names.index(question.by)]
+    place = {name: number for number, name in enumerate(question.groups, 1)}
+    group = np.array([place.get(value, 0) for value in values], dtype=np.int64)
+    for name, number in place.items():
+        if not (group == number).any():
+            raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
+    if not question.others and (group == 0).any():
+        raise RecordError(
+            f"{np.count_nonzero(group == 0)} of {group.size} reviewers are in neither group; state that others exist (",
+            Argument("others", True),
+            "), or correct the table of attributes",
+        )
+    return group

@@ -1,0 +1,219 @@
+"""Effects: the law of their errors, estimates from exact numbers, coverage, the randomisation test, and the plan."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import peerveil as pv
+from bench_effects import SETTINGS, Setting, open_interval, private, trial, true_effect
+from peerveil.errors import InputError
+from peerveil.inference.effects import Error, _capped_mean, check_level, estimate
+from peerveil.privacy.group_sums import GroupSums, default_limits
+from peerveil.record.public_record import Floats
+
+
+def above(variance: float, scales: list[float], size: float) -> float:
+    """The probability of a large error, by integrating over the noise."""
+
+    def density(x: float) -> float:
+        if len(scales) == 1:
+            return math.exp(-abs(x) / scales[0]) / (2 * scales[0])
+        (b, same) = scales
+        assert b == same
+        return (1 + abs(x) / b) * math.exp(-abs(x) / b) / (4 * b)
+
+    def tails(x: float) -> float:
+        deviation = math.sqrt(variance)
+        return float(stats.norm.sf((size - x) / deviation) + stats.norm.cdf((-size - x) / deviation))
+
+    ends = 40 * max(scales) + size
+    near = 8 * math.sqrt(variance)  # where the tails change
+    points = [0.0, *(side * (size + step) for side in (-1, 1) for step in (-near, 0, near))]
+    value, _ = integrate.quad(lambda x: density(x) * tails(x), -ends, ends, points=points, limit=400)
+    return float(value)
+
+
+@pytest.mark.parametrize(
+    ("variance", "scales"),
+    [(1.0, [0.1]), (1.0, [1.0]), (0.01, [1.0]), (1e-6, [1.0]), (4.0, [0.5, 0.5]), (0.04, [2.0, 2.0])],
+)
+def test_the_law_of_an_error_equals_its_integral(variance: float, scales: list[float]) -> None:
+    error = Error(variances=np.array([variance]), chances=np.ones(1), scales=np.array(scales))
+    for size in (step * error.deviation for step in (0.3, 1.0, 2.0, 4.0)):
+        assert error.above(size) == pytest.approx(above(variance, scales, size), abs=2e-4)
+    for level in (0.5, 0.9, 0.99):
+        assert above(variance, scales, error.within(level)) == pytest.approx(1 - level, abs=2e-4)
+
+
+def test_an_uncertain_variance_mixes_normal_laws() -> None:
+    mixed = Error(variances=np.array([1.0, 9.0]), chances=np.array([0.25, 0.75]), scales=np.array([1e-9]))
+    expected = 0.25 * 2 * stats.norm.sf(2.0) + 0.75 * 2 * stats.norm.sf(2.0 / 3)
+    assert mixed.above(2.0) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("variance", [0.2, 1.0, 7.0])
+def test_the_mean_of_a_capped_square_equals_its_integral(variance: float) -> None:
+    def capped(x: float) -> float:
+        return min(x * x, 3.0) * float(stats.norm.pdf(x, scale=math.sqrt(variance)))
+
+    value, _ = integrate.quad(capped, -60, 60, points=[-math.sqrt(3), math.sqrt(3)], limit=400)
+    assert _capped_mean(np.array([variance]), 3.0)[0] == pytest.approx(value, rel=1e-7)
+
+
+def exact(sums: GroupSums, **numbers: float) -> Floats:
+    return np.array([numbers[name] * unit for name, unit in sums.units.items()])
+
+
+def test_numbers_without_noise_give_the_difference_of_means() -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 4], [3, 3], [5, 5]], load=2, quantity="ratings")
+    first, second = [5, 4, 3], [1, 2, 3, 5, 5]
+    numbers = {
+        "sum_1": sum(x - 3 for x in first),
+        "sum_2": sum(x - 3 for x in second),
+        "reviews_1": 3,
+        "reviews_2": 5,
+        "squares": 8.0,
+    }
+    for others in (False, True):
+        sums = GroupSums(weights=weights, limits=(1, 5), others=others)
+        made = estimate(sums, exact(sums, **{n: x for n, x in numbers.items() if n in sums.units}), 1e-9)
+        assert made.value == pytest.approx(np.mean(first) - np.mean(second))
+        assert made.sizes == pytest.approx((3, 5))
+        assert made.p_value is None
+        assert made.low < made.value < made.high
+
+
+def test_groups_that_share_papers_do_not_hide_an_effect_on_miscalibration() -> None:
+    """Reviewers of the first group review the same papers: a plain difference would show a fraction of 0.2."""
+    papers, size, delta = 400, 4, 0.2
+    share = np.resize([4, 3, 1, 0], papers)  # reviews of the first group, of four
+    arm = np.arange(size)[None, :] < share[:, None]
+    rng = np.random.default_rng(7)
+    quality = rng.normal(5, 1, papers)[:, None]
+    score = quality + delta * arm + np.tile([-1.0, 1.0, -1.0, 1.0], (papers, 1)) * 1e-6
+    record = pv.PublicRecord.from_rows(score.tolist(), load=4)
+    weights = pv.weigh(record, "miscalibration")
+    low, high = weights.span
+    sums = GroupSums(weights=weights, limits=(low - 1e-6, high + 1e-6))
+    weight = score - (score.sum(axis=1, keepdims=True) - score) / (size - 1)
+    mixed = float((share * (size - share) / (size - 1)).sum())
+    noisy = exact(
+        sums, sum_1=float(sums.clipped(weight)[arm].sum()), reviews_1=int(arm.sum()), mixed=mixed, squares=1.0
+    )
+    assert estimate(sums, noisy, 1e-9).value == pytest.approx(delta, abs=1e-3)
+    plain = weight[arm].mean() - weight[~arm].mean()
+    assert plain == pytest.approx(delta / 2, abs=1e-3)
+
+
+def test_reviews_of_one_reviewer_that_are_alike_widen_the_interval() -> None:
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 800, load=4)
+    sums = GroupSums(weights=weights, limits=(0, 1))
+    people = weights.reviewers
+    alone, alike = (
+        estimate(sums, exact(sums, sum_1=0.0, reviews_1=800, squares=s), 1e-6)
+        for s in (people * 4 * 0.25 * 0.97, people * 16 * 0.25 * 0.8)
+    )
+    assert alike.high - alike.low > 1.6 * (alone.high - alone.low)
+
+
+def test_a_stated_correlation_is_used_and_costs_no_budget() -> None:
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 800, load=4)
+    wide, narrow = (GroupSums(weights=weights, limits=(0, 1), icc=icc) for icc in (0.5, 0.0))
+    one, other = (estimate(s, exact(s, sum_1=0.0, reviews_1=800), 1e-6) for s in (wide, narrow))
+    assert (one.high - one.low) / (other.high - other.low) == pytest.approx(math.sqrt(1 + 3 * 0.5), rel=1e-3)
+
+
+def test_a_group_smaller_than_the_noise_is_never_seen() -> None:
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 100, load=2)
+    sums = GroupSums(weights=weights, limits=(0, 1))
+    scale = sums.sensitivity("reviewer").l1
+    made = estimate(sums, exact(sums, sum_1=3.0, reviews_1=-4, squares=60.0), scale)
+    assert made.low < 0 < made.high
+    assert made.low >= -2
+    assert made.high <= 2
+
+
+@pytest.mark.parametrize("level", [0.4, 1.0, True, "0.9"])
+def test_levels_that_are_none_are_refused(level: object) -> None:
+    with pytest.raises(InputError, match="level must be between"):
+        check_level(level)  # type: ignore[arg-type]
+
+
+def within(share: float, trials: int, low: float, high: float) -> bool:
+    """Whether a share is in an interval, give or take three standard errors."""
+    error = 3 * math.sqrt(0.09 / trials)
+    return low - error <= share <= high + error
+
+
+def covered(setting: Setting, quantity: str, trials: int, reviewers: int, seed: int) -> tuple[float, float, float]:
+    """How often intervals hold the effect and the test rejects at 10 %, and their width relative to open ones."""
+    rng, truth = np.random.default_rng(seed), true_effect(setting)
+    hits, small, ratios = [], [], []
+    for _ in range(trials):
+        made = trial(rng, setting, reviewers=reviewers)
+        ours, (_, half) = private(rng, made, quantity), open_interval(made, quantity)
+        hits.append(ours.low <= truth <= ours.high)
+        small.append(ours.p_value is not None and ours.p_value < 0.1)
+        ratios.append((ours.high - ours.low) / (2 * half))
+    return float(np.mean(hits)), float(np.mean(small)), float(np.mean(ratios))
+
+
+def test_intervals_cover_and_the_randomisation_test_keeps_its_level() -> None:
+    hits, small, _ = covered(SETTINGS["none"], "miscalibration", 80, 600, seed=31)
+    assert within(hits, 80, 0.88, 0.95)
+    assert within(small, 80, 0.05, 0.12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_intervals_cover_in_all_settings(name: str, quantity: str) -> None:
+    hits, small, ratio = covered(SETTINGS[name], quantity, 200, 3_000, seed=41)
+    assert within(hits, 200, 0.88, 0.95)
+    if name == "none":
+        assert within(small, 200, 0.08, 0.12)
+    if name != "unbalanced" or quantity != "ratings":
+        assert ratio <= 1.15
+
+
+def test_a_plan_foresees_the_interval() -> None:
+    rng = np.random.default_rng(5)
+    made = trial(rng, SETTINGS["none"], reviewers=1_500)
+    record = pv.PublicRecord.from_rows(made.score.tolist(), load=4, scale=(1, 10))
+    weights = pv.weigh(record, "ratings")
+    plan = pv.plan_effect(weights, epsilons=(1.0,), icc=0.12)
+    stated = GroupSums(weights=weights, limits=default_limits(weights), randomised=True, icc=0.12)
+    scale = stated.sensitivity("reviewer").l1
+    drawn = estimate(stated, exact(stated, sum_1=stated.total / 2, reviews_1=weights.low.size / 2), scale)
+    assert plan.half_widths[0] == pytest.approx((drawn.high - drawn.low) / 2, rel=0.03)
+    assert plan.without_noise < plan.half_widths[0] * 2
+    assert plan.smallest[0] > plan.half_widths[0]
+
+
+def test_the_smallest_effect_of_a_plan_is_seen_with_its_power() -> None:
+    """By simulation: the share of intervals that exclude zero where the effect is the smallest of the plan."""
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 800, load=4)
+    plan = pv.plan_effect(weights, epsilons=(1.0,), icc=0.2)
+    sums = GroupSums(weights=weights, limits=(0, 1), icc=0.2)
+    scale, rng = sums.sensitivity("reviewer").l1, np.random.default_rng(3)
+    variance = weights.low.size * 0.25 * (1 + 3 * 0.2) / 4  # of the first group's sum
+    seen = []
+    for _ in range(400):
+        middle = plan.smallest[0] * weights.low.size / 4
+        sum_1 = middle + math.sqrt(variance) * rng.standard_normal() + rng.laplace(scale=scale)
+        made = estimate(sums, exact(sums, sum_1=sum_1, reviews_1=weights.low.size / 2), scale)
+        seen.append(made.low > 0)
+    assert np.mean(seen) == pytest.approx(0.8, abs=3 * math.sqrt(0.16 / 400))
+
+
+def test_plans_refuse_shares_and_units_that_are_none() -> None:
+    weights = pv.PublicWeights.from_rows([[0, 1]] * 40, load=4)
+    for share in (0.0, 1.0, -1.0):
+        with pytest.raises(InputError, match="share must be a number between 0 and 1"):
+            pv.plan_effect(weights, share=share)
+    with pytest.raises(InputError, match="unit must be"):
+        pv.plan_effect(weights, unit="paper")

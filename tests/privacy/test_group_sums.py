@@ -1,0 +1,251 @@
+"""Sensitivity of sums, counts and squares of groups of reviewers: all neighbours of small conferences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+import peerveil as pv
+from peerveil.errors import InputError
+from peerveil.privacy.group_sums import MIXED_UNIT, SQUARES_SHARE, GroupSums, default_limits
+from peerveil.privacy.guarantee import UNITS, Unit
+from peerveil.private.effects import true_numbers
+from peerveil.record.loads import declare_loads
+from peerveil.record.parts import LeftOut, Part
+from reference.theta import Assignment, assignments
+
+Scores = tuple[tuple[float, ...], ...]
+Groups = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """A whole conference: who holds which review, the scores, and the group of each reviewer."""
+
+    held: Assignment
+    scores: Scores
+    groups: Groups
+
+
+@dataclass(frozen=True)
+class Small:
+    """All conferences of a small record: its scores, the loads of reviewers, and what is public.
+
+    Only the first ``kept`` papers are released. ``values`` are the groups that reviewers may be in.
+    """
+
+    name: str
+    scores: Scores
+    loads: tuple[int, ...]
+    quantity: str = "ratings"
+    values: tuple[int, ...] = (1, 2)
+    hidden: bool = False
+    randomised: bool = False
+    kept: int | None = None
+    limits: tuple[float, float] | None = None
+
+    @property
+    def papers(self) -> int:
+        return len(self.scores) if self.kept is None else self.kept
+
+    def sums(self) -> GroupSums:
+        rows = self.scores[: self.papers]
+        reviews = sum(map(len, rows))
+        whole = declare_loads(sum(map(len, self.scores)), loads=_counts(self.loads))
+        flat = [x for row in rows for x in row]
+        paper = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        loads, part = whole, None
+        if self.kept is not None:
+            left = LeftOut(papers=len(self.scores) - self.kept, reviews=whole.reviews - reviews, why="withdrawn")
+            loads = declare_loads(reviews, loads=(1, max(self.loads)), reviewers=min(reviews, len(self.loads)))
+            part = Part(whole=whole, left_out=(left,), number="open")
+        record = pv.PublicRecord.from_reviews(
+            [f"p{p}" for p in range(len(rows))],
+            paper,
+            np.full(reviews, np.nan) if self.hidden else np.array(flat),
+            loads,
+            scale=(0.0, 1.0),
+            part=part,
+        )
+        weights = pv.weigh(record, self.quantity)
+        return GroupSums(
+            weights=weights,
+            limits=self.limits or default_limits(weights),
+            others=0 in self.values,
+            randomised=self.randomised,
+        )
+
+    def states(self) -> Iterator[State]:
+        shape = [len(row) for row in self.scores]
+        scores = [self.scores]
+        if self.hidden:
+            cells = product((0.0, 1.0), repeat=sum(shape))
+            ends = np.cumsum([0, *shape])
+            scores = [tuple(flat[a:b] for a, b in pairwise(ends)) for flat in cells]
+        for held, each, groups in product(
+            list(assignments(self.scores, self.loads)), scores, product(self.values, repeat=len(self.loads))
+        ):
+            yield State(held, each, groups)
+
+
+def _counts(loads: Sequence[int]) -> dict[int, int]:
+    return {load: loads.count(load) for load in loads}
+
+
+def neighbours(one: State, other: State, unit: Unit) -> bool:
+    """By the words of the promise: exchanges of one reviewer's reviews, that reviewer's group, and hidden scores."""
+    places = [(p, k) for p, row in enumerate(one.held) for k in range(len(row))]
+    moved = {(p, k) for p, k in places if one.held[p][k] != other.held[p][k]}
+    scored = {(p, k) for p, k in places if one.scores[p][k] != other.scores[p][k]}
+    if not scored <= moved and not (not moved and len(scored) == 1):
+        return False
+    regrouped = [j for j, (a, b) in enumerate(zip(one.groups, other.groups, strict=True)) if a != b]
+    if unit == "review":
+        holders = [(one.held[p][k], other.held[p][k]) for p, k in sorted(moved)]
+        exchanged = len(holders) == 2 and holders[0] == holders[1][::-1]
+        return not regrouped and (exchanged or not holders)
+    if not moved and not scored:
+        return len(regrouped) == 1
+    if not moved:
+        return not regrouped
+    return any(
+        all((one.held[p][k] == z) != (other.held[p][k] == z) for p, k in moved) and set(regrouped) <= {z}
+        for z in range(len(one.groups))
+    )
+
+
+def numbers(small: Small, sums: GroupSums, state: State) -> dict[str, float]:
+    """The numbers of a conference, by their definition."""
+    low, high = sums.limits
+    middle = (low + high) / 2
+    found = dict.fromkeys(("sum_1", "sum_2", "reviews_1", "reviews_2", "mixed", "squares"), 0.0)
+    own = [0.0] * len(state.groups)
+    for p in range(small.papers):
+        row = state.scores[p]
+        here = [state.groups[j] for j in state.held[p]]
+        for k, score in enumerate(row):
+            weight = score
+            if small.quantity == "miscalibration":
+                weight = score - (sum(row) - score) / (len(row) - 1)
+            weight = min(max(weight, low), high) - middle
+            own[state.held[p][k]] += weight - sums.mean
+            if here[k]:
+                found[f"sum_{here[k]}"] += weight
+                found[f"reviews_{here[k]}"] += 1
+        if len(row) > 1:
+            found["mixed"] += here.count(1) * (len(row) - here.count(1)) / (len(row) - 1)
+    found["squares"] = sum(min(x * x, sums.cap) for x in own)
+    return {name: found[name] * unit for name, unit in sums.units.items()}
+
+
+SMALL = [
+    Small("two groups", ((0, 1), (0, 1), (0, 1)), (2, 2, 2)),
+    Small("loads differ", ((0, 1), (0, 1), (0.5, 1)), (3, 2, 1)),
+    Small("others", ((0, 1), (0, 1)), (2, 1, 1), values=(0, 1, 2)),
+    Small("one review each", ((0, 1, 0.5),), (1, 1, 1), values=(0, 1, 2)),
+    Small("clipped", ((0, 1), (0.5, 1)), (2, 1, 1), limits=(0.25, 1)),
+    Small("miscalibration", ((0, 1), (0, 1)), (2, 1, 1), "miscalibration", randomised=True),
+    Small("miscalibration, groups not random", ((0, 1, 1), (0, 1)), (2, 1, 1, 1), "miscalibration"),
+    Small("hidden", ((0, 1), (0, 1)), (2, 1, 1), hidden=True),
+    Small("hidden, others", ((0, 1), (0, 1)), (2, 2), values=(0, 1, 2), hidden=True),
+    Small("left out", ((1, 1), (0,), (1,)), (2, 1, 1), kept=1, limits=(0, 1)),
+    Small("left out, others", ((1, 1), (0,), (1,)), (2, 1, 1), values=(0, 1, 2), kept=1, limits=(0, 1)),
+    Small("left out, hidden", ((1, 1), (0,)), (2, 1), kept=1, hidden=True),
+]
+
+#: The bound of all numbers but the squares, where some pair of these conferences attains it, in units of the range.
+ATTAINED = {
+    ("two groups", "reviewer"): 2,
+    ("two groups", "review"): 1,
+    ("loads differ", "reviewer"): 3,
+    ("others", "reviewer"): 4,
+    ("others", "review"): 2,
+    ("one review each", "reviewer"): 2,
+    ("clipped", "reviewer"): 2,
+    ("miscalibration", "reviewer"): 2,
+    ("hidden", "reviewer"): 5,
+    ("hidden", "review"): 2,
+    ("hidden, others", "reviewer"): 6,
+    ("left out", "reviewer"): 2,
+    ("left out, others", "reviewer"): 4,
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("small", SMALL, ids=[small.name for small in SMALL])
+def test_no_neighbour_moves_the_numbers_by_more_than_claimed(small: Small, unit: Unit) -> None:
+    sums = small.sums()
+    bound = sums.sensitivity(unit)
+    rest = sums._exchanged(unit)
+    states = list(small.states())
+    vectors = [numbers(small, sums, state) for state in states]
+    rows = np.array([list(vector.values()) for vector in vectors])
+    main = [i for i, name in enumerate(sums.units) if name != "squares"]
+    greatest = 0.0
+    for i, one in enumerate(states):
+        apart = np.abs(rows[i + 1 :] - rows[i])
+        # Only pairs that are farther apart than any before need to be looked at.
+        for j in np.flatnonzero((apart[:, main].sum(axis=1) > greatest + 1e-12) | (apart.sum(axis=1) > bound.l1)):
+            if neighbours(one, states[i + 1 + j], unit):
+                assert apart[j].sum() <= bound.l1, (one, states[i + 1 + j])
+                greatest = max(greatest, float(apart[j, main].sum()))
+    assert 0 < greatest <= rest * (1 + 1e-12)
+    if (small.name, unit) in ATTAINED:
+        assert greatest == pytest.approx(ATTAINED[small.name, unit] * sums.width)
+        assert greatest == pytest.approx(rest)
+
+
+@pytest.mark.parametrize("small", [s for s in SMALL if s.kept is None], ids=lambda small: small.name)
+def test_the_program_computes_the_numbers_by_their_definition(small: Small) -> None:
+    sums = small.sums()
+    for state in list(small.states())[::37]:
+        columns = [
+            (f"p{p}", f"r{j}", score)
+            for p, (holders, row) in enumerate(zip(state.held, state.scores, strict=True))
+            for j, score in zip(holders, row, strict=True)
+        ]
+        papers, people, scores = zip(*columns, strict=True)
+        reviews = pv.Reviews.from_columns(papers, people, scores, scale=(0, 1))
+        weight = reviews.score
+        if small.quantity == "miscalibration":
+            total, size = np.bincount(reviews.paper, weights=weight), np.bincount(reviews.paper)
+            weight = weight - (total[reviews.paper] - weight) / (size[reviews.paper] - 1)
+        ours = true_numbers(sums, reviews, weight, np.array(state.groups))
+        assert ours == pytest.approx(list(numbers(small, sums, state).values()), abs=1e-12)
+
+
+def test_the_squares_cost_a_tenth_of_the_budget() -> None:
+    sums = SMALL[0].sums()
+    assert sums._exchanged("reviewer") == pytest.approx(sums.sensitivity("reviewer").l1 * (1 - SQUARES_SHARE))
+    stated = GroupSums(weights=sums.weights, limits=sums.limits, icc=0.2)
+    assert "squares" not in stated.units
+    assert stated.sensitivity("reviewer").l1 == pytest.approx(stated._exchanged("reviewer"))
+
+
+def test_the_mixture_of_groups_within_papers_is_released_only_where_it_is_not_known() -> None:
+    weights = pv.weigh(pv.PublicRecord.from_rows([[1, 2], [2, 3]], load=2), "miscalibration")
+    sums = GroupSums(weights=weights, limits=(-1, 1))
+    assert list(sums.units) == ["sum_1", "reviews_1", "mixed", "squares"]
+    assert sums.units["mixed"] == MIXED_UNIT * 2
+    assert "mixed" not in GroupSums(weights=weights, limits=(-1, 1), randomised=True).units
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    record = pv.PublicRecord.from_rows([[None, 2], [2, 3]], load=2, scale=(1, 5))
+    with pytest.raises(InputError, match="needs public scores"):
+        GroupSums(weights=pv.weigh(record, "miscalibration"), limits=(-1, 1))
+    public = pv.weigh(pv.PublicRecord.from_rows([[1, 2], [2, 3]], load=2), "miscalibration")
+    with pytest.raises(InputError, match="neither group"):
+        GroupSums(weights=public, limits=(-1, 1), others=True)
+    for limits in ((1.0, 1.0), (2.0, 1.0), (0.0, math.inf)):
+        with pytest.raises(InputError, match="limits must be"):
+            GroupSums(weights=public, limits=limits)
+    with pytest.raises(InputError, match="icc must be a number between 0 and 1"):
+        GroupSums(weights=public, limits=(-1, 1), icc=1.5, randomised=True)
+    with pytest.raises(InputError, match="all public weights are equal"):
+        default_limits(pv.PublicWeights.from_rows([[1, 1]], load=1))

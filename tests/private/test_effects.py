@@ -1,0 +1,185 @@
+"""Releases of effects from private reviews: what is refused, what is charged, and parts of a conference."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import peerveil as pv
+from cli.test_cli import Run, run
+from peerveil.private.charging import Spending
+from peerveil.private.effects import NOTE_REVIEW, prepare_effect
+from releases.test_effect import ASKED, conference, weights_of
+
+__all__ = ["run"]  # a fixture
+
+
+def asked(**other: Any) -> dict[str, Any]:
+    return {"by": "arm", "compare": ("treated", "control"), "public": "all", "epsilon": 1.0} | other
+
+
+REFUSED = [
+    ({"by": "country"}, "by must be a column of the table of attributes"),
+    ({"compare": ("treated",)}, "compare must name two groups"),
+    ({"compare": "treated,control"}, "compare must name two groups"),
+    ({"compare": ("treated", "treated")}, "two different groups"),
+    ({"compare": ("treated", "placebo")}, "no reviewer is in the group 'placebo'"),
+    ({"by": "seniority", "compare": ("senior", "junior")}, "30 of 90 reviewers are in neither group"),
+    ({"public": None}, "must be stated"),
+    ({"epsilon": 0.0}, "epsilon must be"),
+    ({"unit": "paper"}, "unit must be"),
+    ({"level": 2.0}, "level must be"),
+    ({"limits": (9, 2)}, "limits must be"),
+    ({"limits": (1, 2)}, "at least half of the public weights"),
+    ({"icc": -1.0}, "icc must be"),
+    ({"public": "none", "icc": 0.1}, "icc goes with public scores"),
+    ({"public": "none", "quantity": "miscalibration"}, "needs public scores"),
+]
+
+
+@pytest.mark.parametrize(("other", "message"), REFUSED, ids=[message[:24] for _, message in REFUSED])
+def test_what_cannot_be_released_is_refused(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message) as refused:
+        pv.effect(conference(), **asked(**other))
+    assert "retired" not in str(refused.value)  # a value of the private table that nobody named
+
+
+def test_reviews_without_attributes_are_refused() -> None:
+    with pytest.raises(pv.InputError, match="no attributes of reviewers"):
+        pv.effect(replace(conference(), attributes=None), **asked())
+
+
+def test_attributes_are_joined_by_id_from_a_table() -> None:
+    rows = "paper,reviewer,score\n" + "".join(
+        f"p{i},r{(i + j) % 9},{(i * j) % 5 + 1}\n" for i in range(9) for j in range(3)
+    )
+    table = "reviewer,arm\n" + "".join(f"r{j},{'b' if j < 3 else 'a'}\n" for j in reversed(range(9)))
+    reviews = pv.read(io.BytesIO(rows.encode()), attributes=io.BytesIO(table.encode()), scale=(1, 5))
+    ready = prepare_effect(
+        reviews, by="arm", compare=("b", "a"), mechanism=pv.Laplace(epsilon=1.0), public="all", limits=(1, 5)
+    )
+    mine = [(i * j) % 5 + 1 - 3 for i in range(9) for j in range(3) if (i + j) % 9 < 3]
+    numbers = dict(zip(ready.sums.units, ready.protected().truth / list(ready.sums.units.values()), strict=True))
+    assert numbers["sum_1"] == pytest.approx(sum(mine))
+    assert numbers["reviews_1"] == len(mine)
+
+
+def test_neighbours_have_other_attributes_only_if_reviewers_are_protected() -> None:
+    reviewer, review = (pv.effect(conference(), **asked(unit=unit)) for unit in ("reviewer", "review"))
+    assert "in that reviewer's attributes" in reviewer.guarantee.promise
+    assert "your attributes" in reviewer.guarantee.human
+    assert "attributes" not in review.guarantee.promise
+    assert NOTE_REVIEW in review.notes
+    assert NOTE_REVIEW not in reviewer.notes
+
+
+def test_a_release_of_means_states_the_correlation() -> None:
+    reviews = conference()
+    means = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0))
+    (share,) = [finding.upper for finding in means.findings if finding.name == "leniency_share"]
+    assert pv.effect(reviews, **asked(icc=means)).question.icc == pytest.approx(share)
+    with pytest.raises(pv.InputError, match="a release of miscalibration"):
+        pv.effect(reviews, **asked(icc=means, quantity="miscalibration", randomised=True))
+
+
+def test_papers_that_were_left_out_are_counted_in_the_claim(tmp_path: Path) -> None:
+    reviews = conference()
+    part = reviews.only(reviews.papers[:60])
+    effect = pv.effect(part, **asked())
+    assert effect.part is not None
+    assert effect.guarantee.neighbours.part
+    assert pv.verify(effect.save(tmp_path / "out"), pv.weigh(part.public("all"))).verified
+
+
+def test_a_ledger_is_charged_once_for_each_unit(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    book = pv.Ledger.create(place)
+    for unit, epsilon in (("reviewer", 3.0), ("review", 1.5)):
+        book.open("conf", unit=unit, epsilon=epsilon)
+    reviews = conference()
+    effect = pv.effect(reviews, **asked(ledger=place))
+    effect.save(tmp_path / "out" / "effect")
+    charges = {entry.unit: entry for entry in book.history("conf")}
+    assert {entry.release for entry in charges.values()} == {effect.charge}
+    assert charges["reviewer"].spend.epsilon == pytest.approx(1.0)
+    review = charges["review"].spend.epsilon
+    assert review is not None
+    assert 0.2 < review < 0.4  # one exchange instead of four
+    assert charges["reviewer"].quantity == "effect of arm on ratings"
+    means = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0), ledger=place)
+    means.save(tmp_path / "out" / "means", report=False)
+    assert book.check([tmp_path / "out"]).ok
+    with pytest.raises(pv.BudgetError):
+        pv.effect(reviews, **asked(epsilon=2.0, ledger=place))
+    assert len({entry.release for entry in book.history("conf")}) == 2
+
+
+def test_an_effect_that_was_charged_and_not_written_is_finished_without_another_charge(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    pv.Ledger.create(place).open("conf", unit="reviewer", epsilon=1.0)
+    ready = prepare_effect(
+        conference(), by="arm", compare=("treated", "control"), mechanism=pv.Laplace(epsilon=1.0), public="all"
+    )
+    with Spending(place) as spending:
+        first = ready.draw(spending, None)  # and not written
+    with Spending(place) as spending:
+        again = ready.draw(spending, None)
+        spending.done("here")
+    assert again.noisy.tolist() == first.noisy.tolist()
+    assert again.charge == first.charge
+    assert len(pv.Ledger(place).history("conf")) == 1
+
+
+def files(folder: Path, reviews: pv.Reviews) -> None:
+    rows = zip(reviews.paper.tolist(), reviews.reviewer.tolist(), reviews.score.tolist(), strict=True)
+    lines = [(reviews.papers[paper], f"person{who}", f"{score:g}") for paper, who, score in rows]
+    (folder / "reviews.csv").write_text("paper,reviewer,score\n" + "".join(f"{a},{b},{c}\n" for a, b, c in lines))
+    (folder / "public.csv").write_text("paper,score\n" + "".join(f"{a},{c}\n" for a, _, c in lines))
+    assert reviews.attributes is not None
+    arms = enumerate(reviews.attributes.values[0])
+    (folder / "reviewers.csv").write_text("reviewer,arm\n" + "".join(f"person{who},{arm}\n" for who, arm in arms))
+
+
+def test_the_command_line_plans_releases_and_verifies(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files(tmp_path, conference())
+    what = ["reviews.csv", "--attributes", "reviewers.csv", "--by", "arm", "--compare", "treated,control"]
+    what += ["--public", "all", "--score-scale", "1,10"]
+    planned = run("effect", *what, "--plan", "--epsilon", "2")
+    assert planned.code == 0, planned.err
+    assert [line.split()[:2] for line in planned.out.splitlines()[1:5]] == [
+        ["epsilon", epsilon] for epsilon in ("0.3", "1", "2", "3")
+    ]
+    assert json.loads(run("effect", *what, "--plan", "--json", "--share", "0.3").out)["share"] == 0.3
+    made = run("effect", *what, "--epsilon", "1", "--randomised", "--title", "Treatment")
+    assert made.code == 0, made.err
+    assert "randomisation test" in made.out
+    assert "no ledger is charged" in made.err
+    assert (tmp_path / "reviews-effect" / "report.html").read_text(encoding="utf-8").count("<h1>Treatment</h1>") == 1
+    assert run("verify", "reviews-effect", "--public", "public.csv", "--score-scale", "1,10").code == 0
+    document = json.loads(run("effect", *what, "--epsilon", "1", "--limits=2,9", "-o", "other", "--json").out)
+    assert document["low"] < document["estimate"] < document["high"]
+    for arguments, message in (
+        (("--epsilon", "1"), "already exists"),
+        (("-o", "new"), "--epsilon"),
+        (("--epsilon", "1", "--limits", "2", "-o", "new"), "--limits must look like"),
+    ):
+        refused = run("effect", *what, *arguments)
+        assert refused.code == 2
+        assert message in refused.err
+    assert not (tmp_path / "new").exists()
+    assert "person" not in made.out + made.err + planned.out
+
+
+def test_every_question_of_the_tests_names_its_groups() -> None:
+    for name, question in ASKED.items():
+        made = pv.effect(conference(), epsilon=1.0, **question)
+        assert made.groups == question["compare"], name
+        assert made.record_digest == weights_of(conference(), question).digest()
