@@ -93,13 +93,11 @@ def trial(rng: np.random.Generator, setting: Setting, *, reviewers: int = 3_000,
     reviewer = dealt(rng, reviewers, load, size)
     treated = np.zeros(reviewers, dtype=np.int64)
     treated[rng.permutation(reviewers)[: round(setting.share * reviewers)]] = 1
-    effect = setting.effect + setting.deviation * rng.standard_normal(reviewer.shape[0])
+    effect: Floats = np.asarray(setting.effect + setting.deviation * rng.standard_normal(reviewer.shape[0]))
+    quality = rng.normal(0, QUALITY, (reviewer.shape[0], 1))
+    lenience: Floats = np.asarray(rng.normal(0, LENIENCY, reviewers))
     score = (
-        MEAN
-        + rng.normal(0, QUALITY, (reviewer.shape[0], 1))
-        + rng.normal(0, LENIENCY, (reviewers,))[reviewer]
-        + rng.normal(0, REST, reviewer.shape)
-        + treated[reviewer] * effect[:, None]
+        MEAN + quality + lenience[reviewer] + rng.normal(0, REST, reviewer.shape) + treated[reviewer] * effect[:, None]
     )
     return Trial(reviewer=reviewer, score=np.clip(np.rint(score), 1, 10), treated=treated, load=load)
 

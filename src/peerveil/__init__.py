@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from peerveil.releases.checks import Verification as Verification
     from peerveil.releases.comparison import Comparison as Comparison
     from peerveil.releases.comparison import compare as compare
-    from peerveil.releases.effect import Effect as Effect
+    from peerveil.releases.effects.published import Effect as Effect
     from peerveil.releases.refinement import refine as refine
     from peerveil.releases.release import Release as Release
     from peerveil.releases.verification import verify as verify
@@ -95,7 +95,7 @@ _NAMES = {
     "regions.projection": "Projection project",
     "releases.checks": "Verification",
     "releases.comparison": "Comparison compare",
-    "releases.effect": "Effect",
+    "releases.effects.published": "Effect",
     "releases.refinement": "refine",
     "releases.release": "Release",
     "releases.verification": "verify",

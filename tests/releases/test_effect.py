@@ -18,9 +18,9 @@ from bench_effects import SETTINGS, trial
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.reviews import Attributes
 from peerveil.releases.documents import document_digest
-from peerveil.releases.effect import publish
+from peerveil.releases.effects.page import effect_html
+from peerveil.releases.effects.published import publish
 from peerveil.releases.withdrawal import withdraw
-from peerveil.reporting.effect_report import effect_html
 
 
 def conference(reviewers: int = 90, seed: int = 2) -> pv.Reviews:

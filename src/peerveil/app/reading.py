@@ -17,7 +17,7 @@ from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_files import own_criteria, read_public
 from peerveil.record.public_record import PublicRecord
 from peerveil.record.tracks import part_of, read_groups
-from peerveil.releases.effect import Effect
+from peerveil.releases.effects.published import Effect
 from peerveil.releases.release import Release
 
 

@@ -33,6 +33,9 @@ class EffectPlan:
         share: the assumed share of reviews of the first group.
         icc: the assumed intraclass correlation.
         level: the level of the interval.
+
+    >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).rows()
+    [('epsilon 1', '0.104', '±0.0687'), ('without noise', '0.0963', '')]
     """
 
     epsilons: tuple[float, ...]

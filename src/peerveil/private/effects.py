@@ -27,7 +27,7 @@ from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
-from peerveil.releases.effect import Effect, Question, charged_as, publish
+from peerveil.releases.effects.published import Effect, Question, charged_as, publish
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
 

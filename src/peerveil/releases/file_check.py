@@ -20,7 +20,7 @@ from peerveil.errors import FileError, unexpected
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
 from peerveil.releases.documents import float_or_none, parse_json
-from peerveil.releases.effect import KIND, Effect
+from peerveil.releases.effects.published import KIND, Effect
 from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file

@@ -34,8 +34,8 @@ from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
 from peerveil.releases.documents import float_or_none
-from peerveil.releases.effect import Effect
-from peerveil.releases.effect_check import effect_checks, effect_files
+from peerveil.releases.effects.checks import effect_checks, effect_files
+from peerveil.releases.effects.published import Effect
 from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release

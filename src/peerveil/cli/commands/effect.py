@@ -27,9 +27,9 @@ def effect(request: EffectRequest, *, plan: PlanOnly = False, as_json: opt.AsJso
     """
     from dataclasses import asdict
 
-    from peerveil.app import effect as effects
+    from peerveil.app import effects
     from peerveil.cli.show import facts_table, out, print_json, report_no_ledger, report_warnings, rows_table
-    from peerveil.releases.effect import FILES
+    from peerveil.releases.effects.published import FILES
 
     if plan:
         with working("Reading the reviews") as step:

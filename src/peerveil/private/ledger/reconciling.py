@@ -11,7 +11,7 @@ from pathlib import Path
 from peerveil.errors import FileError, PeerveilError
 from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
-from peerveil.releases.effect import Effect
+from peerveil.releases.effects.published import Effect
 from peerveil.releases.file_check import open_release
 from peerveil.releases.release import DATA_FILES, Release
 

@@ -22,7 +22,7 @@ from peerveil.private.effects import prepare_effect
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
-from peerveil.releases.effect import OWN_FILES, Effect
+from peerveil.releases.effects.published import OWN_FILES, Effect
 from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
 

@@ -111,6 +111,18 @@ class Effect:
         charge: the ledger's number of the charge; ``None`` without a ledger.
         rendered: versions of Peerveil and of the packages that wrote the files.
         intact: whether the file it was read from matches its digest.
+
+    >>> import numpy as np
+    >>> from peerveil.mechanisms import Laplace
+    >>> from peerveil.quantities.weights import PublicWeights
+    >>> question = Question(by="arm", groups=("treated", "control"), limits=(0.0, 1.0), icc=0.2)
+    >>> sums = question.sums(PublicWeights.from_rows([[0, 1]] * 800, load=4))
+    >>> noise = Laplace(epsilon=1.0).settle(sums.sensitivity("reviewer")).mechanism
+    >>> claim = noise.guarantee(sums.sensitivity("reviewer"), "reviewer")
+    >>> noisy = np.array([80.0, 800.0]) * list(sums.units.values())
+    >>> made = publish(noisy, sums, question, mechanism=noise.describe(), guarantee=claim, public="all scores")
+    >>> made.groups, round(made.estimate, 2), made.low > 0
+    (('treated', 'control'), 0.2, True)
     """
 
     question: Question
@@ -273,7 +285,7 @@ class Effect:
 
     def write_into(self, folder: Path) -> None:
         """Write the files into an existing folder."""
-        from peerveil.reporting.effect_report import effect_html  # noqa: PLC0415 - slow to load
+        from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
 
         written = replace(self, rendered=rendered_with())
         (folder / "release.json").write_bytes(written.to_json().encode())

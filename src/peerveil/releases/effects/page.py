@@ -8,7 +8,7 @@ from peerveil.quantities.base import words_of
 from peerveil.reporting.report import template
 
 if TYPE_CHECKING:
-    from peerveil.releases.effect import Effect
+    from peerveil.releases.effects.published import Effect
 
 # The picture of an interval, in its own units.
 _WIDTH, _MARGIN = 560.0, 40.0

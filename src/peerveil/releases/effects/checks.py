@@ -16,7 +16,7 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.checks import Check, RefusedError, checked, unchecked
 from peerveil.releases.document_check import check_document, differences
 from peerveil.releases.documents import claim_document
-from peerveil.releases.effect import Effect, noise_law, publish
+from peerveil.releases.effects.published import Effect, noise_law, publish
 from peerveil.releases.signatures import read_bytes
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.support.version import rendered_with
@@ -50,7 +50,7 @@ def effect_files(folder: Path, effect: Effect, mark: Withdrawal | None) -> Check
     """Return the check that the report is the one that release.json renders to."""
 
     def check() -> str:
-        from peerveil.reporting.effect_report import effect_html  # noqa: PLC0415 - slow to load
+        from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
 
         stored, remark = without_banner(read_bytes(folder / "report.html").decode("utf-8"), mark)
         if stored.replace("\r\n", "\n") != effect_html(effect):

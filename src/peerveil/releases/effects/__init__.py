@@ -1,0 +1,1 @@
+"""Effects: the published difference between two groups of reviewers, and its verification."""
