@@ -181,7 +181,7 @@ def test_no_neighbour_of_a_whole_conference_moves_a_part_by_more_than_claimed(
 def test_the_bound_on_counts_of_a_part_is_attained() -> None:
     """A reviewer gives three kept reviews for left-out ones, and gets three others: 1 + 2b spreads change."""
     holders = {f"k{i}": "z" for i in range(3)} | {f"o{i}": "z" for i in range(3)}
-    after = {}
+    after: dict[str, str] = {}
     for i in range(3):
         holders |= {f"x{i}": f"a{i}", f"y{i}": f"a{i}", f"p{i}": f"a{i}"}  # p is left out, and gets k for it
         holders |= {f"u{i}": f"c{i}", f"v{i}": f"c{i}", f"w{i}": f"c{i}"}  # w is given for o
