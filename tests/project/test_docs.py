@@ -70,6 +70,13 @@ def python() -> Iterator[Python]:
         yield runner
 
 
+def test_the_plan_in_the_guide_to_budgets_is_that_of_the_first_steps() -> None:
+    """The first steps are followed and compared (test_first_steps.py); what is quoted elsewhere must be in them."""
+    steps = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    (quoted,) = (text for name, text in blocks("text") if name.startswith("budget.md") and "expected error" in text)
+    assert all(line in steps for line in quoted.splitlines())
+
+
 def rscript(code: str, folder: Path) -> str:
     """What R prints for some code."""
     program = shutil.which("Rscript")
