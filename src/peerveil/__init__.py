@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from peerveil.private.release import release as release
     from peerveil.private.reviews import Reviews as Reviews
     from peerveil.private.tracks import release_groups as release_groups
+    from peerveil.quantities.columns import Share as Share
     from peerveil.quantities.weights import PublicWeights as PublicWeights
     from peerveil.quantities.weights import weigh as weigh
     from peerveil.record.loads import Loads as Loads
@@ -85,6 +86,7 @@ _NAMES = {
     "private.release": "release",
     "private.reviews": "Reviews",
     "private.tracks": "release_groups",
+    "quantities.columns": "Share",
     "quantities.weights": "PublicWeights weigh",
     "record.loads": "Loads",
     "record.public_files": "read_public",

@@ -141,6 +141,8 @@ ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("hidden-score-alone", "review"): (1 / 2, 1 / 2),
     ("hidden-miscalibration", "reviewer"): (0.7, 1),
     ("hidden-miscalibration", "review"): (2 / 3, 1),
+    ("hidden-disagreement", "reviewer"): (1, 1),
+    ("hidden-disagreement", "review"): (1, 1),
     ("hidden-left-out", "reviewer"): (0.51, 1),
     ("hidden-left-out", "review"): (0.175, 3 / 4),
     ("left-out", "reviewer"): (4 / 5, 1),

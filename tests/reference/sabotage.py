@@ -122,6 +122,8 @@ TERMS = (
     Sabotage("no left-out term", "left-out", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "left-out", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("no left-out term", "hidden-left-out", ("histogram",), {"counts": 2 * (1 + 2 * 3)}),
+    Sabotage("co-reviewers do not move", "hidden-disagreement", ("laplace",), {"l1": 1 + 2}),
+    Sabotage("co-reviewers do not move", "hidden-disagreement", ("histogram",), {"counts": 2 * (1 + 2)}),
     Sabotage("no left-out term", "absent-scores", ("laplace", "auto"), {"l1": 1 + 7 / 3}),
     Sabotage("no left-out term", "absent-scores", ("histogram",), {"counts": 2 * (1 + 4)}),
     Sabotage("no left-out term", "public-labels", ("laplace", "auto"), {"l1": 1 + 7 / 3}),

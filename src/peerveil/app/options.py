@@ -96,6 +96,8 @@ class ReleaseOptions:
     public: str | None = None
     quantity: str = "ratings"
     statistic: str = "mean"
+    share: str | None = None
+    weight: str | None = None
     unit: str = "reviewer"
     dataset: str | None = None
     region: str = "tight"

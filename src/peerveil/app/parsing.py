@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from multiprocessing import current_process
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN, Asked, Laplace, Mechanism
 from peerveil.planning.auto import Auto
 from peerveil.quantities.base import Lone
+from peerveil.quantities.columns import Column, Share, column_of
 from peerveil.quantities.functions import with_statistic
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.loads import LoadsStatement
@@ -177,10 +179,38 @@ def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
     return parsed | {name: getattr(reading, name) for name in (*same, "people", "review_name", "attributes")}
 
 
+def weighed(quantity: str, statistic: str, share: str | None, weight: str | None) -> str:
+    """Return the name of the quantity that four options ask for.
+
+    >>> weighed("ratings", "spread", None, "confidence"), weighed("ratings", "mean", "score >= 6", None)
+    ('spread of column confidence', 'share of score>=6')
+    """
+    if share is not None and (statistic, weight) != ("mean", None):
+        raise refusal("{share} is a statistic of its own; leave out {statistic} and {weight}")
+    if (share is not None or weight is not None) and quantity != "ratings":
+        raise refusal("{share} and {weight} are of a column of the reviews; leave out {quantity}")
+    of = Column(weight).name if weight is not None else quantity
+    return str(with_statistic(of, statistic if share is None else Share(share)))
+
+
+def reading_of(reading: ReadingOptions, quantity: str) -> ReadingOptions:
+    """Return options that read the column which a quantity is of as the score, unless it is a criterion.
+
+    >>> reading_of(ReadingOptions(), "share of confidence>=4").score
+    'confidence'
+    """
+    column = column_of(quantity)
+    if column is None or column in (parse_criteria(reading.criteria) or ()):
+        return reading
+    if reading.score not in (None, column):
+        raise refusal("{score} and {weight} or {share} name different columns; the latter is read as the score")
+    return replace(reading, score=column)
+
+
 def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
     """Return the arguments of a release, except the mechanism, public data, and the data set to charge."""
     same = ("unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
-    quantity = with_statistic(what.quantity, what.statistic)
+    quantity = weighed(what.quantity, what.statistic, what.share, what.weight)
     parsed = {"quantity": quantity, "lone": parse_lone(what.lone), "about": parse_about(what)}
     return {name: getattr(what, name) for name in same} | parsed
 

@@ -13,6 +13,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.private import readers
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.quantities.base import words_of
+from peerveil.quantities.columns import column_of
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_files import own_criteria, read_public
 from peerveil.record.public_record import PublicRecord
@@ -58,7 +59,7 @@ def public_of(
             **parsing.loads_arguments(loads),
             scale=reviews.scale,
             paper=what.public_paper,
-            ratings=what.public_ratings,
+            ratings=what.public_ratings or _column_of_scores(what, reading),
             criteria=parsing.parse_criteria(reading.criteria) or reviews.criteria_names,  # a mapping may name them
             missing_criteria=parsing.parse_missing(reading.missing_criteria),
             absent=reviews.absent,
@@ -83,7 +84,9 @@ def public_weights(
 
     With a release, weigh only the reviews that it covers, in the papers ``only`` or in all; loads default to its own.
     """
-    lone = parsing.parse_lone(scores.lone)
+    lone, column = parsing.parse_lone(scores.lone), column_of(quantity)
+    if column is not None and scores.ratings is None and column not in parsing.parse_criteria(scores.criteria):
+        scores = replace(scores, ratings=column)
     if release is None:
         return weigh(_record(file, scores, parsing.loads_arguments(loads)), quantity, lone=lone)
     stated = parsing.loads_arguments(loads) if loads.given else release.loads.stated()
@@ -96,6 +99,13 @@ def public_weights(
         stated_part = replace(stated_part, left_out=(*whole.part.left_out, *others))
     part = part_of(whole, whole.papers if only is None else only, part=stated_part, **stated)
     return weigh(part, quantity, lone=lone)
+
+
+def _column_of_scores(what: ReleaseOptions, reading: ReadingOptions) -> str | None:
+    """The column of public scores, if the release is of another column than the scores."""
+    quantity = parsing.weighed(what.quantity, what.statistic, what.share, what.weight)
+    column = column_of(quantity)
+    return None if column in parsing.parse_criteria(reading.criteria) else column
 
 
 def _record(file: str, scores: PublicOptions, loads: dict[str, Any]) -> PublicRecord:

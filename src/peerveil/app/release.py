@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peerveil.app.messages import refusal
-from peerveil.app.parsing import mechanism_or_auto, parse_about, release_arguments
+from peerveil.app.parsing import mechanism_or_auto, parse_about, reading_of, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import Argument, OutputError
@@ -196,10 +196,11 @@ def _remarks(reviews: Reviews) -> tuple[str, ...]:
 def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]:
     """Return the reviews, and all arguments of their release."""
     step("Reading the reviews")
-    reviews = read_reviews(request.file, request.reading)
-    public = public_of(reviews, request.what, request.loads, request.reading)
-    mechanism = mechanism_or_auto(request.noise)
-    return reviews, {"public": public, "mechanism": mechanism, **release_arguments(request.what)}
+    arguments = release_arguments(request.what)
+    reading = reading_of(request.reading, arguments["quantity"])
+    reviews = read_reviews(request.file, reading)
+    public = public_of(reviews, request.what, request.loads, reading)
+    return reviews, {"public": public, "mechanism": mechanism_or_auto(request.noise), **arguments}
 
 
 def _drawn(

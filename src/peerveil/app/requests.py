@@ -35,6 +35,8 @@ class PlanRequest:
     unit: str = "reviewer"
     quantity: str = "ratings"
     statistic: str = "mean"
+    share: str | None = None
+    weight: str | None = None
     loads: LoadsOptions
     scores: PublicOptions
     draws: int | None = None

@@ -68,6 +68,10 @@ def _folder(text: str) -> Any:
 
 
 #: The option or argument of each field; "Request.field" where a field has another meaning in one request.
+def _statistics() -> tuple[str, ...]:
+    return (*statistics.names(), "agreement")
+
+
 OPTIONS: dict[str, Any] = {
     **_options(
         "Loads",
@@ -133,6 +137,10 @@ OPTIONS: dict[str, Any] = {
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
         estimator="safe | projection (never less accurate than the noise alone) | bayes (most accurate expected; not "
         "guaranteed). Default: chosen with the mechanism; safe if a mechanism is named, and for refine.",
+        share="Release the share of each reviewer's reviews with a property, e.g. 'score>=6' or 'confidence>=4' (also "
+        "= != < <= >). Another column is read in place of the score; --public and --score-scale are then about it.",
+        weight="Release a statistic of a column, e.g. 'confidence', in place of the score; --public and --score-scale "
+        "are then about it.",
         unit="What is protected: all reviews of a 'reviewer', or a single 'review'.",
         delta="With concentrated noise: the probability that epsilon does not hold, e.g. 1e-6.",
         dataset="Data set whose budget is charged.",
@@ -164,7 +172,9 @@ OPTIONS: dict[str, Any] = {
         url="Address where the release is published.",
     ),
     "quantity": RegisteredNames(names),
-    "statistic": RegisteredNames(statistics.names, help=": the number for each reviewer."),
+    "statistic": RegisteredNames(
+        _statistics, help=": the number for each reviewer; agreement: how far it is from co-reviewers."
+    ),
     "region": RegisteredNames(_regions, help=": bounds proven from public data."),
     "format": RegisteredNames(format_labels, help="; detected by default."),
     "mechanism": RegisteredNames(

@@ -133,7 +133,7 @@ class Finding:
         who, of = {
             "ratings": ("leniency", "the variance of scores"),
             "miscalibration": ("leniency", "the variance among scores of the same paper"),
-        }.get(self.quantity, ("who reviews", f"the variance of {self.quantity}"))
+        }.get(self.quantity, ("who reviews", f"the variance of {words_of(self.quantity).varies or self.quantity}"))
         differ = "Reviewers differ" if self.lower > 0 else "It is not clear whether reviewers differ"
         return f"{differ}: {who} explains {self._percent()} of {of}."
 

@@ -282,6 +282,8 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
         share = _shares(rng, offsets, compared=behind > first, centred=weights.reach.centred)
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
+        if weights.reach.binary:
+            share = (rng.random(share.size) < share).astype(np.float64)
         row[:] = np.where(behind > first, alike, low + share * (high - low))
         row[:] = row[np.lexsort((row, weights.paper))]
     return drawn

@@ -24,6 +24,7 @@ from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
 from peerveil.privacy.guarantee import Unit, caution, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.base import words_of
+from peerveil.quantities.columns import Share
 from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
@@ -270,7 +271,7 @@ def plan(
     epsilons: Sequence[float] = EPSILONS,
     unit: str = "reviewer",
     quantity: QuantityLike = "ratings",
-    statistic: str = "mean",
+    statistic: str | Share = "mean",
     delta: float | None = None,
     mechanisms: Sequence[str] | None = None,
     estimators: Sequence[str] = ESTIMATORS,

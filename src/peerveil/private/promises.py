@@ -19,6 +19,7 @@ from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import joint_quantity, prepare_groups, remark_on_small
 from peerveil.quantities.base import Lone, words_of
+from peerveil.quantities.columns import Share
 from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
@@ -170,7 +171,7 @@ def promise(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    statistic: str = "mean",
+    statistic: str | Share = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",

@@ -28,6 +28,7 @@ from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.base import Lone, words_of
+from peerveil.quantities.columns import Share, column_of, same_column
 from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
@@ -46,7 +47,7 @@ def release(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    statistic: str = "mean",
+    statistic: str | Share = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",
@@ -71,7 +72,8 @@ def release(
         quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
             public record, as in :func:`peerveil.weigh`.
         statistic: the number for each reviewer: the ``"mean"`` of the weights, their ``"spread"`` (standard deviation),
-            ``"range"``, ``"lowest"`` or ``"highest"``, or one that you registered.
+            ``"range"``, ``"lowest"`` or ``"highest"``, one that you registered, or the share of the reviews with a
+            property: ``Share("score>=6")``. ``"agreement"`` is the mean distance from the co-reviewers' scores.
         epsilon: the budget. Mechanism and estimator are then chosen by a plan from public data alone, as with
             ``mechanism=Auto(epsilon=...)``.
         mechanism: instead of ``epsilon``: ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``;
@@ -372,6 +374,7 @@ def prepare_release(
         check_estimator(estimator)
     everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
     record = reviews.public(public, declare_kept=declare_kept)
+    _check_column(reviews, quantity)
     weights = weigh(record, quantity, lone=lone, name=name)
     if everybody < 2 or (weights.reviewers < 2 and not weights.open):
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
@@ -407,6 +410,20 @@ def prepare_release(
             everybody=everybody if weights.open else None,
         ),
         _bound=bound,
+    )
+
+
+def _check_column(reviews: Reviews, quantity: QuantityLike) -> None:
+    """Refuse a quantity of a column that a file was not read with; columns given directly have no name."""
+    column = column_of(quantity) if isinstance(quantity, str) else None
+    if column is None or column in reviews.criteria_names or not reviews.report.format:
+        return
+    if same_column(column, reviews.report.score):
+        return
+    raise InputError(
+        f"the release is of the column {column!r}, which was not read; read it as the score (",
+        Argument("score", column),
+        ") or, if all is public, as a criterion",
     )
 
 

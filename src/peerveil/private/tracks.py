@@ -21,6 +21,7 @@ from peerveil.private.release import Ready, check_dataset, claim_settings, files
 from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
+from peerveil.quantities.columns import Share
 from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.record.parts import Part
 from peerveil.record.public_record import PublicRecord
@@ -66,7 +67,7 @@ def release_groups(
     *,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
-    statistic: str = "mean",
+    statistic: str | Share = "mean",
     epsilon: float | None = None,
     mechanism: Asked | None = None,
     unit: str = "reviewer",

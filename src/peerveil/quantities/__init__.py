@@ -1,6 +1,7 @@
 """Quantities: definitions of review weights. Add your own with `register`."""
 
 from peerveil.quantities.base import HiddenReach, Judged, Lone, Quantity, Words, register, unregister
+from peerveil.quantities.columns import Column, Share
 from peerveil.quantities.criteria_maps import Normalized, Subjectivity
 from peerveil.quantities.disagreement import Disagreement
 from peerveil.quantities.functions import QuantityLike
@@ -14,4 +15,16 @@ for _quantity in _OWN:
 #: The quantities that come with this package.
 QUANTITIES = tuple(quantity.name for quantity in _OWN)
 
-__all__ = ["QUANTITIES", "HiddenReach", "Judged", "Lone", "Quantity", "QuantityLike", "Words", "register", "unregister"]
+__all__ = [
+    "QUANTITIES",
+    "Column",
+    "HiddenReach",
+    "Judged",
+    "Lone",
+    "Quantity",
+    "QuantityLike",
+    "Share",
+    "Words",
+    "register",
+    "unregister",
+]

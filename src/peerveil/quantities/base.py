@@ -7,7 +7,7 @@ help lists quantities and must start quickly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -35,6 +35,7 @@ class Words:
         each: the weights of a reviewer, in the plural.
         number: what the number of a reviewer is called.
         numbers: what the numbers of several are called.
+        varies: what differs between reviews, in findings; by default the quantity's name.
         sides: for a difference, the meanings of values below and above zero.
         needs: what a record must have besides scores, such as ``"criteria"``.
     """
@@ -48,6 +49,7 @@ class Words:
     each: str = "weights"
     number: str = "mean"
     numbers: str = "means"
+    varies: str = ""
     sides: tuple[str, str] | None = None
     needs: str = ""
 
@@ -94,10 +96,12 @@ class HiddenReach:
             the change, and a round-off of at most ``2**-51`` of the greatest weight. If not, they do not change in any
             bit.
         centred: whether the weights of each paper add up to zero, so that hidden weights cannot all be high or low.
+        binary: whether all weights are 0 or 1.
     """
 
     co_reviews: bool = False
     centred: bool = False
+    binary: bool = False
 
 
 #: The reach of an unknown quantity: the widest.
@@ -151,11 +155,30 @@ class Quantity(Protocol):
 
 _REGISTERED: dict[str, Quantity] = {}
 
+#: Functions that make a quantity from the rest of its name, by the beginning of the name.
+_FAMILIES: dict[str, Callable[[str], Quantity]] = {}
+
 
 def register(quantity: Quantity) -> None:
     """Make a quantity available by its name, which must be new and printable."""
     check_name(quantity.name)
     _REGISTERED[quantity.name] = quantity
+
+
+def register_family(beginning: str, make: Callable[[str], Quantity]) -> None:
+    """Make quantities available whose names begin in a certain way; ``make`` gets the rest of the name."""
+    _FAMILIES[beginning] = make
+
+
+def _found(name: str) -> Quantity | None:
+    """The quantity with a name, registered or of a family; ``None`` if there is none."""
+    for beginning, make in _FAMILIES.items():
+        if name.startswith(beginning):
+            try:
+                return make(name.removeprefix(beginning))
+            except InputError:
+                return None
+    return _REGISTERED.get(name)
 
 
 def unregister(name: str) -> None:
@@ -191,11 +214,10 @@ def named(name: str) -> Quantity:
     'spread of ratings (points)'
     """
     statistic, quantity = statistics.split(name)
-    if statistic is not statistics.MEAN and quantity in _REGISTERED:
-        return Summary(statistic, _REGISTERED[quantity])
-    if name not in _REGISTERED:
+    found = _found(quantity)
+    if found is None or (statistic is statistics.MEAN and quantity != name):
         raise InputError(Argument("quantity"), f" must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
-    return _REGISTERED[name]
+    return found if statistic is statistics.MEAN else Summary(statistic, found)
 
 
 def is_known(name: str) -> bool:
@@ -204,14 +226,14 @@ def is_known(name: str) -> bool:
     >>> is_known("spread of ratings"), is_known("spread of nothing")
     (True, False)
     """
-    return statistics.split(name)[1] in _REGISTERED
+    return _found(statistics.split(name)[1]) is not None
 
 
 def check_name(name: object) -> None:
     """Refuse a name that is taken or cannot be published."""
     if not (isinstance(name, str) and name.isprintable() and name.strip("<>") == name.strip() != ""):
         raise InputError("a quantity needs a name that can be published (", Argument("name", ...), ")")
-    if name in _REGISTERED or statistics.split(name)[0] is not statistics.MEAN:
+    if _found(name) is not None or statistics.split(name)[0] is not statistics.MEAN:
         raise InputError(f"{name!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
 
 
@@ -224,14 +246,15 @@ def words_of(name: str) -> Words:
     ('Reviewers by the spread of their scores', 'an entropy')
     """
     statistic, quantity = statistics.split(name)
-    known = _REGISTERED[quantity].words if quantity in _REGISTERED else neutral_words(quantity)
+    found = _found(quantity)
+    known = neutral_words(quantity) if found is None else found.words
     if statistic is not statistics.MEAN:
         return _summarised(statistic, quantity, known)
     unknown, of, rest = name.partition(statistics.OF)
-    if quantity not in _REGISTERED and of and rest in _REGISTERED:
+    if found is None and of and (weighed := _found(rest)) is not None:
         return replace(
             neutral_words(name),
-            meaning=f"the {unknown} of each reviewer's {_REGISTERED[rest].words.each}",
+            meaning=f"the {unknown} of each reviewer's {weighed.words.each}",
             mean=f"a reviewer's {name}",
             short_mean=name,
             number=unknown,
@@ -302,5 +325,5 @@ def _summarised(statistic: statistics.Statistic, quantity: str, words: Words) ->
 
 def reach_of(name: str) -> HiddenReach:
     """Return the reach of a registered quantity or a statistic of one, or the widest."""
-    quantity = statistics.split(name)[1]
-    return _REGISTERED[quantity].reach if quantity in _REGISTERED else UNKNOWN_REACH
+    found = _found(statistics.split(name)[1])
+    return UNKNOWN_REACH if found is None else found.reach

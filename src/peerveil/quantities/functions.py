@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from peerveil.errors import Argument, InputError
 from peerveil.quantities.base import UNKNOWN_REACH, Judged, Lone, Quantity, Words, check_name, named, neutral_words
+from peerveil.quantities.columns import Share
 from peerveil.quantities.statistics import MEAN, joined
 from peerveil.quantities.statistics import named as named_statistic
 
@@ -48,12 +49,24 @@ def quantity_of(quantity: QuantityLike, name: str | None = None) -> Quantity:
     return UserFunction(quantity, getattr(quantity, "__name__", "") if name is None else name)
 
 
-def with_statistic(quantity: QuantityLike, statistic: str) -> QuantityLike:
+def with_statistic(quantity: QuantityLike, statistic: str | Share) -> QuantityLike:
     """Return the quantity of which a statistic is released for each reviewer.
 
-    >>> with_statistic("ratings", "spread")
-    'spread of ratings'
+    ``"agreement"`` is the mean distance from the co-reviewers: the quantity ``"disagreement"``.
+
+    >>> with_statistic("ratings", "spread"), with_statistic("ratings", "agreement")
+    ('spread of ratings', 'disagreement')
+    >>> with_statistic("ratings", Share("score >= 6"))
+    'share of score>=6'
     """
+    if statistic == "share":
+        raise InputError(Argument("statistic", "share"), " needs a condition: state it as ", Argument("share", ...))
+    if isinstance(statistic, Share) or statistic == "agreement":
+        if quantity != "ratings":
+            raise InputError(
+                Argument("statistic"), f" {str(statistic)!r} is a quantity of its own; leave out ", Argument("quantity")
+            )
+        return statistic.name if isinstance(statistic, Share) else "disagreement"
     if named_statistic(statistic) is MEAN:
         return quantity
     if not isinstance(quantity, str):

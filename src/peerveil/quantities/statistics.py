@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Between a statistic and its quantity.
 OF = " of "
 
+#: Names that mean a quantity of their own: a share of reviews, and the mean distance from co-reviewers.
+RESERVED = ("share", "agreement")
+
 #: The maximal number of different weights whose differences are listed.
 _FEW = 1_000
 
@@ -150,7 +153,8 @@ _REGISTERED: dict[str, Statistic] = {}
 
 def register(statistic: Statistic) -> None:
     """Make a statistic available by its name."""
-    if statistic.name in _REGISTERED or OF in statistic.name or not statistic.name.isprintable():
+    taken = statistic.name in (*_REGISTERED, *RESERVED)
+    if taken or OF in statistic.name or not statistic.name.isprintable():
         raise InputError(f"{statistic.name!r} is a statistic already, or no name for one; call yours something else")
     _REGISTERED[statistic.name] = statistic
 

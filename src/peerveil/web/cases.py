@@ -19,7 +19,7 @@ READING = (
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")
 TRACKS = ("tracks", "group_column", "no_shared_reviewers")
-CHOICES = ("quantity", "statistic", "unit", "mechanism", "estimator", "region", "lone", "licence", *TRACKS)
+CHOICES = ("quantity", "statistic", "share", "unit", "mechanism", "estimator", "region", "lone", "licence", *TRACKS)
 ABOUT = ("title", "conference", "author", "contact", "url")
 
 #: The step of a chair that has a field; all other fields are those of the choices.

@@ -17,7 +17,17 @@ from peerveil.mechanisms import OWN
 from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem, label
-from peerveil.web.page import Here, Page, form_of, keep_file, lookup, need, result_page, without_style
+from peerveil.web.page import (
+    Here,
+    Page,
+    form_of,
+    keep_file,
+    lookup,
+    need,
+    released_quantity,
+    result_page,
+    without_style,
+)
 from peerveil.web.work import Task
 
 router = APIRouter(prefix="/chair")

@@ -51,6 +51,7 @@ LABELS = {
     "reviewers": "Number of reviewers",
     "score": "Column of scores",
     "score_scale": "The score scale",
+    "share": "Share of reviews with",
     "sheet": "Sheet of the workbook",
     "signed_by": "Keys of its signers",
     "statistic": "Statistic of each reviewer",

@@ -20,7 +20,6 @@ from peerveil.errors import InputError, Part
 from peerveil.mechanisms import OWN
 from peerveil.quantities import statistics
 from peerveil.quantities.base import registered
-from peerveil.quantities.statistics import joined
 from peerveil.reporting.charts.look import dark_css
 from peerveil.web.cases import Case
 from peerveil.web.jobs import Job, Jobs, State
@@ -93,7 +92,7 @@ class Page:
         """The templates; values are escaped, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
         environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
-        environment.globals |= {"statistics": statistic_choices, "joined": joined}
+        environment.globals |= {"statistics": statistic_choices, "released": released_quantity}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
@@ -135,7 +134,19 @@ def region_choices() -> list[tuple[str, str]]:
 def statistic_choices() -> list[tuple[str, str]]:
     """Return the names and labels of the reviewer statistics; the mean is the empty answer."""
     listed = [(statistic.name, f"{statistic.name}: {statistic.meaning}") for statistic in statistics.registered()]
-    return [("", "mean: as described above"), *((name, label) for name, label in listed if name != "mean")]
+    others = [(name, label) for name, label in listed if name != "mean"]
+    return [("", "mean: as described above"), *others, ("agreement", "agreement: mean distance from co-reviewers")]
+
+
+def released_quantity(answers: Mapping[str, Any]) -> str:
+    """Return the name of the quantity that answers ask for; empty if they contradict each other."""
+    from peerveil.app.parsing import weighed  # noqa: PLC0415 - loads NumPy
+
+    quantity, statistic = answers.get("quantity") or "ratings", answers.get("statistic") or "mean"
+    try:
+        return weighed(quantity, statistic, answers.get("share") or None, None)
+    except InputError:
+        return ""
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from peerveil.app.messages import Spelling, written
 from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions, changed, filled
-from peerveil.app.parsing import mechanism_or_auto, release_arguments
+from peerveil.app.parsing import mechanism_or_auto, reading_of, release_arguments
 from peerveil.app.reading import check_public_stated, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import FileError, InputError
@@ -115,9 +115,12 @@ def _venue(name: str, options: Mapping[str, Any] | None, others: set[str]) -> Ve
     # Absolute paths: a batch may be resumed from another folder. Links are left as they are.
     settings |= {key: os.path.abspath(settings[key]) for key in _paths(settings)}  # noqa: PTH100
 
+    arguments = release_arguments(request.what)
+    reading = reading_of(request.reading, arguments["quantity"])
+
     def read() -> tuple[Reviews, str | PublicRecord]:
-        reviews = read_reviews(request.file, request.reading)
-        return reviews, public_of(reviews, request.what, request.loads, request.reading)
+        reviews = read_reviews(request.file, reading)
+        return reviews, public_of(reviews, request.what, request.loads, reading)
 
     return Venue(
         name=name,
@@ -127,7 +130,7 @@ def _venue(name: str, options: Mapping[str, Any] | None, others: set[str]) -> Ve
         budget=budget or {},
         report=not request.no_report,
         settings=settings | ({"budget": dict(budget)} if budget else {}),
-        **release_arguments(request.what),
+        **arguments,
     )
 
 

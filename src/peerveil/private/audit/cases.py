@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,12 @@ CASES: dict[str, Case] = {
         Case("hidden-scores", "hidden scores change with the exchange", "none", pairs.hidden_scores),
         Case("hidden-score-alone", "one hidden score changes, nothing is exchanged", "none", pairs.hidden_score_alone),
         Case("hidden-miscalibration", "co-reviewers move as well", "none", pairs.hidden_miscalibration),
+        Case(
+            "hidden-disagreement",
+            "the same, distances from co-reviewers",
+            "none",
+            partial(pairs.hidden_miscalibration, quantity="disagreement"),
+        ),
         Case("hidden-left-out", "the same, and reviews of left-out papers", "none", pairs.hidden_left_out),
         Case("left-out", "reviews of papers that are left out are exchanged", "all", pairs.left_out),
         Case(
@@ -79,7 +85,7 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
 
     >>> from peerveil.mechanisms import Laplace
     >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
-    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-left-out']
+    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-disagreement', 'hidden-left-out']
     """
     if case != "all" and case not in CASES:
         raise InputError(Argument("case"), f" must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")

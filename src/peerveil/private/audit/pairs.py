@@ -277,7 +277,7 @@ def hidden_score_alone(unit: Unit, load: int, number: int) -> Pair:
     return conference.pair(public="none", bins=8 * load if number else 0)
 
 
-def hidden_miscalibration(unit: Unit, load: int, number: int) -> Pair:
+def hidden_miscalibration(unit: Unit, load: int, number: int, *, quantity: str = "miscalibration") -> Pair:
     """Miscalibration with hidden scores: the means of co-reviewers of exchanged reviews change as well.
 
     A reviewer exchanges all reviews, or one, with others of load 1. All scores are 0, and those of exchanged reviews
@@ -289,7 +289,7 @@ def hidden_miscalibration(unit: Unit, load: int, number: int) -> Pair:
         conference.review(f"u{i}", conference.paper(mine), 0.0)
         conference.review(f"v{i}", conference.paper(theirs), 0.0)
         conference.exchange(mine, theirs).change(mine, 1.0).change(theirs, 1.0)
-    return conference.pair(public="none", quantity="miscalibration", bins=7 if number else 0)
+    return conference.pair(public="none", quantity=quantity, bins=7 if number else 0)
 
 
 def left_out(unit: Unit, load: int, number: int, *, part: str = "only") -> Pair:
