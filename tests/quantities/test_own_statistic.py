@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
+from marks import slow
 from own_quantities import Median
 from peerveil.inference.prior import prior
 from peerveil.privacy.guarantee import UNITS
@@ -52,7 +53,7 @@ class Own:
         return self.ends
 
 
-@pytest.mark.parametrize("public", ["all", "none"])
+@pytest.mark.parametrize("public", ["all", slow("none")])
 def test_it_is_released_and_verified_with_public_and_hidden_scores(public: str) -> None:
     reviews = conference()
     release = pv.release(reviews, public=public, statistic="median", mechanism=pv.Histogram(epsilon=3.0))
