@@ -3,7 +3,7 @@
 Simulated conferences of 3,000 reviewers with four reviews each, three reviews per paper, whole scores from 1 to 10,
 epsilon 1 per reviewer, all scores public. Arms are randomised over reviewers. Five settings: no effect; 0.1 points; 0.8
 points; 0.3 points with a quarter of the reviewers treated; 0.3 points on average, with a deviation of 0.5 between
-papers. Leniency is 13 % of the variance of scores. The true effect is the mean difference that scores would have on
+papers. Leniency is 12 % of the variance of scores. The true effect is the mean difference that scores would have on
 the scale, from a large simulation of its own. The noise is Laplace noise of the stated scale, seeded. Widths are
 relative to those of an interval without privacy, whose variance is that of the reviewers' sums.
 

@@ -1,0 +1,54 @@
+"""The page on effects works as it is written, from the first line to the last, and prints what it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import forks
+from cli.test_cli import Run, run
+from forks import Python
+from project.test_first_steps import ROOT, follow, steps
+
+__all__ = ["run"]  # a fixture
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[Python]:
+    with forks.python() as runner:
+        yield runner
+
+
+def test_the_page_is_true_word_by_word(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: Python
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def command(line: str, folder: Path, _: str) -> str:
+        monkeypatch.chdir(folder)
+        done = run(*line.split()[1:])
+        assert done.code == 0, f"{line}: {done.err}"
+        return done.out
+
+    def code(text: str, folder: Path) -> None:
+        status, words = python.run(text, folder)
+        assert status == 0, words
+
+    assert sum(step.output is not None for step in steps("effects")) == 4
+    follow("effects", command, code, tmp_path)
+    for place in ("instructions", "seniority", "effect"):
+        assert (tmp_path / place / "report.html").is_file()
+
+
+def test_the_coverage_on_the_page_is_the_one_measured() -> None:
+    page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
+    stated = re.search(r"contained the true effect in (\d+) to (\d+) %", page)
+    assert stated
+    text = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8").split("\n## Effects\n")[1]
+    rows = re.findall(r"^\| (?:ratings|miscalibration) \| [^|]+ \| [^|]+ \| ([\d.]+) ±", text, re.M)
+    assert len(rows) == 10
+    shares = sorted(float(share) for share in rows)
+    assert [round(shares[0]), round(shares[-1])] == [int(stated[1]), int(stated[2])]
