@@ -26,6 +26,7 @@ import peerveil as pv  # noqa: E402
 from peerveil.inference.effects import Estimate, estimate  # noqa: E402
 from peerveil.privacy.group_sums import GroupSums, default_limits  # noqa: E402
 from peerveil.private.effects import true_numbers  # noqa: E402
+from peerveil.quantities.weights import review_weights  # noqa: E402
 from peerveil.record.public_record import Floats, Ints  # noqa: E402
 
 #: Fixed before any trial was run.
@@ -66,6 +67,19 @@ class Trial:
     def arm(self) -> Ints:
         """Whether each review is by a treated reviewer."""
         return self.treated[self.reviewer]
+
+    def reviews(self) -> pv.Reviews:
+        """The private reviews."""
+        papers, size = self.score.shape
+        paper = np.repeat(np.arange(papers), size)
+        order = np.lexsort((self.reviewer.ravel(), self.score.ravel(), paper))
+        return pv.Reviews(
+            papers=tuple(f"{number:06d}" for number in range(papers)),
+            paper=paper,
+            reviewer=self.reviewer.ravel()[order],
+            score=self.score.ravel()[order],
+            scale=(1.0, 10.0),
+        )
 
     def weights(self, quantity: str) -> Floats:
         """The weight of each review, by paper."""
@@ -112,19 +126,11 @@ def true_effect(setting: Setting) -> float:
 
 def private(rng: np.random.Generator, made: Trial, quantity: str, *, epsilon: float = 1.0) -> Estimate:
     """The estimate of a release, by the code of a release except for the source of its noise."""
-    papers, size = made.score.shape
-    order = np.lexsort((made.reviewer.ravel(), made.score.ravel(), np.repeat(np.arange(papers), size)))
-    reviews = pv.Reviews(
-        papers=tuple(f"{paper:06d}" for paper in range(papers)),
-        paper=np.repeat(np.arange(papers), size),
-        reviewer=made.reviewer.ravel()[order],
-        score=made.score.ravel()[order],
-        scale=(1.0, 10.0),
-    )
+    reviews = made.reviews()
     weights = pv.weigh(reviews.public("all"), quantity)
     sums = GroupSums(weights=weights, limits=default_limits(weights), randomised=True)
     group = np.where(made.treated == 1, 1, 2)
-    weight = made.weights(quantity).ravel()[order]
+    weight = review_weights(reviews, quantity, record=reviews.public("all"))
     scale = sums.sensitivity("reviewer").l1 / epsilon
     truth = true_numbers(sums, reviews, weight, group)
     return estimate(sums, truth + rng.laplace(scale=scale, size=truth.size), scale)

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
 import peerveil as pv
-from bench_effects import SETTINGS, Setting, open_interval, private, trial, true_effect
+from bench_effects import (
+    LENIENCY,
+    MEAN,
+    QUALITY,
+    REST,
+    SETTINGS,
+    Setting,
+    Trial,
+    open_interval,
+    private,
+    trial,
+    true_effect,
+)
 from peerveil.errors import InputError
 from peerveil.inference.effects import Error, _capped_mean, check_level, estimate
 from peerveil.privacy.group_sums import GroupSums, default_limits
-from peerveil.record.public_record import Floats
+from peerveil.private.effects import true_numbers
+from peerveil.quantities.weights import review_weights
+from peerveil.record.public_record import Floats, Ints
 
 
 def above(variance: float, scales: list[float], size: float) -> float:
@@ -178,6 +193,52 @@ def test_intervals_cover_in_all_settings(name: str, quantity: str) -> None:
         assert within(small, 200, 0.08, 0.12)
     if name != "unbalanced" or quantity != "ratings":
         assert ratio <= 1.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("quantity", "others"), [("miscalibration", False), ("ratings", True)])
+def test_intervals_of_groups_that_are_not_random_cover(quantity: str, others: bool) -> None:
+    """Treated reviewers mostly review with each other; with others, a third of the reviewers is in neither group."""
+    rng, truth = np.random.default_rng(51), true_effect(SETTINGS["unbalanced"])
+    hits = []
+    for _ in range(150):
+        made = trial(rng, Setting(effect=0.3), reviewers=1_500)
+        group = np.where(made.treated == 1, 1, 2)
+        if others:
+            group[rng.permutation(group.size)[: group.size // 3]] = 0
+        else:  # papers are dealt to reviewers in an order that groups share
+            made = dealt_by_group(rng, made)
+        hits.append(covers(rng, made, quantity, group, truth, others=others))
+    assert within(float(np.mean(hits)), 150, 0.88, 0.95)
+
+
+def dealt_by_group(rng: np.random.Generator, made: Trial) -> Trial:
+    """The same reviewers, who review mostly with others of their group."""
+    order = np.argsort(made.treated[made.reviewer.ravel()] + rng.normal(0, 0.8, made.reviewer.size))
+    cards: Ints = np.reshape(made.reviewer.ravel()[order], made.reviewer.shape)
+    while True:
+        ordered = np.sort(cards, axis=1)
+        twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)).tolist()
+        if not twice:
+            break
+        for paper in twice:
+            other = min(max(paper + int(rng.integers(-20, 21)), 0), cards.shape[0] - 1)
+            here, there = rng.integers(3), rng.integers(3)
+            cards[paper, here], cards[other, there] = cards[other, there], cards[paper, here]
+    score = MEAN + rng.normal(0, QUALITY, (cards.shape[0], 1)) + rng.normal(0, REST, cards.shape)
+    score = score + np.asarray(rng.normal(0, LENIENCY, made.treated.size))[cards] + 0.3 * made.treated[cards]
+    return replace(made, reviewer=cards, score=np.clip(np.rint(score), 1, 10))
+
+
+def covers(rng: np.random.Generator, made: Trial, quantity: str, group: Ints, truth: float, *, others: bool) -> bool:
+    record = pv.PublicRecord.from_rows(made.score.tolist(), load=4, scale=(1, 10))
+    weights = pv.weigh(record, quantity)
+    sums = GroupSums(weights=weights, limits=default_limits(weights), others=others)
+    reviews = made.reviews()
+    scale = sums.sensitivity("reviewer").l1
+    numbers = true_numbers(sums, reviews, review_weights(reviews, quantity, record=reviews.public("all")), group)
+    ours = estimate(sums, numbers + rng.laplace(scale=scale, size=numbers.size), scale)
+    return ours.low <= truth <= ours.high
 
 
 def test_a_plan_foresees_the_interval() -> None:

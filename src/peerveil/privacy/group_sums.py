@@ -100,7 +100,7 @@ class GroupSums:
                 Argument("quantity", "ratings"),
                 ")",
             )
-        assert self.unclipped  # noqa: S101 - limits are checked
+        self._check_unclipped()
         object.__setattr__(self, "units", self._units())
 
     @property
@@ -152,13 +152,15 @@ class GroupSums:
         if self.hidden:
             return 1.0
         low, high = self.limits
-        share = float(np.mean((low <= self.weights.low) & (self.weights.low <= high)))
-        if share < LEAST_UNCLIPPED:
+        return float(np.mean((low <= self.weights.low) & (self.weights.low <= high)))
+
+    def _check_unclipped(self) -> None:
+        if self.unclipped < LEAST_UNCLIPPED:
             raise InputError(
                 Argument("limits"),
-                f" must contain at least half of the public weights, got {self.limits}, which contain {share:.0%}",
+                f" must contain at least half of the public weights, got {self.limits}, which contain "
+                f"{100 * self.unclipped:.0f} %",
             )
-        return share
 
     @cached_property
     def variance(self) -> float:

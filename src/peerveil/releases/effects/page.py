@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from peerveil.releases.effects.published import Effect
 
 # The picture of an interval, in its own units.
-_WIDTH, _MARGIN = 560.0, 40.0
+_WIDTH, _MARGIN = 560.0, 60.0
 
 
 def effect_html(effect: Effect) -> str:
@@ -34,7 +34,7 @@ def interval_places(low: float, value: float, high: float) -> dict[str, str]:
     """Return the places of an interval, its estimate and zero on a line, for a picture.
 
     >>> interval_places(-1.0, 0.0, 1.0)
-    {'low': '40.0', 'value': '280.0', 'high': '520.0', 'zero': '280.0'}
+    {'low': '60.0', 'value': '280.0', 'high': '500.0', 'zero': '280.0'}
     """
     start, end = min(low, 0.0), max(high, 0.0)
     step = (_WIDTH - 2 * _MARGIN) / ((end - start) or 1.0)
