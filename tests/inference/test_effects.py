@@ -274,7 +274,7 @@ def test_the_smallest_effect_of_a_plan_is_seen_with_its_power() -> None:
 def test_plans_refuse_shares_and_units_that_are_none() -> None:
     weights = pv.PublicWeights.from_rows([[0, 1]] * 40, load=4)
     for share in (0.0, 1.0, -1.0):
-        with pytest.raises(InputError, match="share must be a number between 0 and 1"):
-            pv.plan_effect(weights, share=share)
+        with pytest.raises(InputError, match="first_share must be a number between 0 and 1"):
+            pv.plan_effect(weights, first_share=share)
     with pytest.raises(InputError, match="unit must be"):
         pv.plan_effect(weights, unit="paper")

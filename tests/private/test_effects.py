@@ -157,7 +157,7 @@ def test_the_command_line_plans_releases_and_verifies(
     assert [line.split()[:2] for line in planned.out.splitlines()[1:5]] == [
         ["epsilon", epsilon] for epsilon in ("0.3", "1", "2", "3")
     ]
-    assert json.loads(run("effect", *what, "--plan", "--json", "--share", "0.3").out)["share"] == 0.3
+    assert json.loads(run("effect", *what, "--plan", "--json", "--first-share", "0.3").out)["first_share"] == 0.3
     made = run("effect", *what, "--epsilon", "1", "--randomised", "--title", "Treatment")
     assert made.code == 0, made.err
     assert "randomisation test" in made.out

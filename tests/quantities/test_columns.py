@@ -148,7 +148,7 @@ def test_no_neighbour_moves_a_share_by_more_than_claimed(case: Case, unit: Unit)
 
     def vector(assignment: Assignment) -> list[float]:
         holders = [f"r{j}" for j in flat(assignment)]
-        return true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity).tolist()
+        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity))
 
     for one, other in neighbours(list(assignments(case.rows, case.loads))[:20], unit):
         before, after = vector(one), vector(other)
@@ -169,7 +169,7 @@ def test_hidden_columns_may_change_with_the_exchange(
 
     def vector(assignment: Assignment, scores: list[float]) -> list[float]:
         holders = [f"r{j}" for j in flat(assignment)]
-        return true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity).tolist()
+        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity))
 
     for one, other in neighbours(list(assignments(case.rows, case.loads))[:8], unit):
         free = [h and a != b for h, a, b in zip(flags, flat(one), flat(other), strict=True)]

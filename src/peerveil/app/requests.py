@@ -80,7 +80,7 @@ class EffectRequest:
     limits: str | None = None
     icc: float | None = None
     level: float = 0.9
-    share: float = 0.5
+    first_share: float = 0.5
     unit: str = "reviewer"
     lone: str = "refuse"
     ledger: str | None = None

@@ -133,7 +133,7 @@ OPTIONS: dict[str, Any] = {
         icc="Intraclass correlation of a reviewer's weights, if it is public, e.g. from a release of means; otherwise "
         "a tenth of the budget is spent to learn it.",
         level="Level of the interval.",
-        share="With --plan: the share of reviews of the first group.",
+        first_share="With --plan: the share of reviews of the first group.",
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
         estimator="safe | projection (never less accurate than the noise alone) | bayes (most accurate expected; not "
         "guaranteed). Default: chosen with the mechanism; safe if a mechanism is named, and for refine.",

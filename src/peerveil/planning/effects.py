@@ -30,7 +30,7 @@ class EffectPlan:
         smallest: for each budget the smallest effect whose interval excludes zero with a probability of 80 %.
         half_widths: for each budget half the width of the interval.
         without_noise: the smallest such effect if the numbers were published without noise.
-        share: the assumed share of reviews of the first group.
+        first_share: the assumed share of reviews of the first group.
         icc: the assumed intraclass correlation.
         level: the level of the interval.
 
@@ -42,7 +42,7 @@ class EffectPlan:
     smallest: tuple[float, ...]
     half_widths: tuple[float, ...]
     without_noise: float
-    share: float
+    first_share: float
     icc: float
     level: float
 
@@ -56,8 +56,8 @@ class EffectPlan:
     def assumption(self) -> str:
         """What the plan assumes, in words."""
         return (
-            f"Assumed: {100 * self.share:.3g} % of the reviews are of the first group, and {100 * self.icc:.3g} % of "
-            f"the variance of weights is between reviewers. An effect is seen if its {100 * self.level:.3g} % interval "
+            f"Assumed: {100 * self.first_share:.3g} % of the reviews are of the first group, and {100 * self.icc:.3g} % "
+            f"of the variance of weights is between reviewers. An effect is seen if its {100 * self.level:.3g} % interval "
             f"excludes zero; an effect of this size is seen with a probability of {100 * POWER:.0f} %."
         )
 
@@ -67,7 +67,7 @@ def plan_effect(
     *,
     epsilons: Sequence[float] = (0.3, 1.0, 3.0),
     unit: str = "reviewer",
-    share: float = 0.5,
+    first_share: float = 0.5,
     others: bool = False,
     randomised: bool = False,
     limits: tuple[float, float] | None = None,
@@ -80,7 +80,7 @@ def plan_effect(
         weights: the public weights.
         epsilons: the budgets.
         unit: the protected unit.
-        share: the share of reviews of the first group.
+        first_share: the share of reviews of the first group.
         others: whether reviewers may be in neither group.
         randomised: whether groups are assigned at random, independently of papers.
         limits: the limits of clipping, as in :func:`peerveil.effect`.
@@ -91,15 +91,15 @@ def plan_effect(
     >>> plan.smallest[0] > plan.smallest[1] > plan.smallest[2] > plan.without_noise
     True
     """
-    if not 0 < real(Argument("share"), share) < 1:
-        raise InputError(Argument("share"), f" must be a number between 0 and 1, got {share}")
+    if not 0 < real(Argument("first_share"), first_share) < 1:
+        raise InputError(Argument("first_share"), f" must be a number between 0 and 1, got {first_share}")
     check_level(level)
     limits = default_limits(weights) if limits is None else limits
     sums = GroupSums(weights=weights, limits=limits, others=others, randomised=randomised, icc=icc)
     icc = ICC if icc is None else icc
     bound, reviews = sums.sensitivity(check_unit(unit)), sums.weights.low.size
     loads, people = loads_of(sums)
-    first, second = share * reviews, (1 - share) * reviews
+    first, second = first_share * reviews, (1 - first_share) * reviews
     squares = sums.variance * float(people @ (loads * (1 + (loads - 1) * icc)))
     variance = squares * (1 / first + 1 / second) / reviews / sums.unclipped**2
     ends, seen = [], []
@@ -117,7 +117,7 @@ def plan_effect(
         smallest=tuple(seen[:-1]),
         half_widths=tuple(ends[:-1]),
         without_noise=seen[-1],
-        share=share,
+        first_share=first_share,
         icc=icc,
         level=level,
     )

@@ -24,7 +24,6 @@ from peerveil.web.page import (
     keep_file,
     lookup,
     need,
-    released_quantity,
     result_page,
     without_style,
 )

@@ -59,7 +59,7 @@ def plan(request: EffectRequest, step: Step) -> EffectPlan:
     return plan_effect(
         weights,
         epsilons=sorted({*EPSILONS, *([] if request.epsilon is None else [request.epsilon])}),
-        share=request.share,
+        first_share=request.first_share,
         **_shared(request),
     )
 
