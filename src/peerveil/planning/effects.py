@@ -56,9 +56,10 @@ class EffectPlan:
     def assumption(self) -> str:
         """What the plan assumes, in words."""
         return (
-            f"Assumed: {100 * self.first_share:.3g} % of the reviews are of the first group, and {100 * self.icc:.3g} % "
-            f"of the variance of weights is between reviewers. An effect is seen if its {100 * self.level:.3g} % interval "
-            f"excludes zero; an effect of this size is seen with a probability of {100 * POWER:.0f} %."
+            f"Assumed: {100 * self.first_share:.3g} % of the reviews are of the first group, and "
+            f"{100 * self.icc:.3g} % of the variance of weights is between reviewers. An effect is seen if its "
+            f"{100 * self.level:.3g} % interval excludes zero; an effect of this size is seen with a probability of "
+            f"{100 * POWER:.0f} %."
         )
 
 
