@@ -321,7 +321,9 @@ def _groups(reviews: Reviews, question: Question) -> Ints:
         )
     if question.by not in attributes.names:
         raise InputError(
-            Argument("by"), f" must be a column of the table of attributes ({', '.join(map(repr, attributes.names))})"
+            Argument("by"),
+            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
+            f"got {question.by!r}",
         )
     values = attributes.values[attributes.names.index(question.by)]
     place = {name: number for number, name in enumerate(question.groups, 1)}
