@@ -81,6 +81,9 @@ def test_a_column_that_was_not_read_is_refused() -> None:
     reviews = pv.read(frame(), scale=(1, 10))
     with pytest.raises(pv.InputError, match=r"the column 'confidence', which was not read; .*score='confidence'"):
         pv.release(reviews, public="all", quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0))
+    graded = pv.read(frame(), scale=(1, 10), criteria=["confidence"])
+    with pytest.raises(pv.InputError, match=r"the column 'confidence', a criterion that is not public; read it as the"):
+        pv.release(graded, public="none", quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0))
     renamed = pv.read(frame().rename({"confidence": "Confidence"}), score="Confidence", scale=(1, 5))
     pv.release(renamed, public="all", quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0))
 
@@ -148,7 +151,7 @@ def test_no_neighbour_moves_a_share_by_more_than_claimed(case: Case, unit: Unit)
 
     def vector(assignment: Assignment) -> list[float]:
         holders = [f"r{j}" for j in flat(assignment)]
-        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity))
+        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity).tolist())
 
     for one, other in neighbours(list(assignments(case.rows, case.loads))[:20], unit):
         before, after = vector(one), vector(other)
@@ -169,7 +172,7 @@ def test_hidden_columns_may_change_with_the_exchange(
 
     def vector(assignment: Assignment, scores: list[float]) -> list[float]:
         holders = [f"r{j}" for j in flat(assignment)]
-        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity))
+        return list(true_vector(pv.Reviews.from_columns(papers, holders, scores), quantity).tolist())
 
     for one, other in neighbours(list(assignments(case.rows, case.loads))[:8], unit):
         free = [h and a != b for h, a, b in zip(flags, flat(one), flat(other), strict=True)]

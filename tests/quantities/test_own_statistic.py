@@ -120,8 +120,9 @@ def test_no_neighbour_moves_it_by_more_than_claimed(unit: Any) -> None:
             for weight, holder in zip(itertools.chain(*rows), flat(assignment), strict=True):
                 held.setdefault(holder, []).append(weight)
             values.append([float(np.median(own)) for own in held.values()])
-        assert apart(*values) <= (bound.counts or 0)
-        check_norms(values[0], values[1], bound)
+        before, after = values
+        assert apart(before, after) <= (bound.counts or 0)
+        check_norms(before, after, bound)
 
 
 def test_what_is_no_function_of_a_reviewers_weights_is_refused_where_it_can_be_told() -> None:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import peerveil as pv
 from marks import mostly_slow
 from peerveil.cli.show import out, plan_columns, release_panel
+from peerveil.inference.model import RecordModel
 from peerveil.inference.prior import prior
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.guarantee import UNITS, Unit
@@ -325,6 +326,37 @@ def test_expected_errors_come_true() -> None:
         assert 0.3 < math.sqrt(np.mean(ratios)) < 1.4
 
 
+@pytest.mark.parametrize("name", mostly_slow(OTHERS, 2))
+def test_expected_errors_allow_for_hidden_scores_that_are_whole_numbers(name: str) -> None:
+    """The least of a few whole scores is a whole number, which nothing public tells: errors must allow for it."""
+    reviews = conference()
+    truth, weights = true_vector(reviews, f"{name} of ratings"), pv.weigh(reviews.public("none"), f"{name} of ratings")
+    rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=5.0))
+    made = [
+        rehearsal.estimates(rehearsal.perturb(truth, np.random.default_rng(seed)), ["bayes"])["bayes"]
+        for seed in range(5)
+    ]
+    errors = [np.mean((each.values - truth) ** 2) / each.outlook.expected_rmse**2 for each in made if each.outlook]
+    assert len(errors) == 5
+    assert math.sqrt(np.mean(errors)) < 2
+
+
+def test_draws_of_hidden_scores_are_whole_or_any_and_of_distances_near_zero() -> None:
+    record = pv.PublicRecord.from_rows([[None] * 3 for _ in range(40)], load=3, scale=(1, 10))
+    weights = pv.weigh(record, "lowest of ratings")
+    for whole in (True, False):
+        drawn = prior(weights, draws=20, whole=whole).weight
+        assert ((drawn == np.rint(drawn)).all(), drawn.min() >= 1, drawn.max() <= 10) == (whole, True, True)
+    assert set(np.unique(prior(weights, draws=20, whole=True).weight)) == set(range(1, 11))
+    model = RecordModel(weights, draws=4)
+    whole_ones = [(each.vectors == np.rint(each.vectors)).all() for each in model.ensembles]
+    assert sum(whole_ones) * 2 == len(whole_ones)
+    far = prior(pv.weigh(record, "disagreement"), draws=60).weight
+    assert far.min() >= 0
+    assert far.max() <= 9
+    assert np.mean(far < 4.5) > 0.6, "distances are those of numbers around zero"
+
+
 def test_unknown_statistics_are_refused_with_the_known_ones() -> None:
     with pytest.raises(pv.InputError, match=r"statistic must be one of 'mean', 'spread'.*got 'mode'"):
         pv.release(conference(), public="all", statistic="mode", epsilon=1.0)
@@ -334,3 +366,12 @@ def test_names_that_would_be_taken_for_a_statistic_are_refused() -> None:
     with pytest.raises(pv.InputError, match="quantity already"):
         pv.weigh(conference().public("all"), lambda record: record.score, name="spread of everything")
     assert named("spread of ratings").name == "spread of ratings"
+
+
+def test_tracks_are_released_with_one_charge_for_all() -> None:
+    reviews = conference()
+    tracks = {paper: "theory" if paper < "p5" else "systems" for paper in reviews.papers}
+    made = pv.release_groups(reviews, tracks, public="all", statistic="range", mechanism=pv.Histogram(epsilon=2.0))
+    means = pv.release_groups(reviews, tracks, public="all", mechanism=pv.Histogram(epsilon=2.0))
+    assert {release.quantity for release in made.releases.values()} == {"range of ratings"}
+    assert made.guarantee == means.guarantee  # as many people move

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from peerveil.inference.limit import in_limit, limit_ensembles, limit_posterior,
 from peerveil.inference.posterior import EntryPrior, Posterior
 from peerveil.inference.prior import Ensemble, prior
 from peerveil.privacy.bins import Bins
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.threads import on_one_thread
@@ -120,10 +121,12 @@ class RecordModel:
 
     def _draw(self) -> tuple[Ensemble, ...]:
         weights = self._weights
-        many = not weights.reach.centred and np.mean(weights.low != weights.high) >= MANY_HIDDEN
-        ends = np.linspace(0.0, 1.0, (OFFSET_RANGES if many else 1) + 1).tolist()
+        around_zero = weights.reach.centred or weights.reach.folded
+        many = not around_zero and np.mean(weights.low != weights.high) >= MANY_HIDDEN
+        kinds = (False, True) if many and may_be_whole(weights) else (False,)
+        ends = np.linspace(0.0, 1.0, (OFFSET_RANGES // len(kinds) if many else 1) + 1).tolist()
         ranges = list(pairwise(ends))
-        ensembles = tuple(limit_ensembles(weights, ranges) if self.long else self._drawn(ranges))
+        ensembles = tuple(limit_ensembles(weights, ranges) if self.long else self._drawn(ranges, kinds))
         for vectors in (part for ensemble in ensembles for part in (ensemble.vectors, *ensemble.by_load)):
             vectors.flags.writeable = False  # shared by all users
         chances = np.tile(family_of(self._weights).correlation_chances, len(ensembles) // CORRELATIONS.size)
@@ -135,8 +138,26 @@ class RecordModel:
         self._dealt = stretched(np.mean([one.mean for one in at_chance], axis=0), weights.reviewers)
         return ensembles
 
-    def _drawn(self, ranges: Sequence[tuple[float, float]]) -> Iterator[Ensemble]:
+    def _drawn(self, ranges: Sequence[tuple[float, float]], kinds: Sequence[bool]) -> Iterator[Ensemble]:
         by_load = family_of(self._weights).by_load
-        for offsets in ranges:
-            drawn = prior(self._weights, draws=self._draws, offsets=offsets)
+        for offsets, whole in product(ranges, kinds):
+            drawn = prior(self._weights, draws=self._draws, offsets=offsets, whole=whole)
             yield from (drawn.ensemble(leniency, by_load=by_load) for leniency in LENIENCIES.tolist())
+
+
+def may_be_whole(weights: PublicWeights) -> bool:
+    """Return whether hidden weights may be whole numbers, which matters for other statistics than the mean.
+
+    The least of a few whole scores is a whole number, and estimates must allow for it: nothing public tells whether it
+    is one. Means are less coarse, and are taken to be anywhere, as in earlier versions.
+
+    >>> from peerveil.quantities.weights import weigh
+    >>> from peerveil.record.public_record import PublicRecord
+    >>> record = PublicRecord.from_rows([[None, None]] * 2, load=2, scale=(1, 10))
+    >>> may_be_whole(weigh(record, "lowest of ratings")), may_be_whole(weigh(record))
+    (True, False)
+    """
+    if weights.statistic is MEAN or weights.reach.binary or weights.reach.co_reviews:
+        return False
+    ends = np.concatenate((weights.low, weights.high))[np.tile(weights.low != weights.high, 2)]
+    return bool((ends == np.rint(ends)).all())

@@ -222,6 +222,7 @@ def prior(
     draws: int | None = None,
     seed: np.random.SeedSequence | None = None,
     offsets: tuple[float, float] = (0.0, 1.0),
+    whole: bool = False,
 ) -> Prior:
     """Return the prior of a public record.
 
@@ -230,6 +231,7 @@ def prior(
         draws: number of draws for each leniency; by default as many as a few seconds allow.
         seed: the seed; by default derived from the record, so that the same record always gives the same draws.
         offsets: range of the common offset of hidden weights within their intervals, from 0 (low) to 1 (high).
+        whole: whether hidden weights are taken to be whole numbers.
 
     >>> weights = PublicWeights.from_rows([[0, 1], [0, 1]], load=2)
     >>> prior(weights).ensemble(0.0).vectors.min(axis=0).tolist()
@@ -248,7 +250,7 @@ def prior(
     noise = np.random.default_rng(of_noise).standard_normal((draws, weights.low.size))
     return Prior(
         paper=weights.paper,
-        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights), offsets),
+        weight=_draw_weights(weights, draws, np.random.default_rng(of_weights), offsets, whole=whole),
         loads=loads,
         noise=noise,
         places=_spread_places(loads, np.random.default_rng(of_places)),
@@ -266,10 +268,13 @@ def _spread_places(loads: Ints, rng: np.random.Generator) -> Ints:
     return np.argsort((nth + rng.random(per_place.shape)) / per_place, axis=1, kind="stable")
 
 
-def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, offsets: tuple[float, float]) -> Floats:
+def _draw_weights(
+    weights: PublicWeights, draws: int, rng: np.random.Generator, offsets: tuple[float, float], *, whole: bool
+) -> Floats:
     """Weights, one row per draw: hidden ones are drawn from the visible ones in their interval, if any.
 
-    Hidden scores may be higher or lower than the others: each row draws a common offset.
+    Hidden scores may be higher or lower than the others: each row draws a common offset. Those without visible ones to
+    be compared with are ``whole`` numbers, if so asked, or any.
     """
     if weights.exact:
         return weights.low[None]
@@ -279,12 +284,17 @@ def _draw_weights(weights: PublicWeights, draws: int, rng: np.random.Generator, 
     behind = np.searchsorted(visible, high, side="right")
     drawn = np.empty((draws, low.size))
     for row in drawn:
-        share = _shares(rng, offsets, compared=behind > first, centred=weights.reach.centred)
+        share = _shares(rng, offsets, compared=behind > first, centred=weights.reach.centred or weights.reach.folded)
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
         if weights.reach.binary:
             share = (rng.random(share.size) < share).astype(np.float64)
-        row[:] = np.where(behind > first, alike, low + share * (high - low))
+        if weights.reach.folded:
+            share = np.abs(2 * share - 1)
+        anywhere = low + share * (high - low)
+        if whole:
+            anywhere = np.minimum(np.floor(low + share * (high - low + 1)), high)
+        row[:] = np.where(behind > first, alike, anywhere)
         row[:] = row[np.lexsort((row, weights.paper))]
     return drawn
 

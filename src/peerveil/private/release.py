@@ -374,7 +374,7 @@ def prepare_release(
         check_estimator(estimator)
     everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
     record = reviews.public(public, declare_kept=declare_kept)
-    _check_column(reviews, quantity)
+    _check_column(reviews, record, quantity)
     weights = weigh(record, quantity, lone=lone, name=name)
     if everybody < 2 or (weights.reviewers < 2 and not weights.open):
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
@@ -413,15 +413,20 @@ def prepare_release(
     )
 
 
-def _check_column(reviews: Reviews, quantity: QuantityLike) -> None:
-    """Refuse a quantity of a column that a file was not read with; columns given directly have no name."""
+def _check_column(reviews: Reviews, record: PublicRecord, quantity: QuantityLike) -> None:
+    """Refuse a quantity of a column that was not read, or of a hidden criterion, for which the score would be taken.
+
+    Scores that were given directly have no name: they may be of any column that is no criterion.
+    """
     column = column_of(quantity) if isinstance(quantity, str) else None
-    if column is None or column in reviews.criteria_names or not reviews.report.format:
+    if column is None or column in record.criteria_names:
         return
-    if same_column(column, reviews.report.score):
+    hidden = column in reviews.criteria_names
+    if not hidden and (not reviews.report.format or same_column(column, reviews.report.score)):
         return
+    problem = "a criterion that is not public" if hidden else "which was not read"
     raise InputError(
-        f"the release is of the column {column!r}, which was not read; read it as the score (",
+        f"the release is of the column {column!r}, {problem}; read it as the score (",
         Argument("score", column),
         ") or, if all is public, as a criterion",
     )

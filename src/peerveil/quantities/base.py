@@ -96,11 +96,13 @@ class HiddenReach:
             the change, and a round-off of at most ``2**-51`` of the greatest weight. If not, they do not change in any
             bit.
         centred: whether the weights of each paper add up to zero, so that hidden weights cannot all be high or low.
+        folded: whether weights are the absolute values of such weights.
         binary: whether all weights are 0 or 1.
     """
 
     co_reviews: bool = False
     centred: bool = False
+    folded: bool = False
     binary: bool = False
 
 

@@ -29,7 +29,7 @@ class Disagreement:
         numbers="mean distances",
     )
     #: As for miscalibration: a distance moves by no more than the difference.
-    reach = HiddenReach(co_reviews=True)
+    reach = HiddenReach(co_reviews=True, folded=True)
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
         """Return the distances."""

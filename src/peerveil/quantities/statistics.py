@@ -188,7 +188,9 @@ def names() -> tuple[str, ...]:
 def named(name: str) -> Statistic:
     """Return the registered statistic with this name."""
     if name not in _REGISTERED:
-        raise InputError(Argument("statistic"), f" must be one of {', '.join(map(repr, _REGISTERED))}, got {name!r}")
+        raise InputError(
+            Argument("statistic"), f" must be one of {', '.join(map(repr, (*_REGISTERED, 'agreement')))}, got {name!r}"
+        )
     return _REGISTERED[name]
 
 
