@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect, sync_playwright
 
 #: Without these, Chromium asks its maker for things at every start.
@@ -137,3 +138,17 @@ def wait_until(happened: Any, seconds: float = LONG) -> None:
     while not happened():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
+
+
+def check_access(guest: Visitor) -> None:
+    """No serious fault that axe-core can find, and nothing wider than the screen."""
+    results = Axe().run(guest.page).response
+    faults = [
+        f"{fault['id']}: {node['html'][:160]}"
+        for fault in results["violations"]
+        if fault["impact"] in ("serious", "critical")
+        for node in fault["nodes"]
+    ]
+    assert not faults, "\n".join(faults)
+    page = guest.page
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -53,7 +53,7 @@ def inspect(
     facts, problems, sizes, scores = found.facts, found.problems, found.sizes, found.scores
     if alone := sum(size == 1 for size in sizes):
         problems.append(f"{alone} of {len(sizes)} papers have a single review: their miscalibration is not defined")
-    facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}"
+    facts["reviews per paper"] = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else f"{min(sizes)}"
     different = f"{np.unique(scores).size} different values"
     facts["scores"] = f"{scores.min():g} to {scores.max():g}, {different}" if scores.size else "all hidden"
     facts["declared scale"] = "none; state the lowest and the highest possible score"

@@ -292,6 +292,8 @@ async def result(page: Here, name: str, made: str) -> Response:
     """Return the page of a release, or of those of all tracks."""
     case = lookup(page.chairs, name)
     result = lookup(case.results, made)
+    known = tuple(case.inspected.get("notices", ()))  # said when the file was opened
+    result = result | {"remarks": [remark for remark in result.get("remarks", ()) if not remark.endswith(known)]}
     if "groups" in result:
         return page.show("tracks.html", case=case, made=made, result=result)
     return result_page(page, case, made, result)

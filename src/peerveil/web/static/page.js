@@ -194,6 +194,9 @@ const recoloured = (part, colours) => {
   return typeof part === "string" && colours[part] ? colours[part] : part;
 };
 
+// Below this width, titles would not fit: the static chart stays, which is scaled. Folded charts may have no width.
+const leastWidth = 380;
+
 const pictures = one("[data-pictures]");
 if (pictures) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -203,7 +206,7 @@ if (pictures) {
     const colours = dark.matches ? await (await fetch(`${prefix}/static/dark.json`)).json() : {};
     for (const place of all("[data-picture]")) {
       const plain = specifications[place.dataset.picture];
-      if (!plain) continue;
+      if (!plain || place.clientWidth < leastWidth) continue;
       const canvas = document.createElement("div");
       const wide = place.closest(".wide");
       const width = Math.max(200, Math.min(wide ? 760 : 420, place.clientWidth - 80));
@@ -228,4 +231,5 @@ if (pictures) {
   };
   addEventListener("load", draw);
   dark.addEventListener("change", draw);
+  addEventListener("toggle", draw, true);
 }

@@ -1,0 +1,326 @@
+"""A newcomer's walk from a spreadsheet to the published report, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser import Served, Visitor, check_access, chromium, program, served, visitor
+from peerveil.simulation.conferences import synthetic_conference
+from spreadsheets import Rows, by_openpyxl
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
+    ),
+]
+
+GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
+
+#: Technical words that the page and reports may use, as patterns. Each that is shown must be explained.
+TERMS = (
+    *("releases?", "means?", "quantity", "ratings", "miscalibration", "normalized", "subjectivity", "loads?", "ranks?"),
+    *("lenien(?:t|cy)", "strict(?:est)?", "findings?", "tracks?", "criteri(?:a|on)", "public record", "assignments?"),
+    *("promise", "claim", "epsilon", "delta", "odds", "differential privacy", "unit", "neighbours?", "noise", "bins?"),
+    *("mechanism", "histogram", "Laplace", "Gaussian", "budgets?", "ledger", "data set", "charged?", "regions?"),
+    *("estimator", "projection", "safe", "bayes", "expected error", "root mean square", "standard deviation"),
+    *("variance", "bands?", "credible", "intervals?", "proven bounds?", "public data alone", "verdict", "informative"),
+    *("adds some", "adds nothing", "as by chance", "plan", "verify", "refine", "signature", "posterior", "sensitivity"),
+    *("quantiles?", "percentiles?", "likelihood", "prior", "isotonic", "Lipschitz", "p-value", "significance"),
+)
+
+#: What is cut off: text beyond the edge of the screen or of its chart, and short words broken in two.
+CUT = """(words) => {
+  const cut = [], page = document.documentElement, short = (text) => text.trim().slice(0, 40);
+  const unseen = (part) => part && (
+    part.matches("svg, .skip") || getComputedStyle(part).clipPath !== "none" || unseen(part.parentElement)
+  );
+  if (page.scrollWidth > page.clientWidth) cut.push(`the page is ${page.scrollWidth} wide`);
+  for (const part of document.querySelectorAll("body *")) {
+    const box = part.getBoundingClientRect();
+    if (!box.width || part.closest(".scroll") || unseen(part)) continue;
+    if (box.right > page.clientWidth + 1 || box.left < -1) cut.push(`${part.tagName}: ${short(part.textContent)}`);
+  }
+  for (const text of document.querySelectorAll("svg text")) {
+    const [box, frame] = [text, text.closest("svg")].map((part) => part.getBoundingClientRect());
+    if (box.width && (box.right > frame.right + 2 || box.left < frame.left - 2)) cut.push(`chart: ${text.textContent}`);
+  }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (words && walker.nextNode()) {
+    if (unseen(walker.currentNode.parentElement)) continue;
+    for (const word of walker.currentNode.data.matchAll(/(?<![\\p{L}\\p{N}])\\p{L}{2,12}(?![\\p{L}\\p{N}])/gu)) {
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) cut.push(`word: ${word[0]}`);
+    }
+  }
+  return cut;
+}"""
+
+LARGE_TEXT = "addEventListener('DOMContentLoaded', () => { document.documentElement.style.fontSize = '200%'; })"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(folder=tmp_path_factory.mktemp("page")) as found:
+        yield found
+
+
+def reviews(seed: int = 3) -> Rows:
+    conference = synthetic_conference(reviewers=60, rng=np.random.default_rng(seed))
+    triples = zip(conference.paper, conference.reviewer, conference.score, strict=True)
+    rows = [
+        [f"S{paper}", f"person{who}@uni.example", float(score), "AB"[int(paper) % 2]] for paper, who, score in triples
+    ]
+    return [["Submission ID", "Reviewer e-mail", "Overall score", "Track"], *rows]
+
+
+@pytest.fixture(scope="module")
+def workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sheets = {"Reviews 2026": reviews(), "Notes": [["Prepared by the programme chairs"], ["Ask Kim"]]}
+    return by_openpyxl(tmp_path_factory.mktemp("chair") / "reviews.xlsx", sheets)
+
+
+class Walk:
+    """A visitor's way through the page; every screen is looked at."""
+
+    def __init__(self, guest: Visitor, *, tallest: int, words: bool) -> None:
+        self.page: Page = guest.page
+        self._guest, self._tallest, self._words = guest, tallest, words
+        self.texts: dict[str, str] = {}
+
+    def look(self, screen: str, *, tallest: int | None = None, words: bool | None = None) -> None:
+        """Check that a screen is not too tall, and that nothing on it is cut off, folded or not."""
+        check_access(self._guest)
+        most = self._tallest if tallest is None else tallest
+        assert self.page.evaluate("document.documentElement.scrollHeight") <= most, screen
+        keep_words = self._words if words is None else words
+        assert self.page.evaluate(CUT, keep_words) == [], screen
+        self.page.evaluate("for (const part of document.querySelectorAll('details:not([open])')) part.open = true")
+        assert self.page.evaluate(CUT, keep_words) == [], f"{screen}, unfolded"
+        self.texts[screen] = self.page.inner_text("body")
+        self.page.evaluate("for (const part of document.querySelectorAll('details[open]')) part.open = false")
+
+    def press(self, button: str, to: str) -> None:
+        self.page.get_by_role("button", name=button, exact=True).click()
+        self.page.wait_for_url(re.compile(to))
+
+
+SCREENS: dict[str, dict[str, Any]] = {
+    "desktop": {"size": (1280, 800), "tallest": 1600},  # two screens
+    "phone": {"size": (360, 740), "tallest": 5 * 740},
+    "phone, large text": {"size": (360, 740), "tallest": 16 * 740, "large": True},
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
+    screen: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
+) -> None:
+    chosen = SCREENS[screen]
+    large = chosen.get("large", False)
+    width, height = chosen["size"]
+    with visitor(browser, viewport={"width": width, "height": height}) as guest:
+        page = guest.page
+        if large:
+            page.add_init_script(LARGE_TEXT)
+        walk = Walk(guest, tallest=chosen["tallest"], words=not large)
+        page.goto(site.address)
+        page.wait_for_url(f"{site.home}/")
+        walk.look("home")
+        page.get_by_role("link", name="Make a release").first.click()
+        walk.look("start")
+        assert "Excel" in walk.texts["start"]
+        page.get_by_label("Drop the file here").set_input_files(workbook)
+        page.wait_for_url(re.compile("/file$"))
+        walk.look("file")
+        page.get_by_label("Lowest", exact=True).fill("1")
+        page.get_by_label("Highest").fill("10")
+        walk.press("Continue", "/public$")
+        walk.look("public")
+        page.get_by_label("All scores").check()
+        walk.press("Continue", "/choices$")
+        walk.look("choices")
+        walk.press("Show the expected accuracy", "/choices#plan$")
+        walk.look("choices")
+        walk.press("Compute the promise", "/promise$")
+        walk.look("promise")
+        page.get_by_label("I have read this").check()
+        walk.press("Release", "/result/")
+        if width > 1000:
+            page.wait_for_selector("[data-live=yes] svg")
+        walk.look("result")
+        assert "Reviews 2026" not in walk.texts["result"], "what the chair was told once is not a warning"
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download everything").click()
+        waiting.value.save_as(tmp_path / "release.zip")
+        page.get_by_role("link", name="Read the report").click()
+        page.wait_for_url(re.compile("/report.html$"))
+        walk.look("report", tallest=100 * height, words=not large)
+        with zipfile.ZipFile(tmp_path / "release.zip") as packed:
+            assert packed.read("release/report.html") == guest.context.request.get(page.url).body()
+        assert len(walk.texts) <= 8
+        assert not guest.complaints
+    check_terms("\n".join(walk.texts.values()))
+
+
+def check_terms(shown: str) -> None:
+    """Every technical word that is shown is explained."""
+    document = GLOSSARY.read_text(encoding="utf-8")
+    marked = re.findall(r"\*\*(.+?)\*\*|(?<!\*)\*([^*]+)\*(?!\*)", document)
+    explained = " ".join(word for pair in marked for word in pair)
+    used = [term for term in TERMS if re.search(rf"\b(?:{term})\b", shown, re.IGNORECASE)]
+    assert len(used) >= 40, used
+    assert [term for term in used if not re.search(rf"\b(?:{term})\b", explained, re.IGNORECASE)] == []
+
+
+def open_file(page: Page, site: Served, file: Path) -> None:
+    page.goto(f"{site.home}/chair")
+    page.get_by_label("Drop the file here").set_input_files(file)
+
+
+@pytest.fixture
+def guest(browser: Browser, site: Served) -> Iterator[Visitor]:
+    with visitor(browser) as found:
+        found.page.goto(site.address)
+        found.page.wait_for_url(f"{site.home}/")
+        yield found
+        assert not found.complaints
+
+
+def test_a_chair_chooses_the_sheet_of_a_workbook(guest: Visitor, site: Served, tmp_path: Path) -> None:
+    page = guest.page
+    second = reviews(4)[:121]
+    book = by_openpyxl(tmp_path / "rounds.xlsx", {"Round 1": reviews(), "Round 2": second, "Notes": [["Ask Kim"]]})
+    open_file(page, site, book)
+    menu = page.get_by_label("Sheet of the workbook")
+    expect(menu).to_be_focused()  # either could be meant
+    expect(page.get_by_role("alert")).to_contain_text("“Sheet of the workbook”")
+    assert menu.locator("option").all_inner_texts() == ["detected", "Round 1", "Round 2", "Notes"]
+    check_access(guest)
+    menu.select_option("Round 2")
+    page.get_by_role("button", name="Read again").click()
+    expect(page.locator(".facts")).to_contain_text("120")
+    expect(page.get_by_label("Sheet of the workbook")).to_have_value("Round 2")
+    page.get_by_label("Sheet of the workbook").select_option("Round 1")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(re.compile("/public$"))
+    page.go_back()
+    page.reload()
+    expect(page.locator(".facts")).to_contain_text("240")
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A file that is wrong: the step and the label of its field, and what is said."""
+
+    step: str
+    name: str
+    content: str
+    label: str
+    words: str
+
+
+WRONG = (
+    Wrong("file", "mapping.toml", "paper = 3\n", "A mapping", "mapping.toml"),
+    Wrong("public", "public.csv", "paper,score\nS0,eleven\n", "The file of public scores", "public.csv, line 2"),
+    Wrong("choices", "tracks.csv", "paper,track\nS0,A\n", "The table of tracks", "59 of 60 papers are in no group"),
+)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[wrong.step for wrong in WRONG])
+def test_a_file_that_is_wrong_is_told_where_it_was_given(
+    wrong: Wrong, guest: Visitor, site: Served, workbook: Path, tmp_path: Path
+) -> None:
+    page, step, label = guest.page, wrong.step, wrong.label
+    file = tmp_path / wrong.name
+    file.write_text(wrong.content)
+    open_file(page, site, workbook)
+    page.wait_for_url(re.compile("/file$"))
+    page.get_by_label("Lowest", exact=True).fill("1")
+    page.get_by_label("Highest").fill("10")
+    if step == "file":
+        page.get_by_text("How to read the file").click()
+        page.get_by_label(label).set_input_files(file)
+        expect(page.locator(".drop:has(#mapping) .drop-state")).to_have_text(wrong.name)
+        page.get_by_role("button", name="Read again").click()
+    else:
+        page.get_by_role("button", name="Continue").click()
+        page.wait_for_url(re.compile("/public$"))
+        page.get_by_label("Some scores" if step == "public" else "All scores").check()
+        if step == "public":
+            page.get_by_label(label).set_input_files(file)
+            page.get_by_label("Reviews per reviewer, if all have the same").fill("4")
+        page.get_by_role("button", name="Continue").click()
+        page.wait_for_url(re.compile("/choices$"))
+        page.get_by_text("Title, authors and licence of the report").click()
+        page.get_by_label("Title", exact=True).fill("Kept")
+        if step == "choices":
+            page.get_by_text("One release per track").click()
+            page.get_by_label("By a table").check()
+            page.get_by_label(label).set_input_files(file)
+            expect(page.locator(".drop:has(#groups) .drop-state")).to_have_text(wrong.name)
+        page.get_by_role("button", name="Compute the promise").click()
+    page.wait_for_url(re.compile(rf"/{step}\?failed="))
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text(wrong.words)
+    expect(page.get_by_label(label)).to_be_focused()
+    assert "--" not in alert.inner_text()
+    check_access(guest)
+    if step == "public":
+        expect(page.get_by_label("Reviews per reviewer, if all have the same")).to_have_value("4")
+    if step == "choices":
+        expect(page.get_by_label("Title", exact=True)).to_have_value("Kept")
+
+
+def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
+    page = guest.page
+    open_file(page, site, workbook)
+    page.wait_for_url(re.compile("/file$"))
+    walk = Walk(guest, tallest=1600, words=True)
+    walk.press("Continue", "/public$")
+    page.get_by_label("All scores").check()
+    walk.press("Continue", "/choices$")
+    page.get_by_text("Advanced options").click()
+    page.get_by_label("Noise", exact=True).select_option("histogram")
+    page.get_by_text("One release per track").click()
+    page.get_by_label("By a column").check()
+    expect(page.get_by_label("Column of tracks")).to_have_value("Track")
+    expect(page.get_by_label("The table of tracks")).not_to_be_visible()
+    check_access(guest)
+    walk.press("Compute the promise", "/promise$")
+    walk.look("promise")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator(".promise")).to_contain_text("All tracks together: epsilon = 2 per reviewer")
+    page.get_by_label("I have read this").check()
+    walk.press("Release", "/result/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
+    walk.look("tracks")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download of A").click()
+    assert waiting.value.suggested_filename == "A.zip"
+    page.get_by_role("link", name="Findings and charts of B").click()
+    page.wait_for_selector("[data-picture=means][data-live=yes] svg")
+    walk.look("track")
+    page.get_by_role("link", name="Read the report").click()
+    expect(page.locator("body")).to_contain_text("epsilon = 1 per reviewer")
+    page.go_back()
+    page.get_by_role("link", name="All tracks").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
