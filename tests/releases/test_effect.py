@@ -181,6 +181,8 @@ def test_an_effect_can_be_withdrawn_and_is_no_release_of_means(tmp_path: Path) -
     with pytest.raises(pv.FileError, match="is the release of an effect"):
         pv.Release.load(tmp_path / "out")
     withdraw(tmp_path / "out", reason="Wrong table of reviewers.")
+    with pytest.warns(pv.WithdrawalWarning, match="withdrawn"):
+        pv.Effect.load(tmp_path / "out")
     checks = {check.name: check for check in pv.verify(tmp_path / "out", weights_of(reviews, asked)).checks}
     assert checks["withdrawal"].result == "fails"
     assert checks["report.html"].found.endswith("it shows the withdrawal")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import jsonschema
 import numpy as np
 
-from peerveil.errors import FileError, InputError
+from peerveil.errors import FileError, InputError, unexpected
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.mechanisms import kind_of, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
@@ -23,6 +25,10 @@ from peerveil.privacy.joint_claims import Group, GroupClaim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
+from peerveil.releases.signatures import release_file
+from peerveil.tables.opening import read_text
+
+T = TypeVar("T")
 
 #: The schema version that is written, and those that are read.
 SCHEMA_VERSION = 2
@@ -268,6 +274,32 @@ def release_schema(version: int = SCHEMA_VERSION, kind: str = "release") -> dict
     text = files("peerveil.releases").joinpath(f"schemas/{kind}-{version}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def read_document(path: str | os.PathLike[str]) -> tuple[str, Any]:
+    """Return the name and the parsed JSON of a release.json, given itself or its folder."""
+    name, text = read_text(release_file(path))
+    document = parse_json(text, name=name)
+    if document is None:
+        raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
+    return name, document
+
+
+def interpreted(make: Callable[[dict[str, Any]], T], document: object, name: str) -> T:
+    """Return what a function makes of a document that follows its schema; any failure is an error with its name.
+
+    >>> interpreted(lambda document: document["a"], {"a": 1}, "release.json")
+    1
+    """
+    assert isinstance(document, dict)  # noqa: S101 - validated
+    problem = ""
+    try:
+        return make(document)
+    except InputError as error:
+        problem = str(error)
+    except Exception as error:  # noqa: BLE001 - any bad file must give an error with its name
+        problem = f"cannot be interpreted: {unexpected(error)}"
+    raise FileError(problem, file=name)
 
 
 def schema_version(document: object, name: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerveil.errors import FileError, InputError, unexpected
+from peerveil.errors import InputError
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN
 from peerveil.inference.findings import Finding
 from peerveil.mechanisms import kind_of
@@ -32,7 +32,6 @@ from peerveil.support.atomic_files import staged_folder
 from peerveil.support.frames import Backend, csv_text, make_frame
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with
-from peerveil.tables.opening import read_text
 
 if TYPE_CHECKING:
     from peerveil.reporting.plots import Plot
@@ -308,28 +307,16 @@ class Release(Published):
         Raises:
             FileError: if the file is missing, is not JSON, repeats a key, or violates its schema.
         """
-        place = release_file(path)
-        name, text = read_text(place)
-        document = documents.parse_json(text, name=name)
-        if document is None:
-            raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
+        name, document = documents.read_document(path)
         release = cls.from_document(document, name=name)
-        warn_if_withdrawn(place)
+        warn_if_withdrawn(release_file(path))
         return release
 
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Release:
         """Return a release from the parsed JSON of a release.json."""
         documents.validate(document, name, documents.schema_version(document, name))
-        assert isinstance(document, dict)  # noqa: S101 - validated
-        problem = ""
-        try:
-            return cls._from_valid(document)
-        except InputError as error:
-            problem = str(error)
-        except Exception as error:  # noqa: BLE001 - any bad file must give an error with its name
-            problem = f"cannot be interpreted: {unexpected(error)}"
-        raise FileError(problem, file=name)
+        return documents.interpreted(cls._from_valid, document, name)
 
     @classmethod
     def _from_valid(cls, document: dict[str, Any]) -> Release:

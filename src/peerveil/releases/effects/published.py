@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from peerveil.errors import FileError, InputError, unexpected
+from peerveil.errors import InputError
 from peerveil.inference.effects import LEVEL, Estimate, estimate
 from peerveil.mechanisms import mechanism_from
 from peerveil.privacy.claims import standard_claim
@@ -23,12 +23,11 @@ from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents
 from peerveil.releases.signatures import SIGNATURE, release_file
-from peerveil.releases.withdrawal import MARKS
+from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
 from peerveil.reporting.terms import About, Terms
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with, software
-from peerveil.tables.opening import read_text
 
 #: The word by which a release.json of an effect is told from others.
 KIND = "effect"
@@ -293,26 +292,17 @@ class Effect:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Effect:
-        """Return the effect in a folder or a release.json."""
-        name, text = read_text(release_file(path))
-        document = documents.parse_json(text, name=name)
-        if document is None:
-            raise FileError("is not JSON; a release.json written by Peerveil is needed", file=name)
-        return cls.from_document(document, name=name)
+        """Return the effect in a folder or a release.json; warns if it is marked as withdrawn."""
+        name, document = documents.read_document(path)
+        effect = cls.from_document(document, name=name)
+        warn_if_withdrawn(release_file(path))
+        return effect
 
     @classmethod
     def from_document(cls, document: object, *, name: str = "release.json") -> Effect:
         """Return an effect from the parsed JSON of a release.json."""
         documents.validate(document, name, kind=KIND)
-        assert isinstance(document, dict)  # noqa: S101 - validated
-        problem = ""
-        try:
-            return cls._from_valid(document)
-        except InputError as error:
-            problem = str(error)
-        except Exception as error:  # noqa: BLE001 - any bad file must give an error with its name
-            problem = f"cannot be interpreted: {unexpected(error)}"
-        raise FileError(problem, file=name)
+        return documents.interpreted(cls._from_valid, document, name)
 
     @classmethod
     def _from_valid(cls, document: dict[str, Any]) -> Effect:
