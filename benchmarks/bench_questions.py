@@ -4,8 +4,8 @@ Conferences are made of all students with at least four ratings, of whom four ar
 of a lecturer make a paper. Students of the first two years are compared with those of later years. Conference k has
 the seed [SEED, k], and noise follows from the same seed; epsilon 1 per reviewer, all scores public.
 
-- effect: how often the 90 % interval holds the difference between the groups in the conference itself, and in all
-  ratings of InstEval, of which each conference takes a part.
+- effect: how often the 90 % interval holds the difference between the groups in the conference itself, and that
+  between the means of students over all their ratings, of which each conference takes four.
 - spread: the share of the reviewers' sorted spreads that are in their 90 % bands, the root mean squared error, that
   error over the expected one, and over that of a guess from public data alone.
 
@@ -67,7 +67,8 @@ def main(number: int = 100) -> None:
         return
     whole, years = (pl.read_csv(file) for file in files)
     whole = whole.join(years.rename({"reviewer": "rater"}), on="rater")
-    everywhere = difference(whole["score"].to_numpy(), np.where(whole["years"].to_numpy() <= 2, 1, 2))
+    students = whole.filter(pl.len().over("rater") >= LOAD).group_by("rater").agg(pl.col("score", "years").mean())
+    everywhere = difference(students["score"].to_numpy(), np.where(students["years"].to_numpy() <= 2, 1, 2))
     effects: dict[str, list[float]] = {name: [] for name in ("own", "all", "width", "true")}
     spreads: dict[str, list[float]] = {name: [] for name in ("band", "error", "expected", "guess")}
     for k in range(number):
