@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import peerveil as pv
 from marks import slow
 from own_quantities import Median
 from peerveil.inference.prior import prior
-from peerveil.privacy.guarantee import UNITS
+from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities import statistics
@@ -167,6 +168,44 @@ def test_failures_on_private_data_are_not_seen() -> None:
     statistics.register(Own(fails))
     vector = true_vector(reviews, "own of ratings", span=(1.0, 10.0))
     assert vector.tolist() == [0, 0, 10]  # a has 3 and 6: not a number; b 4 and 5; c 4 and 8
+
+
+def test_warnings_on_private_data_are_not_seen() -> None:
+    reviews = pv.Reviews.from_columns(list("ppqqrr"), list("abbcca"), [3, 5, 4, 4, 8, 6], scale=(1, 10))
+
+    def warns(weights: Floats) -> float:
+        warnings.warn(str(weights), stacklevel=1)
+        return 1.0
+
+    statistics.register(Own(warns))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        true_vector(reviews, "own of ratings", span=(1.0, 10.0))
+    assert not caught
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_number_of_kept_reviews_is_not_released_without_noise(unit: Unit) -> None:
+    """Equal weights have equal means, but another statistic may depend on how many of them a reviewer has."""
+    statistics.register(Own(len))
+    papers, score = list("ppqqqrr"), [5.0, float("nan"), 5.0, 5.0, 5.0, 5.0, 5.0]
+    one, other = (
+        pv.Reviews.from_columns(papers, list(people), score, scale=(1, 10), missing_score="absent")
+        for people in ("abacbca", "baacbca")  # a and b exchange their reviews of p, of which one has no score
+    )
+    assert weigh_own(one).digest() == weigh_own(other).digest()
+    assert true_vector(one, "own of ratings").tolist() != true_vector(other, "own of ratings").tolist()
+    with pytest.raises(pv.InputError, match="how many kept reviews each reviewer has"):
+        sensitivity(weigh_own(one), unit)
+    with pytest.raises(pv.InputError, match="how many kept reviews each reviewer has"):
+        pv.release(one, public="all", statistic="own", mechanism=pv.Laplace(epsilon=1.0), unit=unit)
+    assert not sensitivity(pv.weigh(one.public("all"), "range of ratings"), unit)
+    # Declared loads are those of all neighbours.
+    assert not sensitivity(pv.weigh(one.public("all", declare_kept=True), "own of ratings"), unit)
+
+
+def weigh_own(reviews: pv.Reviews) -> pv.PublicWeights:
+    return pv.weigh(reviews.public("all"), "own of ratings")
 
 
 def test_it_is_computed_for_weights_in_ascending_order() -> None:

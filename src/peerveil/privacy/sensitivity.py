@@ -12,7 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Unit
-from peerveil.quantities.statistics import MEAN
+from peerveil.quantities.statistics import MEAN, comes_with_the_package
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
 from peerveil.record.public_record import Floats
@@ -82,7 +82,14 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     >>> round(bound.l1, 9), bound.counts
     (2.666666667, 8)
     """
-    return _of_any_statistic(_of_a_part(weights, unit, largest_load), weights)
+    bound = _of_a_part(weights, unit, largest_load)
+    declared = weights.part is not None and weights.part.number == "declared"
+    if not bound and weights.loads.largest > 1 and not declared and not comes_with_the_package(weights.statistic):
+        raise InputError(
+            f"all weights are equal, so {weights.quantity!r} would tell how many kept reviews each reviewer has, which "
+            "is not public where reviews were left out; nothing can be released"
+        )
+    return _of_any_statistic(bound, weights)
 
 
 def _of_any_statistic(bound: Sensitivity, weights: PublicWeights) -> Sensitivity:

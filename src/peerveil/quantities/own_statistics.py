@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,8 @@ def value_of(statistic: Statistic, weights: Floats, span: tuple[float, float]) -
     """Return the number of one reviewer.
 
     A statistic of the user's own gets the weights in ascending order, so that it cannot depend on another one. Beyond
-    its reach it counts as the nearest end, and where it fails as the least one: an error would reveal something about
-    the reviewer. ``span`` is the range of all weights.
+    its reach it counts as the nearest end, and where it fails as the least one: an error, or a warning, would reveal
+    something about the reviewer. ``span`` is the range of all weights.
 
     >>> from peerveil.quantities.statistics import Spread
     >>> value_of(Spread(), np.array([5.0, 3.0]), (1.0, 10.0))
@@ -33,10 +34,12 @@ def value_of(statistic: Statistic, weights: Floats, span: tuple[float, float]) -
     if comes_with_the_package(statistic):
         return statistic.of(weights)
     least, greatest = statistic.reach(*span)
-    try:
-        value = float(statistic.of(np.sort(weights)))
-    except Exception:  # noqa: BLE001 - it must not be seen
-        return least
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = float(statistic.of(np.sort(weights)))
+        except Exception:  # noqa: BLE001 - it must not be seen
+            return least
     return least if math.isnan(value) else min(max(value, least), greatest)
 
 
