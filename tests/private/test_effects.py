@@ -13,7 +13,8 @@ import pytest
 import peerveil as pv
 from cli.test_cli import Run, run
 from peerveil.private.charging import Spending
-from peerveil.private.effects import NOTE_REVIEW, prepare_effect
+from peerveil.private.effects import prepare_effect
+from peerveil.releases.effects.published import NOTE_REVIEW
 from releases.test_effect import ASKED, conference, weights_of
 
 __all__ = ["run"]  # a fixture
@@ -39,6 +40,7 @@ REFUSED = [
     ({"icc": -1.0}, "icc must be"),
     ({"public": "none", "icc": 0.1}, "icc goes with public scores"),
     ({"public": "none", "quantity": "miscalibration"}, "needs public scores"),
+    ({"quantity": "spread of ratings"}, "difference of means, not of spread of ratings"),
 ]
 
 
@@ -67,6 +69,23 @@ def test_attributes_are_joined_by_id_from_a_table() -> None:
     numbers = dict(zip(ready.sums.units, ready.protected().truth / list(ready.sums.units.values()), strict=True))
     assert numbers["sum_1"] == pytest.approx(sum(mine))
     assert numbers["reviews_1"] == len(mine)
+
+
+@pytest.mark.parametrize("quantity", ["column confidence", "share of confidence>=2"])
+def test_the_score_is_not_taken_for_another_column(quantity: str) -> None:
+    rows = "paper,reviewer,score,confidence\n" + "".join(
+        f"p{i},r{(i + j) % 9},{(i * j) % 5 + 1},{j + 1}\n" for i in range(9) for j in range(3)
+    )
+    people = "reviewer,arm\n" + "".join(f"r{j},{('treated', 'control')[j % 2]}\n" for j in range(9))
+    sources = io.BytesIO(rows.encode()), io.BytesIO(people.encode())
+    reviews = pv.read(sources[0], attributes=sources[1], scale=(1, 5))
+    with pytest.raises(pv.InputError, match="'confidence', which was not read"):
+        pv.effect(reviews, **asked(quantity=quantity))
+
+
+def test_it_is_declared_that_both_groups_have_reviews() -> None:
+    """Otherwise a release would tell that a group of one person is not empty: without that person it is refused."""
+    assert pv.effect(conference(), **asked()).public.endswith(", and that both groups have reviews")
 
 
 def test_neighbours_have_other_attributes_only_if_reviewers_are_protected() -> None:
@@ -133,6 +152,25 @@ def test_an_effect_that_was_charged_and_not_written_is_finished_without_another_
     assert again.noisy.tolist() == first.noisy.tolist()
     assert again.charge == first.charge
     assert len(pv.Ledger(place).history("conf")) == 1
+
+
+def test_what_was_drawn_for_other_groups_is_not_taken(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    pv.Ledger.create(place).open("conf", unit="reviewer", epsilon=2.0)
+    reviews = conference()
+    assert reviews.attributes is not None
+    arm, senior = reviews.attributes.values
+    other = replace(reviews, attributes=replace(reviews.attributes, values=(tuple(reversed(arm)), senior)))
+    made = []
+    for each in (reviews, other):
+        with Spending(place) as spending:  # and not written
+            made.append(
+                prepare_effect(
+                    each, by="arm", compare=("treated", "control"), mechanism=pv.Laplace(epsilon=1.0), public="all"
+                ).draw(spending, None)
+            )
+    assert made[0].charge != made[1].charge
+    assert made[0].noisy.tolist() != made[1].noisy.tolist()
 
 
 def files(folder: Path, reviews: pv.Reviews) -> None:

@@ -167,6 +167,13 @@ def test_consistent_forgeries_are_refused(tmp_path: Path) -> None:
     assert pv.verify(folder, weights).failed == ("report.html",)
 
 
+def test_an_effect_must_say_that_groups_are_not_protected(tmp_path: Path) -> None:
+    reviews, asked = conference(), ASKED["review"]
+    effect = pv.effect(reviews, epsilon=1.0, **asked)
+    silent = rewritten(effect.save(tmp_path / "honest"), tmp_path / "silent", replace(effect, notes=()))
+    assert pv.verify(silent, weights_of(reviews, asked)).failed == ("document",)
+
+
 def test_another_record_is_refused() -> None:
     reviews, asked = conference(), ASKED["ratings"]
     effect = pv.effect(reviews, epsilon=1.0, **asked)

@@ -14,6 +14,7 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.privacy.guarantee import Unit
 from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.quantities.statistics import MEAN, split
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
 from peerveil.record.public_record import Floats
@@ -84,6 +85,12 @@ class GroupSums:
             object.__setattr__(self, "icc", icc)
         if self.icc is not None and self.hidden:
             raise InputError(Argument("icc"), " goes with public scores, whose variance is known; leave it out")
+        if self.weights.statistic is not MEAN:
+            raise InputError(
+                f"an effect is a difference of means, not of {self.weights.quantity}; release that of the weights (",
+                Argument("quantity", split(self.weights.quantity)[1]),
+                ")",
+            )
         if self.weights.co_reviews_move:
             raise InputError(
                 f"an effect on {self.weights.quantity} needs public scores, because each hidden score changes the "

@@ -20,14 +20,21 @@ from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared, prepare
-from peerveil.private.release import Protected, check_dataset, claim_settings, public_words, spending_for
+from peerveil.private.release import (
+    Protected,
+    check_column,
+    check_dataset,
+    claim_settings,
+    public_words,
+    spending_for,
+)
 from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
-from peerveil.releases.effects.published import Effect, Question, charged_as, publish
+from peerveil.releases.effects.published import NOTE_REVIEW, Effect, Question, charged_as, publish
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
 
@@ -36,9 +43,6 @@ if TYPE_CHECKING:
 
 #: The size of the files of an effect, and of its noisy numbers as JSON, in bytes.
 _ROOM, _SIZE = 2**16, 2**14
-
-#: Said of a release that protects single reviews.
-NOTE_REVIEW = "Which group each reviewer is in is not protected: the protected unit is a single review."
 
 
 def effect(
@@ -142,6 +146,7 @@ class ReadyEffect:
     terms: Terms
     _reviews: Reviews = field(repr=False)
     _truth: Floats = field(repr=False)
+    _group: Ints = field(repr=False)
 
     def claim_for(self, unit: Unit) -> Guarantee:
         """Return the claim for a unit, computed from the noise."""
@@ -191,7 +196,7 @@ class ReadyEffect:
                 dataset=dataset,
                 what=f"{what}: {self.noise.guarantee.summary}",
                 settings=self.settings(),
-                data=fingerprint(self._reviews),
+                data=fingerprint(self._reviews, self._group),
                 size=_SIZE,
                 room=_ROOM,
                 charge=self._charge,
@@ -238,6 +243,7 @@ def prepare_effect(
     if public is None:
         raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
     record = reviews.public(public)
+    check_column(reviews, record, quantity)
     weights = weigh(record, quantity, lone=lone)
     if weights.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
@@ -265,6 +271,7 @@ def prepare_effect(
         terms=terms,
         _reviews=reviews,
         _truth=noise.checked(true_numbers(sums, reviews, weight, group)),
+        _group=group,
     )
 
 

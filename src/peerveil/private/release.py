@@ -374,7 +374,7 @@ def prepare_release(
         check_estimator(estimator)
     everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
     record = reviews.public(public, declare_kept=declare_kept)
-    _check_column(reviews, record, quantity)
+    check_column(reviews, record, quantity)
     weights = weigh(record, quantity, lone=lone, name=name)
     if everybody < 2 or (weights.reviewers < 2 and not weights.open):
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
@@ -413,7 +413,7 @@ def prepare_release(
     )
 
 
-def _check_column(reviews: Reviews, record: PublicRecord, quantity: QuantityLike) -> None:
+def check_column(reviews: Reviews, record: PublicRecord, quantity: QuantityLike) -> None:
     """Refuse a quantity of a column that was not read, or of a hidden criterion, for which the score would be taken.
 
     Scores that were given directly have no name: they may be of any column that is no criterion.

@@ -16,7 +16,7 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.checks import Check, RefusedError, checked, unchecked
 from peerveil.releases.document_check import check_document, differences
 from peerveil.releases.documents import claim_document
-from peerveil.releases.effects.published import Effect, noise_law, publish
+from peerveil.releases.effects.published import NOTE_REVIEW, Effect, noise_law, publish
 from peerveil.releases.signatures import read_bytes
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.support.version import rendered_with
@@ -154,5 +154,7 @@ def _document(effect: Effect, document: dict[str, Any], weights: PublicWeights) 
         raise RefusedError("record/public does not declare the groups that are compared")
     if any(not note.strip() or not note.isprintable() for note in effect.notes):
         raise RefusedError("a note is empty or not printable")
+    if effect.guarantee.unit == "review" and NOTE_REVIEW not in effect.notes:
+        raise RefusedError("it does not say that groups of reviewers are not protected")
     again = replace(_again(effect, weights), guarantee=effect.guarantee, estimated=effect.estimated)
     return check_document(document, json.loads(again.to_json()))

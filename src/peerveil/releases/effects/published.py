@@ -36,6 +36,9 @@ KIND = "effect"
 FILES = ("release.json", "report.html")
 OWN_FILES = (*FILES, SIGNATURE, *MARKS)
 
+#: Said of a release that protects single reviews.
+NOTE_REVIEW = "Which group each reviewer is in is not protected: the protected unit is a single review."
+
 _CHARGE = re.compile(r"[0-9a-f]{16}")
 _LONGEST = 200
 
@@ -80,7 +83,7 @@ class Question:
         """What is declared public about groups, in words."""
         first, second = self.groups
         third = ", or anything else" if self.others else ""
-        return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}"
+        return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that both groups have reviews"
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
