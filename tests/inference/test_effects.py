@@ -212,6 +212,17 @@ def test_intervals_of_groups_that_are_not_random_cover(quantity: str, others: bo
     assert within(float(np.mean(hits)), 150, 0.88, 0.95)
 
 
+def test_intervals_cover_where_the_mixture_is_smaller_than_its_noise() -> None:
+    """The estimate is then divided by noise: 120 reviewers, an effect of 0.8, and a small budget."""
+    rng, truth = np.random.default_rng(52), true_effect(SETTINGS["large"])
+    hits = []
+    for _ in range(60):
+        made = trial(rng, SETTINGS["large"], reviewers=120)
+        group = np.where(made.treated == 1, 1, 2)
+        hits.append(covers(rng, made, "miscalibration", group, truth, others=False, epsilon=0.3))
+    assert np.mean(hits) >= 0.85
+
+
 def dealt_by_group(rng: np.random.Generator, made: Trial) -> Trial:
     """The same reviewers, who review mostly with others of their group."""
     order = np.argsort(made.treated[made.reviewer.ravel()] + rng.normal(0, 0.8, made.reviewer.size))
@@ -230,12 +241,21 @@ def dealt_by_group(rng: np.random.Generator, made: Trial) -> Trial:
     return replace(made, reviewer=cards, score=np.clip(np.rint(score), 1, 10))
 
 
-def covers(rng: np.random.Generator, made: Trial, quantity: str, group: Ints, truth: float, *, others: bool) -> bool:
+def covers(
+    rng: np.random.Generator,
+    made: Trial,
+    quantity: str,
+    group: Ints,
+    truth: float,
+    *,
+    others: bool,
+    epsilon: float = 1.0,
+) -> bool:
     record = pv.PublicRecord.from_rows(made.score.tolist(), load=4, scale=(1, 10))
     weights = pv.weigh(record, quantity)
     sums = GroupSums(weights=weights, limits=default_limits(weights), others=others)
     reviews = made.reviews()
-    scale = sums.sensitivity("reviewer").l1
+    scale = sums.sensitivity("reviewer").l1 / epsilon
     numbers = true_numbers(sums, reviews, review_weights(reviews, quantity, record=reviews.public("all")), group)
     ours = estimate(sums, numbers + rng.laplace(scale=scale, size=numbers.size), scale)
     return ours.low <= truth <= ours.high

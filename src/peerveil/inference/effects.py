@@ -114,6 +114,8 @@ def estimate(sums: GroupSums, noisy: Floats, scale: float, *, level: float = LEV
     apart = _between(sums, value, sizes)
     within = np.maximum(variances - apart, 0.05 * variances) * factor + value**2 * _mixture_variance(sums, sizes)
     half = Error(variances=within, chances=chances, scales=noise).within(level)
+    if _too_mixed(numbers, scales, level):
+        half = math.inf
     low, high = (min(max(end, -2 * sums.width), 2 * sums.width) for end in (value - half, value + half))
     p_value = test.above(abs(value)) if sums.randomised else None
     return Estimate(value=value, low=low, high=high, sizes=sizes, p_value=p_value)
@@ -169,6 +171,14 @@ def _difference(
         gradient["reviews_1"] += value * (second - first) / (first * second)
     attenuation *= sums.unclipped
     return value / attenuation, {name: slope / attenuation for name, slope in gradient.items()}, (first, second)
+
+
+def _too_mixed(numbers: dict[str, float], scales: dict[str, float], level: float) -> bool:
+    """Whether the mixture of groups within papers may be noise alone, with a quarter of the interval's error left.
+
+    The estimate is divided by the mixture, so it may then be of any size.
+    """
+    return "mixed" in numbers and numbers["mixed"] < math.log(2 / (1 - level)) * scales["mixed"]
 
 
 def loads_of(sums: GroupSums) -> tuple[Floats, Floats]:
