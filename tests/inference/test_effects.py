@@ -291,6 +291,17 @@ def test_the_smallest_effect_of_a_plan_is_seen_with_its_power() -> None:
     assert np.mean(seen) == pytest.approx(0.8, abs=3 * math.sqrt(0.16 / 400))
 
 
+def test_a_plan_sees_nothing_where_the_mixture_is_lost_in_noise() -> None:
+    made = trial(np.random.default_rng(5), SETTINGS["none"], reviewers=120)
+    record = pv.PublicRecord.from_rows(made.score.tolist(), load=4, scale=(1, 10))
+    weights = pv.weigh(record, "miscalibration")
+    lost, seen = (pv.plan_effect(weights, epsilons=(0.3, 30.0), randomised=stated) for stated in (False, True))
+    low, high = default_limits(weights)
+    assert lost.smallest[0] == lost.half_widths[0] == 2 * (high - low)
+    assert lost.smallest[1] < 1.2 * seen.smallest[1]
+    assert seen.smallest[0] < lost.smallest[0]
+
+
 def test_plans_refuse_shares_and_units_that_are_none() -> None:
     weights = pv.PublicWeights.from_rows([[0, 1]] * 40, load=4)
     for share in (0.0, 1.0, -1.0):

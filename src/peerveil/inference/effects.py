@@ -114,7 +114,7 @@ def estimate(sums: GroupSums, noisy: Floats, scale: float, *, level: float = LEV
     apart = _between(sums, value, sizes)
     within = np.maximum(variances - apart, 0.05 * variances) * factor + value**2 * _mixture_variance(sums, sizes)
     half = Error(variances=within, chances=chances, scales=noise).within(level)
-    if _too_mixed(numbers, scales, level):
+    if "mixed" in numbers and numbers["mixed"] < least_mixed(scales["mixed"], level):
         half = math.inf
     low, high = (min(max(end, -2 * sums.width), 2 * sums.width) for end in (value - half, value + half))
     p_value = test.above(abs(value)) if sums.randomised else None
@@ -173,12 +173,16 @@ def _difference(
     return value / attenuation, {name: slope / attenuation for name, slope in gradient.items()}, (first, second)
 
 
-def _too_mixed(numbers: dict[str, float], scales: dict[str, float], level: float) -> bool:
-    """Whether the mixture of groups within papers may be noise alone, with a quarter of the interval's error left.
+def least_mixed(scale: float, level: float) -> float:
+    """Return what noise of a scale exceeds with a quarter of an interval's error probability.
 
-    The estimate is divided by the mixture, so it may then be of any size.
+    A mixture of groups within papers below it may be noise alone. The estimate is divided by it, so it may then be of
+    any size.
+
+    >>> round(least_mixed(1.0, 0.9), 2)
+    3.0
     """
-    return "mixed" in numbers and numbers["mixed"] < math.log(2 / (1 - level)) * scales["mixed"]
+    return math.log(2 / (1 - level)) * scale
 
 
 def loads_of(sums: GroupSums) -> tuple[Floats, Floats]:

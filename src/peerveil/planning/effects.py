@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.inference.effects import ICC, LEVEL, Error, check_level, loads_of
+from peerveil.inference.effects import ICC, LEVEL, Error, check_level, least_mixed, loads_of
 from peerveil.mechanisms import Laplace
 from peerveil.privacy.group_sums import GroupSums, default_limits
 from peerveil.privacy.guarantee import check_unit
@@ -110,9 +110,13 @@ def plan_effect(
         on_sums = [1 / first, 1 / second] if "sum_2" in sums.units else [1 / first + 1 / second]
         scales = np.array(on_sums) * scale / sums.unclipped
         error = Error(variances=np.array([variance]), chances=np.ones(1), scales=scales)
-        half = error.within(level)
+        half, power = error.within(level), error.within(2 * POWER - 1)
+        # The mixture of groups must be seen with the same probability; otherwise the interval is the whole range.
+        mixed = scale / sums.units.get("mixed", math.inf)
+        if first * second / reviews < least_mixed(mixed, level) + mixed * math.log(0.5 / (1 - POWER)):
+            half, power = 2 * sums.width, 0.0
         ends.append(half)
-        seen.append(half + error.within(2 * POWER - 1))
+        seen.append(half + power)
     return EffectPlan(
         epsilons=tuple(map(float, epsilons)),
         smallest=tuple(seen[:-1]),
