@@ -44,7 +44,7 @@ from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import Page
 from peerveil.web.serving import listening
-from peerveil.web.work import Task
+from peerveil.web.work import PACKED, Task
 from peerveil.web.workspace import Workspace, safe_name
 from spreadsheets import Rows, by_openpyxl
 
@@ -290,7 +290,7 @@ def test_the_zip_file_holds_what_was_written(folder: Path, monkeypatch: pytest.M
     assert kind == "done", result
     assert result["summary"] == "epsilon = 1 per reviewer (pure differential privacy)"
     made = folder / "made"
-    with zipfile.ZipFile(made / "bundle.zip") as packed:
+    with zipfile.ZipFile(made / PACKED) as packed:
         assert {name.removeprefix("release/") for name in packed.namelist()} == set(FILES)
         assert all(packed.read(f"release/{name}") == (made / "bundle" / name).read_bytes() for name in FILES)
 

@@ -25,6 +25,7 @@ from peerveil.record.public_files import write_public
 from peerveil.releases.release import FILES
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.web.labels import LABELS
+from peerveil.web.work import PACKED
 
 pytestmark = pytest.mark.skipif(
     program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
@@ -342,7 +343,7 @@ def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_p
         expect(guest.page.get_by_role("heading", level=1)).to_have_text("Cancelled")
         expect(guest.page.locator("main")).to_contain_text("was charged (epsilon 1 of 'big')")
         check_access(guest)
-        assert not list(tmp_path.rglob("bundle.zip"))
+        assert not list(tmp_path.rglob(PACKED))
     assert len(pv.Ledger(place).history()) == 1
 
 

@@ -16,7 +16,7 @@ from peerveil.private import noise
 from peerveil.releases.release import FILES, OWN_FILES
 from peerveil.web import work
 from peerveil.web.labels import Problem
-from peerveil.web.work import Task
+from peerveil.web.work import PACKED, Task
 
 TRACK = {f"p{i}": ("Théorie", "Systems & nets")[i % 2] for i in range(12)}
 ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1) for i in range(12) for j in range(2)]
@@ -73,7 +73,7 @@ def test_zip_files_hold_each_track_and_all(tmp_path: Path, monkeypatch: pytest.M
     state, result = do("release", tmp_path, monkeypatch)
     assert state == "done", result
     made = tmp_path / "made"
-    with zipfile.ZipFile(made / "bundle.zip") as packed:
+    with zipfile.ZipFile(made / PACKED) as packed:
         names = packed.namelist()
         assert sorted(names) == sorted(
             f"release/{folder}/{file}" for folder in ("Systems-nets", "Théorie") for file in FILES
@@ -81,8 +81,17 @@ def test_zip_files_hold_each_track_and_all(tmp_path: Path, monkeypatch: pytest.M
         for name in names:
             _, folder, *parts = name.split("/")
             assert packed.read(name) == (made / folder / "bundle" / "/".join(parts)).read_bytes()
-    with zipfile.ZipFile(made / "Théorie" / "bundle.zip") as packed:
+    with zipfile.ZipFile(made / "Théorie" / PACKED) as packed:
         assert set(packed.namelist()) == {f"release/{file}" for file in FILES}
+
+
+def test_a_track_may_be_called_as_a_zip_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text(TABLE.replace("Systems & nets", PACKED).replace("Théorie", "bundle.zip 2"))
+    state, result = do("release", tmp_path, monkeypatch, groups="t.csv", group_column="")
+    assert state == "done", result
+    assert {group["folder"] for group in result["groups"]} == {"bundle.zip", "bundle.zip-2"}
+    with zipfile.ZipFile(tmp_path / "made" / PACKED) as packed:
+        assert {name.split("/")[1] for name in packed.namelist()} == {"bundle.zip", "bundle.zip-2"}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +179,7 @@ def test_each_track_has_a_page_and_files_and_no_other_folder_is_reached(chair: C
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("<svg>")
     for place in (folder, folder / "Théorie+"):
-        (place / "bundle.zip").write_bytes(b"zip")
+        (place / PACKED).write_bytes(b"zip")
     shown = chair.ask("GET", f"{chair.here}/result/m").body.decode()
     assert "&lt;script&gt;alert(1)" in shown
     assert "<script>alert" not in shown

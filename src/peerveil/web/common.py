@@ -19,13 +19,13 @@ from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
 from peerveil.web.labels import Problem
 from peerveil.web.page import EXAMPLE, HERE, Here, Page, form_of, lookup, need
-from peerveil.web.work import Task
+from peerveil.web.work import PACKED, Task
 
 router = APIRouter()
 
 _NO_FILE = "there is no such file"
 _RESULTS = {
-    "peerveil-release.zip": "bundle.zip",
+    "peerveil-release.zip": PACKED,
     "report.html": "bundle/report.html",
     "pictures.json": "pictures.json",
 }

@@ -33,6 +33,9 @@ Step = Callable[[str], None]
 #: The options that name a file of a field.
 FILE_FIELDS = ("people", "mapping", "public", "groups", "noisy", "signed_by")
 
+#: The zip file of a release, and of all tracks; no track has a folder whose name begins like this.
+PACKED = "_bundle.zip"
+
 #: A note in the report of the example.
 _SYNTHETIC = "This is an example from a synthetic conference: its reviewers are simulated."
 Request = TypeVar("Request")
@@ -264,9 +267,9 @@ def _write(task: Task, step: Step, release: Release, folder: Path, *, of_several
     bundle = folder / "bundle"
     bundle.mkdir()
     release.write_into(bundle)
-    pack(bundle, folder / "bundle.zip")
+    pack(bundle, folder / PACKED)
     if of_several:
-        pack(bundle, folder.parent / "bundle.zip", within=f"{folder.name}/")
+        pack(bundle, folder.parent / PACKED, within=f"{folder.name}/")
     pictures = {
         "means": charts.histogram(release),
         "shares": charts.cumulative(release),
