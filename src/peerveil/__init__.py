@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from peerveil.mechanisms.laplace import Laplace as Laplace
     from peerveil.mechanisms.sinh_normal import SinhNormal as SinhNormal
     from peerveil.planning.auto import Auto as Auto
+    from peerveil.planning.crosstabs import CrosstabPlan as CrosstabPlan
+    from peerveil.planning.crosstabs import plan_by as plan_by
     from peerveil.planning.effects import EffectPlan as EffectPlan
     from peerveil.planning.effects import plan_effect as plan_effect
     from peerveil.planning.plans import Plan as Plan
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from peerveil.privacy.guarantee import Guarantee as Guarantee
     from peerveil.privacy.guarantee import compose as compose
     from peerveil.privacy.stated_facts import Statement as Statement
+    from peerveil.private.crosstabs import release_by as release_by
     from peerveil.private.effects import effect as effect
     from peerveil.private.ledger import Ledger as Ledger
     from peerveil.private.promises import Promise as Promise
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from peerveil.releases.checks import Verification as Verification
     from peerveil.releases.comparison import Comparison as Comparison
     from peerveil.releases.comparison import compare as compare
+    from peerveil.releases.effects.crosstabs import Crosstab as Crosstab
     from peerveil.releases.effects.published import Effect as Effect
     from peerveil.releases.refinement import refine as refine
     from peerveil.releases.release import Release as Release
@@ -75,10 +79,12 @@ _NAMES = {
     "mechanisms.laplace": "Laplace",
     "mechanisms.sinh_normal": "SinhNormal",
     "planning.auto": "Auto",
+    "planning.crosstabs": "CrosstabPlan plan_by",
     "planning.effects": "EffectPlan plan_effect",
     "planning.plans": "Plan plan",
     "privacy.guarantee": "Guarantee compose",
     "privacy.stated_facts": "Statement",
+    "private.crosstabs": "release_by",
     "private.effects": "effect",
     "private.ledger": "Ledger",
     "private.promises": "Promise promise",
@@ -97,6 +103,7 @@ _NAMES = {
     "regions.projection": "Projection project",
     "releases.checks": "Verification",
     "releases.comparison": "Comparison compare",
+    "releases.effects.crosstabs": "Crosstab",
     "releases.effects.published": "Effect",
     "releases.refinement": "refine",
     "releases.release": "Release",

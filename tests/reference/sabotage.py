@@ -15,7 +15,7 @@ from peerveil.privacy import joint_claims
 from peerveil.privacy.accounting import rho_for
 from peerveil.privacy.joint_claims import compose_groups
 from peerveil.privacy.sensitivity import sensitivity
-from peerveil.private import effects, noise, release
+from peerveil.private import crosstabs, effects, noise, release
 
 #: The budgets at which sabotage must be caught.
 BUDGETS = (0.5, 1.0, 3.0)
@@ -60,8 +60,8 @@ def wrong_bound(**wrong: Any) -> Iterator[None]:
         bound: Any = sensitivity(weights, unit)
         return replace(bound, **wrong)
 
-    wrongly = (patch.object(module, "prepare", prepared) for module in (release, effects))
-    with next(wrongly), next(wrongly), patch.object(joint_claims, "sensitivity", wrong_sensitivity):
+    wrongly = (patch.object(module, "prepare", prepared) for module in (release, effects, crosstabs))
+    with next(wrongly), next(wrongly), next(wrongly), patch.object(joint_claims, "sensitivity", wrong_sensitivity):
         yield
 
 
@@ -137,4 +137,5 @@ TERMS = (
     Sabotage("mixed loads as one load", "tracks-apart", VECTORS, AS_ONE_LOAD),
     Sabotage("mixed loads, the smallest one counts", "tracks-apart", ("histogram",), {"counts": 2 * (1 + 2)}),
     Sabotage("groups do not change", "effect", ("laplace",), {"l1": 1.0}),
+    Sabotage("only the reviewer's own cell", "by-attribute", ("histogram",), {"counts": 2}),
 )

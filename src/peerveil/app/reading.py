@@ -18,7 +18,7 @@ from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_files import own_criteria, read_public
 from peerveil.record.public_record import PublicRecord
 from peerveil.record.tracks import part_of, read_groups
-from peerveil.releases.effects.published import Effect
+from peerveil.releases.effects.answers import Answer
 from peerveil.releases.release import Release
 
 
@@ -77,7 +77,7 @@ def public_weights(
     loads: LoadsOptions,
     quantity: str,
     *,
-    release: Release | Effect | None = None,
+    release: Release | Answer | None = None,
     only: list[str] | None = None,
 ) -> PublicWeights:
     """Return the public weights of a file's reviews.
@@ -133,7 +133,7 @@ def groups_by_paper(tracks: TrackOptions, file: str, reading: ReadingOptions | P
     return read_groups(file, paper=reading.paper, group=group, sheet=reading.sheet, encoding=reading.encoding)
 
 
-def papers_of(release: Release | Effect, tracks: TrackOptions, file: str, scores: PublicOptions) -> list[str] | None:
+def papers_of(release: Release | Answer, tracks: TrackOptions, file: str, scores: PublicOptions) -> list[str] | None:
     """Return the papers of a release's group; ``None`` for all papers of the public file."""
     if not tracks.given:
         return None

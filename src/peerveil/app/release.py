@@ -128,10 +128,10 @@ def dry_run(request: ReleaseRequest, step: Step) -> tuple[Promise | GroupPromise
     step("Computing how much noise is needed, and simulating releases on public data")
     place: dict[str, Any] = {"ledger": request.ledger, "dataset": request.what.dataset}
     if not groups:
-        return promise_release(reviews, **place, **arguments), _remarks(reviews)
+        return promise_release(reviews, **place, **arguments), remarks_on(reviews)
     del arguments["declare_kept"]  # the loads of groups are always declared public
     shared = not request.no_shared_reviewers
-    return promise_groups(reviews, groups, shared=shared, **place, **arguments), _remarks(reviews)
+    return promise_groups(reviews, groups, shared=shared, **place, **arguments), remarks_on(reviews)
 
 
 def release(
@@ -169,7 +169,7 @@ def release(
         warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
         remarks=(
             *(f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed),
-            *_remarks(reviews),
+            *remarks_on(reviews),
         ),
     )
 
@@ -179,6 +179,8 @@ def _check(request: ReleaseRequest) -> None:
     check_public_stated(request.what)
     mechanism_or_auto(request.noise)
     parse_about(request.what)
+    if request.by is not None or request.values is not None or request.others:
+        raise refusal("{by}, {values} and {others} are for a single release on the command line")
     if request.no_shared_reviewers and not request.tracks.given:
         raise refusal("{no_shared_reviewers} goes with {groups} or {group_column}")
 
@@ -188,7 +190,7 @@ def _groups(request: ReleaseRequest) -> dict[str, str]:
     return groups_by_paper(request.tracks, request.file, request.reading) if request.tracks.given else {}
 
 
-def _remarks(reviews: Reviews) -> tuple[str, ...]:
+def remarks_on(reviews: Reviews) -> tuple[str, ...]:
     """Return what was left out of the private file, and its problems."""
     return (*(f"left out: {reason}" for reason in reviews.report.left_out), *reviews.report.problems)
 

@@ -60,6 +60,9 @@ class ReleaseRequest:
     reading: ReadingOptions
     tracks: TrackOptions
     no_shared_reviewers: bool = False
+    by: str | None = None
+    values: str | None = None
+    others: bool = False
     overwrite: bool = False
     no_report: bool = False
 

@@ -128,6 +128,7 @@ OPTIONS: dict[str, Any] = {
     ),
     **_options(
         by="Attribute of reviewers that defines the groups: a column of --attributes.",
+        values="Values of the attribute, e.g. 'senior,junior': one group each. They are published.",
         compare="Its values for the two groups, e.g. 'senior,junior'; the effect is first minus second.",
         limits="Public limits at which weights are clipped, e.g. '-4,4'.",
         icc="Intraclass correlation of a reviewer's weights, if it is public, e.g. from a release of means; otherwise "
@@ -186,7 +187,7 @@ OPTIONS: dict[str, Any] = {
     "seed": typer.Option(help="Seed of the random draws.", min=0),
     "output": _folder("Output folder; must not contain files."),
     **_flags(
-        others="Reviewers may be in neither group; otherwise it is declared publicly that none is.",
+        others="Reviewers may be in none of these groups; otherwise it is declared publicly that none is.",
         randomised="State that groups were assigned at random, independently of papers; adds a randomisation test.",
         overwrite="Replace the files in the output folder.",
         drop_copies="Count reviews in PeerRead's files once that repeat the text and score of another of their paper.",

@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,11 +24,14 @@ from peerveil.inference.verdict import PROMISES
 from peerveil.planning.plans import Plan
 from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
+from peerveil.releases.effects import answers
 from peerveil.releases.release import DATA_FILES, FILES, REPORT_FILES, Release
 
 if TYPE_CHECKING:
+    from peerveil.app.effects import Written
     from peerveil.private.promises import GroupPromises, Promise
     from peerveil.private.tracks import GroupReleases
+    from peerveil.releases.effects.answers import Answer
 
 # Data may contain brackets and colons: it is never markup.
 out = Console(markup=False, emoji=False, highlight=False)
@@ -107,6 +110,27 @@ def report_release(
             out.print(f"The promise and its limits in full: {'report.html, or ' if report else ''}--all", style="dim")
         if release.charge is not None:
             out.print(f"Charged to the ledger as release {release.charge}.")
+
+
+def report_answer(
+    released: Written[Answer], output: str, told: Mapping[str, object], *, ledger: str | None, as_json: bool
+) -> None:
+    """Print an answer about groups of reviewers, and where it was written; as JSON, what is ``told``."""
+    report_warnings(released.warnings)
+    for remark in released.remarks:
+        sys.stderr.write(f"peerveil: {remark}\n")
+    report_no_ledger(ledger)
+    made = released.answer
+    files = [str(Path(output) / name) for name in answers.FILES]
+    with after_writing(output):
+        if as_json:
+            facts: dict[str, object] = {"folder": output, "files": files, **told}
+            print_json(facts | {"guarantee": made.guarantee.summary, "charge": made.charge})
+            return
+        out.print(facts_table(made.facts()))
+        out.print(f"Written: {', '.join(files)}", soft_wrap=True)
+        if made.charge is not None:
+            out.print(f"Charged to the ledger as release {made.charge}.")
 
 
 def _facts(release: Release) -> dict[str, object]:

@@ -178,6 +178,16 @@ class NoisyCounts:
         return cls(bins=Bins(low, high, inside), counts=counts, outside=document.get("outside"))
 
 
+def span_words(bins: Bins, place: int) -> str:
+    """Return a bin in words.
+
+    >>> span_words(Bins.even(np.array([1.0, 2.0]), np.array([1.0, 3.5])), 1)
+    'between 2 and 3.5'
+    """
+    low, high = (f"{float(end[place]):.3g}" for end in (bins.low, bins.high))
+    return f"at {low}" if low == high else f"between {low} and {high}"
+
+
 def fitted_counts(counts: Floats, total: int) -> Floats:
     """Return the nearest non-negative counts with a given sum.
 

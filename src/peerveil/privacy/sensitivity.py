@@ -1,4 +1,4 @@
-"""Sensitivity of the sorted vector of means, and of counts of means in bins.
+"""Sensitivity of the sorted vector of means, of counts of means in bins, and of these by an attribute.
 
 Proofs are in docs/mathematics.md, "Sensitivities". All inputs are public.
 """
@@ -64,6 +64,39 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     if weights.part is not None:
         return part_sensitivity(weights, unit, weights.part.whole.largest)
     return _of_any_statistic(_of_a_record(weights, unit), weights)
+
+
+def crosstab_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
+    """Return the sensitivity of counts of reviewers by bin and by an attribute, which may differ between neighbours.
+
+    Every reviewer whose weights or attribute change leaves one cell and enters another. In contrast to counts by bin
+    alone, that holds for single reviews and equal weights, too: who has them is in the counts.
+
+    >>> crosstab_sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=1), "reviewer").counts
+    4
+    """
+    part, loads = weights.part, weights.loads
+    people, most, largest = loads.reviewers, loads.largest, math.inf if part is None else float(part.whole.largest)
+    if is_open(part):
+        people, most = part.whole.reviewers, min(part.whole.largest, weights.sizes().size)
+    paper = int(weights.sizes().max()) if weights.co_reviews_move else 0
+    if part is None:
+        moved: float = _moved_within(paper, 1 if unit == "review" else most)
+    elif paper:
+        moved = _moved_by_hidden(paper, most, unit, largest)
+    else:
+        moved = 2 if unit == "review" else 1 + min(2 * most, largest)
+    counts = 2 * int(min(people, moved))
+    return Sensitivity(l1=counts, l2=math.sqrt(2 * counts), linf=counts / 2, counts=counts)
+
+
+def _moved_within(paper: int, exchanges: int) -> int:
+    """Return how many reviewers change in a whole conference.
+
+    The reviewer, and one for each exchange; or, if a changed hidden score moves the other weights of its paper, all
+    reviewers of two papers, including the reviewer. ``paper`` is the number of these reviews; 0 if they do not move.
+    """
+    return 1 + exchanges * (2 * paper - 1 if paper else 1)
 
 
 def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
@@ -193,9 +226,7 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
         # Weights are rounded again, not only means.
         moved = 4 * int(weights.sizes().max()) * loads.reviewers
     l1, l2, linf = _widened((l1, l2, linf), weights, moved)
-    # The reviewer's own mean can change in any bit, and one for each exchange; or, if a changed hidden score moves the
-    # other weights of its paper, those of all reviewers of two papers, including the reviewer's own.
-    changed = 1 + exchanges * (2 * int(weights.sizes().max()) - 1 if weights.co_reviews_move else 1)
+    changed = _moved_within(int(weights.sizes().max()) if weights.co_reviews_move else 0, exchanges)
     return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, changed))
 
 

@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from peerveil.errors import Argument, InputError, LedgerWarning, RecordError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.effects import LEVEL, check_level
 from peerveil.mechanisms import Laplace
 from peerveil.privacy.group_sums import GroupSums, default_limits
-from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
-from peerveil.privacy.neighbours import Neighbours
-from peerveil.privacy.stated_facts import Statement
-from peerveil.private.charging import Order, Spending
-from peerveil.private.fingerprint import fingerprint
-from peerveil.private.noise import Prepared, prepare
-from peerveil.private.release import (
-    Protected,
-    check_column,
-    check_dataset,
-    claim_settings,
-    public_words,
-    spending_for,
-)
+from peerveil.privacy.guarantee import Unit, check_unit
+from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of
+from peerveil.private.charging import Spending
+from peerveil.private.noise import prepare
+from peerveil.private.release import check_column, public_words, spending_for
 from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
-from peerveil.releases.effects.published import NOTE_REVIEW, Effect, Question, charged_as, publish
+from peerveil.releases.effects.answers import NOTE_REVIEW
+from peerveil.releases.effects.published import Effect, Question, charged_as, publish
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
-
-if TYPE_CHECKING:
-    from peerveil.private.ledger import Ledger
-
-#: The size of the files of an effect, and of its noisy numbers as JSON, in bytes.
-_ROOM, _SIZE = 2**16, 2**14
 
 
 def effect(
@@ -124,101 +109,30 @@ def effect(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReadyEffect:
+class ReadyEffect(ReadyAnswer):
     """A checked release of an effect, before budget is spent and noise is drawn.
 
     Attributes:
         sums: the numbers that are made private, and their sensitivity.
         question: what is compared.
-        noise: the prepared noise, with its claim.
-        public: what was stated to be public, in words.
-        notes: notes for readers of the release.
-        statement: the statement about the data set that the ledger stores.
-        terms: licence, citation, and what the release is about.
     """
 
-    sums: GroupSums
     question: Question
-    noise: Prepared
-    public: str
-    notes: tuple[str, ...]
-    statement: Statement
-    terms: Terms
-    _reviews: Reviews = field(repr=False)
-    _truth: Floats = field(repr=False)
-    _group: Ints = field(repr=False)
+    sums: GroupSums
 
-    def claim_for(self, unit: Unit) -> Guarantee:
-        """Return the claim for a unit, computed from the noise."""
-        if unit == self.noise.guarantee.unit:
-            return self.noise.guarantee
-        claim = self.noise.mechanism.guarantee(self.sums.sensitivity(unit), unit)
-        return claim.about(neighbours_of(self.sums, unit))
+    @property
+    def charged_as(self) -> str:
+        """What a ledger calls the release."""
+        return charged_as(self.question, self.weights.quantity)
+
+    def bound(self, unit: Unit) -> Sensitivity:
+        """Return the sensitivity for a unit."""
+        return self.sums.sensitivity(unit)
 
     def draw(self, spending: Spending, dataset: str | None) -> Effect:
         """Return the effect; ``spending`` holds its charge until the caller has written it."""
-        check_dataset(dataset, spending.ledger)
-        noisy, number = self._drawn_for(spending, dataset)
-        return publish(
-            noisy,
-            self.sums,
-            self.question,
-            mechanism=self.noise.mechanism.describe(),
-            guarantee=self.noise.guarantee,
-            public=self.public,
-            notes=self.notes,
-            terms=self.terms,
-            charge=number,
-        )
-
-    def protected(self) -> Protected:
-        """Return the true numbers with their noise, for an audit of synthetic reviews."""
-        return Protected(noise=self.noise, truth=self._truth, bins=None, open=False)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings that identify the release; nothing in it is private."""
-        return {
-            "question": self.question.to_document(),
-            "record": self.sums.weights.digest(),
-            "public": self.public,
-            "mechanism": self.noise.mechanism.describe(),
-            "guarantee": claim_settings(self.noise.guarantee),
-            "statement": self.statement.to_document(),
-        }
-
-    def _drawn_for(self, spending: Spending, dataset: str | None) -> tuple[Floats, str | None]:
-        """Return the noisy numbers, drawn now or by an earlier run, and the number of the charge in a ledger."""
-        if spending.ledger is None:
-            return self.noise.draw(self._truth), None
-        what = charged_as(self.question, self.sums.weights.quantity)
-        number, drawn = spending.drawn(
-            Order(
-                dataset=dataset,
-                what=f"{what}: {self.noise.guarantee.summary}",
-                settings=self.settings(),
-                data=fingerprint(self._reviews, self._group),
-                size=_SIZE,
-                room=_ROOM,
-                charge=self._charge,
-                draw=lambda: {"noisy": self.noise.draw(self._truth).tolist()},
-            )
-        )
-        return np.array(drawn["noisy"], dtype=np.float64), number
-
-    def _charge(self, book: Ledger, dataset: str, number: str) -> None:
-        assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-        charge = book.charge(
-            dataset,
-            self.claim_for,
-            quantity=charged_as(self.question, self.sums.weights.quantity),
-            unit=self.noise.guarantee.unit,
-            mechanism=self.noise.mechanism,
-            fingerprint=fingerprint(self._reviews),
-            release=number,
-            statement=self.statement,
-        )
-        for remark in charge.remarks:
-            warnings.warn(LedgerWarning(remark), stacklevel=3)
+        noisy, number = self.drawn_for(spending, dataset)
+        return publish(np.array(noisy, dtype=np.float64), self.sums, self.question, charge=number, **self.facts())
 
 
 def prepare_effect(
@@ -258,26 +172,22 @@ def prepare_effect(
         level=check_level(level),
     )
     sums = question.sums(weights)
-    group = _groups(reviews, question)
+    group = group_of_each(reviews, by, question.groups, others=others)
     noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
     weight = review_weights(reviews, quantity, record=record, lone=lone)
     return ReadyEffect(
+        weights=weights,
         sums=sums,
         question=question,
-        noise=noise.about(neighbours_of(sums, protected)),
+        noise=noise.about(neighbours_of(weights, protected)),
         public=f"{public_words(public, record)}; {question.declared}",
         notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
         statement=release_statement(public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,
-        _truth=noise.checked(true_numbers(sums, reviews, weight, group)),
         _group=group,
+        _truth=noise.checked(true_numbers(sums, reviews, weight, group)),
     )
-
-
-def neighbours_of(sums: GroupSums, unit: Unit) -> Neighbours:
-    """Return the neighbour relation of an effect: the attributes of a protected reviewer may differ."""
-    return Neighbours.of(sums.weights.part, hidden=bool(sums.weights.hidden_span), attributes=unit == "reviewer")
 
 
 def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, group: Ints) -> Floats:
@@ -315,33 +225,3 @@ def _correlation(icc: float | Release | None, quantity: str) -> float | None:
     if icc.quantity != quantity or not shares:
         raise InputError(Argument("icc"), f" must be a number, or a release of {quantity} whose findings state it")
     return min(max(shares[0], 0.0), 1.0)
-
-
-def _groups(reviews: Reviews, question: Question) -> Ints:
-    """The group of each reviewer: 1, 2, or 0 for neither. Messages show numbers of reviewers only."""
-    attributes = reviews.attributes
-    if attributes is None:
-        raise InputError(
-            "the reviews have no attributes of reviewers; read them with a table of these (",
-            Argument("attributes", ...),
-            ")",
-        )
-    if question.by not in attributes.names:
-        raise InputError(
-            Argument("by"),
-            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
-            f"got {question.by!r}",
-        )
-    values = attributes.values[attributes.names.index(question.by)]
-    place = {name: number for number, name in enumerate(question.groups, 1)}
-    group = np.array([place.get(value, 0) for value in values], dtype=np.int64)
-    for name, number in place.items():
-        if not (group == number).any():
-            raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
-    if not question.others and (group == 0).any():
-        raise RecordError(
-            f"{np.count_nonzero(group == 0)} of {group.size} reviewers are in neither group; state that others exist (",
-            Argument("others", True),
-            "), or correct the table of attributes",
-        )
-    return group

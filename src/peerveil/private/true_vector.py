@@ -13,7 +13,7 @@ from peerveil.quantities.weights import review_weights
 from peerveil.record.public_record import Floats, PublicRecord
 
 
-def true_vector(
+def true_values(
     reviews: Reviews,
     quantity: QuantityLike,
     *,
@@ -21,7 +21,7 @@ def true_vector(
     lone: Lone = "refuse",
     span: tuple[float, float] | None = None,
 ) -> Floats:
-    """Return the sorted means of the reviewers' weights, or the values of the statistic that the quantity names.
+    """Return the mean of each reviewer's weights, or the value of the statistic that the quantity names.
 
     Quantities that are learnt from reviews use only those in ``record``, their checked public record; by default
     everything is public. The statistic does not depend on the order of the reviews, so that the entries of neighbouring
@@ -29,7 +29,7 @@ def true_vector(
     beyond whose statistics none can be; by default that of the reviews.
 
     >>> reviews = Reviews.from_columns(["p", "p", "q", "q"], ["a", "b", "a", "b"], [3, 5, 4, 8])
-    >>> true_vector(reviews, "ratings").tolist()
+    >>> true_values(reviews, "ratings").tolist()
     [3.5, 6.5]
     """
     public = reviews.public("all") if record is None else record
@@ -38,4 +38,16 @@ def true_vector(
     ends = np.cumsum(np.bincount(reviews.reviewer))
     statistic = split(quantity)[0] if isinstance(quantity, str) else MEAN
     span = (float(weight.min()), float(weight.max())) if span is None else span
-    return np.sort([value_of(statistic, weights, span) for weights in np.split(weight[order], ends[:-1])])
+    return np.array([value_of(statistic, weights, span) for weights in np.split(weight[order], ends[:-1])])
+
+
+def true_vector(
+    reviews: Reviews,
+    quantity: QuantityLike,
+    *,
+    record: PublicRecord | None = None,
+    lone: Lone = "refuse",
+    span: tuple[float, float] | None = None,
+) -> Floats:
+    """Return the values of :func:`true_values`, sorted."""
+    return np.sort(true_values(reviews, quantity, record=record, lone=lone, span=span))

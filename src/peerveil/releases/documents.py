@@ -40,6 +40,9 @@ _SHOWN, _LARGEST, _DEEPEST = 40, 2**63 - 1, 32
 #: The greatest number, and the range of noise scales, for which squares and quotients do not overflow.
 _GREATEST, _SCALES = 1e153, (1e-150, 1e150)
 
+#: The kinds of releases besides those of means, in words.
+_OTHER_KINDS = {"effect": "the release of an effect", "crosstab": "a release by an attribute"}
+
 #: The widest accepted range of loads, to limit memory.
 _WIDEST_RANGE = 1_000_000
 
@@ -266,7 +269,7 @@ def loads_from(record: dict[str, Any]) -> Loads:
 
 @cache
 def release_schema(version: int = SCHEMA_VERSION, kind: str = "release") -> dict[str, Any]:
-    """Return the JSON schema of a version of release.json, of means or of an ``"effect"``.
+    """Return the JSON schema of a version of release.json, of means, of an ``"effect"`` or a ``"crosstab"``.
 
     >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
     ('Peerveil release', {'const': 1})
@@ -304,8 +307,8 @@ def interpreted(make: Callable[[dict[str, Any]], T], document: object, name: str
 
 def schema_version(document: object, name: str) -> int:
     """Return the schema version of a release of means, if it is supported."""
-    if isinstance(document, dict) and document.get("kind") == "effect":
-        raise FileError("is the release of an effect, not of means; verify, sign and withdraw read it", file=name)
+    if isinstance(document, dict) and (words := _OTHER_KINDS.get(str(document.get("kind")))):
+        raise FileError(f"is {words}, not of means; verify, sign and withdraw read it", file=name)
     version = document.get("schema_version") if isinstance(document, dict) else None
     if type(version) is int and version in SCHEMA_VERSIONS:
         return version

@@ -20,7 +20,9 @@ from peerveil.errors import FileError, unexpected
 from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
 from peerveil.releases.documents import float_or_none, parse_json
-from peerveil.releases.effects.published import KIND, Effect
+from peerveil.releases.effects.answers import Answer
+from peerveil.releases.effects.crosstabs import Crosstab
+from peerveil.releases.effects.published import Effect
 from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
@@ -44,7 +46,7 @@ class Opened:
     place: Path
     contents: bytes
     document: dict[str, Any] | None
-    release: Release | Effect | None
+    release: Release | Answer | None
     schema: Check
 
 
@@ -57,7 +59,7 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     place = release_file(path)
     contents = read_bytes(place)
     document: Any = None
-    release: Release | Effect | None = None
+    release: Release | Answer | None = None
     problem = ""
     try:
         document = parse_json(_decoded(contents, str(place)), name=place.name)
@@ -76,8 +78,9 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     return Opened(place=place, contents=contents, document=document, release=release, schema=schema)
 
 
-def _kind(document: object) -> type[Release] | type[Effect]:
-    return Effect if isinstance(document, dict) and document.get("kind") == KIND else Release
+def _kind(document: object) -> type[Release] | type[Answer]:
+    stated = document.get("kind") if isinstance(document, dict) else None
+    return next((kind for kind in (Effect, Crosstab) if kind.kind == stated), Release)
 
 
 def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal | None = None) -> Iterator[Check]:

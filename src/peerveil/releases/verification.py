@@ -34,8 +34,8 @@ from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
 from peerveil.releases.document_check import check_document
 from peerveil.releases.documents import float_or_none
-from peerveil.releases.effects.checks import effect_checks, effect_files
-from peerveil.releases.effects.published import Effect
+from peerveil.releases.effects.answers import Answer
+from peerveil.releases.effects.checks import answer_checks, answer_files
 from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
@@ -69,7 +69,7 @@ T = TypeVar("T")
 
 
 def verify(
-    release: Release | Effect | str | os.PathLike[str],
+    release: Release | Answer | str | os.PathLike[str],
     weights: PublicWeights | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
@@ -77,8 +77,8 @@ def verify(
     """Return the results of checking that a release follows from its noisy vector and the public record.
 
     Args:
-        release: a release of means or of an effect, its folder, or its release.json. The files beside a release.json
-            are checked as well.
+        release: a release of means, of an effect or by an attribute, its folder, or its release.json. The files beside
+            a release.json are checked as well.
         weights: public weights of the release's record and quantity; without them, what follows from the record is not
             checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
@@ -94,7 +94,7 @@ def verify(
     >>> pv.verify(release, other).failed
     ('record',)
     """
-    if isinstance(release, Release | Effect):
+    if isinstance(release, Release | Answer):
         if signed_by is not None:
             raise InputError("signed_by needs the release's folder, because its file is signed; give the folder")
         return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), weights)))
@@ -108,20 +108,20 @@ def verify(
     return Verification(checks=(*withdrawn, *checks, *_beside(opened, opened.release, checks), signature))
 
 
-def _all_checks(release: Release | Effect, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
-    if isinstance(release, Effect):
-        return effect_checks(release, document, weights)
+def _all_checks(release: Release | Answer, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
+    if isinstance(release, Answer):
+        return answer_checks(release, document, weights)
     return _checks(release, document, weights)
 
 
-def _beside(opened: Opened, release: Release | Effect, checks: tuple[Check, ...]) -> Iterator[Check]:
+def _beside(opened: Opened, release: Release | Answer, checks: tuple[Check, ...]) -> Iterator[Check]:
     """Checks of the files beside a release.json."""
     if any(check.result == "fails" for check in checks):
         why = "a check of release.json fails, and this is rendered from it"
-        rendered = ("report.html",) if isinstance(release, Effect) else _RENDERED
+        rendered = ("report.html",) if isinstance(release, Answer) else _RENDERED
         yield from (unchecked(name, why) for name in rendered)
-    elif isinstance(release, Effect):
-        yield effect_files(opened.place.parent, release, read_mark(opened.place, opened.contents))
+    elif isinstance(release, Answer):
+        yield answer_files(opened.place.parent, release, read_mark(opened.place, opened.contents))
     else:
         mark = read_mark(opened.place, opened.contents)
         yield from file_checks(opened.place.parent, release, same=_same_versions(release), mark=mark)

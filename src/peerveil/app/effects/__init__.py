@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from peerveil.app.messages import refusal
 from peerveil.app.options import ReleaseOptions
 from peerveil.app.parsing import parse_about, parse_lone, parse_numbers
 from peerveil.app.reading import check_public_stated, public_of, read_reviews
-from peerveil.app.release import Step
+from peerveil.app.release import Step, remarks_on
 from peerveil.app.requests import EffectRequest
 from peerveil.errors import Argument, InputError, OutputError
 from peerveil.mechanisms import Laplace
@@ -22,19 +23,23 @@ from peerveil.private.effects import prepare_effect
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
-from peerveil.releases.effects.published import OWN_FILES, Effect
+from peerveil.releases.effects.answers import OWN_FILES, Answer
+from peerveil.releases.effects.published import Effect
 from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
+
+#: A published effect, or a table of counts by an attribute.
+T_co = TypeVar("T_co", bound=Answer, covariant=True)
 
 #: The budgets of a plan.
 EPSILONS = (0.3, 1.0, 3.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleasedEffect:
-    """An effect that was written, and information for the chair only."""
+class Written(Generic[T_co]):
+    """An answer about groups of reviewers that was written, and information for the chair only."""
 
-    effect: Effect
+    answer: T_co
     warnings: tuple[Warning, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -64,45 +69,79 @@ def plan(request: EffectRequest, step: Step) -> EffectPlan:
     )
 
 
-def effect(request: EffectRequest, spending: Spending, *, step: Step) -> ReleasedEffect:
+def effect(request: EffectRequest, spending: Spending, *, step: Step) -> Written[Effect]:
     """Return the effect, written into a new folder; the caller closes ``spending`` and reports charges."""
     check_public_stated(_what(request))
-    epsilon = request.epsilon
-    if epsilon is None:
-        raise refusal("give a budget with {epsilon} (1 is a common choice)")
+    mechanism, terms = Laplace(epsilon=budget(request.epsilon)), terms_of(_what(request))
     request = placed(request)
     assert request.output is not None  # noqa: S101 - it is placed
-    what = _what(request)
-    terms = Terms(licence=what.licence, citation=what.citation, about=parse_about(what))
-    with staged_folder(request.output, own=OWN_FILES, overwrite=request.overwrite) as stage:
-        spending.room, spending.target = Room(stage), request.output
-        reviews, public = _read(request, step)
+
+    def draw(reviews: Reviews, public: str | PublicRecord) -> Effect:
+        prepared = prepare_effect(
+            reviews,
+            by=request.by,
+            compare=listed(request.compare),
+            mechanism=mechanism,
+            public=public,
+            quantity=request.quantity,
+            lone=parse_lone(request.lone),
+            terms=terms,
+            **_shared(request),
+        )
+        return prepared.draw(spending, request.dataset)
+
+    place = (request.output, request.overwrite)
+    return written(*place, lambda: _read(request, step), draw, spending, step=step)
+
+
+def written(
+    output: str,
+    overwrite: bool,
+    read: Callable[[], tuple[Reviews, str | PublicRecord]],
+    draw: Callable[[Reviews, str | PublicRecord], T_co],
+    spending: Spending,
+    *,
+    step: Step,
+) -> Written[T_co]:
+    """Return an answer that is read, drawn and written into a new folder."""
+    with staged_folder(output, own=OWN_FILES, overwrite=overwrite) as stage:
+        spending.room, spending.target = Room(stage), output
+        reviews, public = read()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             step("Drawing noise, estimating")
-            prepared = prepare_effect(
-                reviews,
-                by=request.by,
-                compare=[name.strip() for name in request.compare.split(",")],
-                mechanism=Laplace(epsilon=epsilon),
-                public=public,
-                quantity=request.quantity,
-                lone=parse_lone(request.lone),
-                terms=terms,
-                **_shared(request),
-            )
-            made = prepared.draw(spending, request.dataset)
+            made = draw(reviews, public)
         spending.free()
         step("Writing files")
         made.write_into(stage)
-    spending.done(request.output)
+    spending.done(output)
     resumed = (f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed)
-    left_out = (f"left out: {reason}" for reason in reviews.report.left_out)
-    return ReleasedEffect(
-        effect=made,
+    return Written(
+        answer=made,
         warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
-        remarks=(*resumed, *left_out, *reviews.report.problems),
+        remarks=(*resumed, *remarks_on(reviews)),
     )
+
+
+def budget(epsilon: float | None) -> float:
+    """Return the budget, which must be given."""
+    if epsilon is None:
+        raise refusal("give a budget with {epsilon} (1 is a common choice)")
+    return epsilon
+
+
+def listed(names: str) -> list[str]:
+    """Return names that are separated by commas.
+
+    >>> listed("senior, junior")
+    ['senior', 'junior']
+    """
+    return [name.strip() for name in names.split(",")]
+
+
+def terms_of(what: ReleaseOptions) -> Terms:
+    """Return licence, citation, and what a release is about."""
+    return Terms(licence=what.licence, citation=what.citation, about=parse_about(what))
 
 
 def _what(request: EffectRequest) -> ReleaseOptions:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from peerveil.app.requests import EffectRequest
 from peerveil.cli import options as opt
-from peerveil.cli.working import after_writing, charging, working
+from peerveil.cli.working import charging, working
 
 PlanOnly = Annotated[
     bool,
@@ -28,8 +26,7 @@ def effect(request: EffectRequest, *, plan: PlanOnly = False, as_json: opt.AsJso
     from dataclasses import asdict
 
     from peerveil.app import effects
-    from peerveil.cli.show import facts_table, out, print_json, report_no_ledger, report_warnings, rows_table
-    from peerveil.releases.effects.published import FILES
+    from peerveil.cli.show import out, print_json, report_answer, rows_table
 
     if plan:
         with working("Reading the reviews") as step:
@@ -45,19 +42,7 @@ def effect(request: EffectRequest, *, plan: PlanOnly = False, as_json: opt.AsJso
     assert request.output is not None  # noqa: S101 - it is placed
     with charging(request.ledger) as spending, working("Reading the reviews") as step:
         released = effects.effect(request, spending, step=step)
-    report_warnings(released.warnings)
-    for remark in released.remarks:
-        sys.stderr.write(f"peerveil: {remark}\n")
-    report_no_ledger(request.ledger)
-    made = released.effect
-    files = [str(Path(request.output) / name) for name in FILES]
-    with after_writing(request.output):
-        if as_json:
-            numbers = {"estimate": made.estimate, "low": made.low, "high": made.high, "p_value": made.p_value}
-            facts = {"folder": request.output, "files": files, "groups": made.groups, "sentence": made.sentence}
-            print_json(facts | numbers | {"guarantee": made.guarantee.summary, "charge": made.charge})
-            return
-        out.print(facts_table(made.facts()))
-        out.print(f"Written: {', '.join(files)}", soft_wrap=True)
-        if made.charge is not None:
-            out.print(f"Charged to the ledger as release {made.charge}.")
+    made = released.answer
+    numbers = {"estimate": made.estimate, "low": made.low, "high": made.high, "p_value": made.p_value}
+    told = {"groups": made.groups, "sentence": made.sentence} | numbers
+    report_answer(released, request.output, told, ledger=request.ledger, as_json=as_json)

@@ -29,7 +29,13 @@ def release(
 
     With a file of public scores, state what is public about loads: --load, --loads, or --reviewers. With groups of
     papers, each group gets its own release, folder and budget.
+
+    With --by, reviewers are counted for each value of an attribute (--attributes, --values), all at the price of one
+    release; --dry-run then shows how precise groups of each size will be.
     """
+    if request.by is not None or request.values is not None or request.others:
+        _release_by(request, dry_run=dry_run, as_json=as_json)
+        return
     from peerveil.app import release as releases
     from peerveil.cli.show import (
         report_groups,
@@ -64,3 +70,32 @@ def release(
         report_release(released.release, request.output, as_json=as_json, everything=everything, report=report)
     else:
         report_groups(released.release, request.output, released.folders, as_json=as_json, everything=everything)
+
+
+def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> None:
+    """Release a statistic by an attribute of reviewers, or plan it."""
+    from dataclasses import asdict
+
+    from peerveil.app.effects import crosstabs
+    from peerveil.app.release import placed
+    from peerveil.cli.show import out, print_json, report_answer, rows_table
+
+    if dry_run:
+        with working("Reading the reviews") as step:
+            planned, claim, remarks = crosstabs.plan(request, step)
+        for remark in remarks:
+            sys.stderr.write(f"peerveil: {remark}\n")
+        if as_json:
+            print_json(asdict(planned) | {"guarantee": claim})
+            return
+        out.print(rows_table(("reviewers in a group", "deviation of a share"), planned.rows()))
+        out.print()
+        out.print(planned.assumption)
+        out.print(f"Claim: {claim}.")
+        return
+    request = placed(request)
+    assert request.output is not None  # noqa: S101 - it is placed
+    with charging(request.ledger) as spending, working("Reading the reviews") as step:
+        released = crosstabs.release(request, spending, step=step)
+    rows = {"rows": released.answer.rows()}
+    report_answer(released, request.output, rows, ledger=request.ledger, as_json=as_json)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.mechanisms import Asked, Laplace, Mechanism
+from peerveil.mechanisms import Asked, Histogram, Laplace, Mechanism
 from peerveil.planning.auto import Undecided, decide
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import ARM, ARMS, KEPT, Pair
+from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.release import Protected, prepare_release
 from peerveil.private.tracks import prepare_groups
@@ -37,6 +38,7 @@ class Case:
         counts_only: whether only counts can be released.
         tracks: whether tracks are released, whose mechanism no plan can choose.
         effect: whether an effect is released, which has Laplace noise.
+        by: whether counts by an attribute are released, which have the noise of a histogram.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Case:
     counts_only: bool = False
     tracks: bool = False
     effect: bool = False
+    by: bool = False
 
 
 #: All cases, by name.
@@ -75,6 +78,9 @@ CASES: dict[str, Case] = {
         Case("tracks", "two tracks released together", "all", pairs.several_tracks, tracks=True),
         Case("three-tracks", "three tracks released together", "all", pairs.three_tracks, tracks=True),
         Case("tracks-apart", "two tracks that share no reviewer", "all", pairs.tracks_apart, tracks=True),
+        Case(
+            "by-attribute", "counts by an attribute, the reviewer's changes as well", "all", pairs.two_values, by=True
+        ),
         Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
     )
 }
@@ -99,6 +105,9 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
     if mechanism.name != Laplace.name and any(each.effect for each in cases):
         cases = [each for each in cases if not each.effect]
         problem = "is for Laplace noise alone, which effects have"
+    if mechanism.name != Histogram.name and any(each.by for each in cases):
+        cases = [each for each in cases if not each.by]
+        problem = "is for histograms alone: counts by an attribute have their noise"
     if mechanism.named is None and cases:
         cases = [each for each in cases if not each.tracks]
         problem = "needs a mechanism that is named: no plan chooses one for tracks"
@@ -134,6 +143,11 @@ class Settled:
                 record, by=ARM, compare=ARMS, mechanism=self.mechanism, public=pair.public, unit=self.unit
             )
             return [effect.protected()], effect.noise.guarantee
+        if pair.part == "by" and isinstance(self.mechanism, Histogram):
+            table = prepare_crosstab(
+                record, by=ARM, values=ARMS, mechanism=self.mechanism, public=pair.public, unit=self.unit
+            )
+            return [table.protected()], table.noise.guarantee
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}
         if pair.part in ("whole", "only", "open", "absent", "filtered"):

@@ -43,7 +43,8 @@ class Pair:
             some reviews have no score, with the loads among the others declared; ``"filtered"``: the same, with reviews
             left out by a public label; ``"track"``: all tracks, one of which
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
-            has reviews in two of them; ``"effect"``: the difference between two groups of reviewers.
+            has reviews in two of them; ``"effect"``: the difference between two groups of reviewers; ``"by"``:
+            counts by an attribute of reviewers.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
 
@@ -459,8 +460,8 @@ one_track = partial(left_out, part="track")
 tracks_apart = partial(mixed_loads, apart=True)
 
 
-def two_groups(unit: Unit, load: int, _: int) -> Pair:
-    """A treated reviewer exchanges zeros for ones of reviewers in the control group, and becomes one of it."""
+def two_groups(unit: Unit, load: int, _: int, part: str = "effect") -> Pair:
+    """A reviewer exchanges zeros for ones of reviewers in the control group, and changes groups."""
     conference = _Conference()
     mine = conference.give("z", [0.0] * load)
     others = [f"r{i}" for i in range(load)]
@@ -469,10 +470,14 @@ def two_groups(unit: Unit, load: int, _: int) -> Pair:
     exchanges = 1 if unit == "review" else load
     for i in range(exchanges):
         conference.exchange(mine[i], theirs[i][0])
-    arms = ["control"] * load + ["treated"] * 2  # in the order of names: r0, r1, ..., t, z
-    after = arms if unit == "review" else [*arms[:-1], "control"]
+    changed = ("treated", "control") if part == "effect" else ("control", "treated")  # such that cells do not cancel
+    arms, after = (["control"] * load + ["treated", arm] for arm in changed)  # in the order of names: r0, r1, ..., t, z
+    after = arms if unit == "review" else after
     records = tuple(
         replace(record, attributes=Attributes(names=(ARM,), values=(tuple(each),)))
         for record, each in zip(conference.records(), (arms, after), strict=True)
     )
-    return Pair(records=(records[0], records[1]), part="effect")
+    return Pair(records=(records[0], records[1]), part=part)
+
+
+two_values = partial(two_groups, part="by")

@@ -11,7 +11,7 @@ from pathlib import Path
 from peerveil.errors import FileError, PeerveilError
 from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
-from peerveil.releases.effects.published import Effect
+from peerveil.releases.effects.answers import Answer
 from peerveil.releases.file_check import open_release
 from peerveil.releases.release import DATA_FILES, Release
 
@@ -20,8 +20,8 @@ Found = tuple[bool, str, str]
 
 _FILE = DATA_FILES[0]
 
-#: A release of means, or of an effect.
-Published = Release | Effect
+#: A release of means, or an answer about groups of reviewers.
+Published = Release | Answer
 
 
 def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:

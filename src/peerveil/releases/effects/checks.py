@@ -1,4 +1,4 @@
-"""Checks that a published effect follows from its noisy numbers and the public record."""
+"""Checks that a published answer about groups of reviewers follows from its noisy numbers and the public record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.checks import Check, RefusedError, checked, unchecked
 from peerveil.releases.document_check import check_document, differences
 from peerveil.releases.documents import claim_document
-from peerveil.releases.effects.published import NOTE_REVIEW, Effect, noise_law, publish
+from peerveil.releases.effects.answers import NOTE_REVIEW, Answer
 from peerveil.releases.signatures import read_bytes
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.support.version import rendered_with
@@ -27,134 +27,107 @@ _RARE = 1e6
 _FOLLOWING = ("guarantee", "noise", "values", "document")
 
 
-def effect_checks(effect: Effect, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
-    """Yield the checks of an effect, given its parsed release.json and the public weights of its quantity."""
-    yield checked("digest", lambda: _digest(effect))
+def answer_checks(answer: Answer, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
+    """Yield the checks of an answer, given its parsed release.json and the public weights of its quantity."""
+    yield checked("digest", lambda: _digest(answer))
     if weights is None:
         yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
         return
-    if weights.part is None and effect.part is not None:
-        weights = replace(weights, loads=effect.loads, part=effect.part)
-    record = checked("record", lambda: _record(effect, weights))
+    if weights.part is None and answer.part is not None:
+        weights = replace(weights, loads=answer.loads, part=answer.part)
+    record = checked("record", lambda: _record(answer, weights))
     yield record
     if record.result == "fails":
         yield from (unchecked(name, "the public record is not that of the release") for name in _FOLLOWING)
         return
-    yield checked("guarantee", lambda: _guarantee(effect, weights))
-    yield checked("noise", lambda: _noise(effect, weights))
-    yield checked("values", lambda: _values(effect, weights))
-    yield checked("document", lambda: _document(effect, document, weights))
+    yield checked("guarantee", lambda: _guarantee(answer, weights))
+    yield checked("noise", lambda: _noise(answer, weights))
+    yield checked("values", lambda: _values(answer, weights))
+    yield checked("document", lambda: _document(answer, document, weights))
 
 
-def effect_files(folder: Path, effect: Effect, mark: Withdrawal | None) -> Check:
+def answer_files(folder: Path, answer: Answer, mark: Withdrawal | None) -> Check:
     """Return the check that the report is the one that release.json renders to."""
 
     def check() -> str:
-        from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
-
         stored, remark = without_banner(read_bytes(folder / "report.html").decode("utf-8"), mark)
-        if stored.replace("\r\n", "\n") != effect_html(effect):
+        if stored.replace("\r\n", "\n") != answer.html():
             raise RefusedError("report.html differs from what release.json renders to")
         return f"the same text as rendered from release.json{remark}"
 
     if not (folder / "report.html").is_file():
         return unchecked("report.html", "no such file in the folder")
-    if effect.rendered != rendered_with():
+    if answer.rendered != rendered_with():
         return unchecked("report.html", "it was written by other versions")
     return checked("report.html", check)
 
 
-def _digest(effect: Effect) -> str:
-    if not effect.intact:
+def _digest(answer: Answer) -> str:
+    if not answer.intact:
         raise RefusedError("the file was changed after it was written: its digest differs")
     return "matches the content of the file"
 
 
-def _record(effect: Effect, weights: PublicWeights) -> str:
-    if weights.quantity != effect.quantity:
-        raise RefusedError(f"the release is of {effect.quantity}, the weights are of {weights.quantity}")
-    if weights.part != effect.part or weights.loads != effect.loads:
+def _record(answer: Answer, weights: PublicWeights) -> str:
+    if weights.quantity != answer.quantity:
+        raise RefusedError(f"the release is of {answer.quantity}, the weights are of {weights.quantity}")
+    if weights.part != answer.part or weights.loads != answer.loads:
         raise RefusedError("the public record has other loads, or covers another part of the conference")
-    if weights.sizes().size != effect.papers or weights.digest() != effect.record_digest:
+    if weights.sizes().size != answer.papers or weights.digest() != answer.record_digest:
         raise RefusedError(
             "the public record is not the one this release was made from, or was read with other options"
         )
     return (
-        f"{effect.papers} papers, {effect.loads.reviews} reviews, {effect.loads.reviewers} reviewers; the same digest"
+        f"{answer.papers} papers, {answer.loads.reviews} reviews, {answer.loads.reviewers} reviewers; the same digest"
     )
 
 
-def _again(effect: Effect, weights: PublicWeights) -> Effect:
-    """The effect, recomputed from its noisy numbers and the public record."""
-    sums, mechanism, unit = effect.question.sums(weights), mechanism_from(effect.mechanism), effect.guarantee.unit
-    if not isinstance(mechanism, Mechanism) or unit is None:
+def _again(answer: Answer, weights: PublicWeights) -> Answer:
+    """The answer, recomputed from its noisy numbers and the public record."""
+    mechanism, unit = mechanism_from(answer.mechanism), answer.guarantee.unit
+    if not isinstance(mechanism, Mechanism) or unit is None or not answer.noise_scale:
         raise RefusedError("noise drawn elsewhere supports no numerical claim")
-    noise_law(effect.mechanism)
-    earned = mechanism.guarantee(sums.sensitivity(unit), unit)
+    earned = mechanism.guarantee(answer.sensitivity(weights, unit), unit)
     related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0, attributes=unit == "reviewer")
-    again = publish(
-        effect.noisy.copy(),
-        sums,
-        effect.question,
-        mechanism=mechanism.describe(),
-        guarantee=earned.about(related),
-        public=effect.public,
-        notes=effect.notes,
-        terms=effect.terms,
-        charge=effect.charge,
-    )
-    return replace(again, created=effect.created, software=effect.software, rendered=effect.rendered)
+    again = replace(answer.again(weights, earned.about(related)), mechanism=mechanism.describe())
+    return replace(again, created=answer.created, software=answer.software, rendered=answer.rendered)
 
 
-def _guarantee(effect: Effect, weights: PublicWeights) -> str:
-    earned = _again(effect, weights).guarantee
-    if list(differences(_numbers(effect.guarantee), _numbers(earned))):
-        raise RefusedError(f"it claims: {effect.guarantee.summary}; the noise provides: {earned.summary}")
-    return f"follows from noise and sensitivity: {effect.guarantee.summary}"
+def _guarantee(answer: Answer, weights: PublicWeights) -> str:
+    earned = _again(answer, weights).guarantee
+    if list(differences(_numbers(answer.guarantee), _numbers(earned))):
+        raise RefusedError(f"it claims: {answer.guarantee.summary}; the noise provides: {earned.summary}")
+    return f"follows from noise and sensitivity: {answer.guarantee.summary}"
 
 
 def _numbers(claim: Guarantee) -> dict[str, Any]:
     return claim_document(claim) | {"neighbours": claim.neighbours.to_document()}
 
 
-def _noise(effect: Effect, weights: PublicWeights) -> str:
+def _noise(answer: Answer, weights: PublicWeights) -> str:
     """Refuse numbers that no conference has, whatever the noise."""
-    sums = effect.question.sums(weights)
-    reviews, half = weights.low.size, sums.width / 2
-    ranges = {
-        **dict.fromkeys(("sum_1", "sum_2"), (-half * reviews, half * reviews)),
-        **dict.fromkeys(("reviews_1", "reviews_2", "mixed"), (0.0, float(reviews))),
-        "squares": (0.0, sums.cap * weights.reviewers),
-    }
-    slack = noise_law(effect.mechanism).scale * math.log(_RARE)
-    for (name, unit), number in zip(sums.units.items(), effect.noisy.tolist(), strict=True):
-        low, high = ranges[name]
-        if not low * unit - slack <= number <= high * unit + slack:
+    for name, number, low, high in answer.noise_limits(weights, _RARE):
+        if not low <= number <= high:
             raise RefusedError(f"the noise in {name} is larger than its stated distribution allows")
     return f"not shown to be too large for its stated distribution; refused about once in {_RARE:,.0f} times"
 
 
-def _values(effect: Effect, weights: PublicWeights) -> str:
-    stated, ours = effect.estimated, _again(effect, weights).estimated
-    pairs = zip(
-        (stated.value, stated.low, stated.high, *stated.sizes, stated.p_value),
-        (ours.value, ours.low, ours.high, *ours.sizes, ours.p_value),
-        strict=True,
-    )
-    for theirs, due in pairs:
-        if (theirs is None) != (due is None):
-            raise RefusedError("a p-value must be stated exactly if groups were randomised")
+def _values(answer: Answer, weights: PublicWeights) -> str:
+    stated, ours = answer.numbers(), _again(answer, weights).numbers()
+    if len(stated) != len(ours) or any((a is None) != (b is None) for a, b in zip(stated, ours, strict=True)):
+        raise RefusedError("other numbers are stated than follow from the noisy ones")
+    for theirs, due in zip(stated, ours, strict=True):
         if theirs is not None and due is not None and not math.isclose(theirs, due, rel_tol=1e-6, abs_tol=1e-9):
             raise RefusedError("estimate or interval do not follow from the noisy numbers")
     return "estimate, interval and sizes follow from the noisy numbers"
 
 
-def _document(effect: Effect, document: dict[str, Any], weights: PublicWeights) -> str:
-    if not effect.public.endswith(f"; {effect.question.declared}"):
-        raise RefusedError("record/public does not declare the groups that are compared")
-    if any(not note.strip() or not note.isprintable() for note in effect.notes):
+def _document(answer: Answer, document: dict[str, Any], weights: PublicWeights) -> str:
+    if not answer.public.endswith(f"; {answer.question.declared}"):
+        raise RefusedError("record/public does not declare the groups")
+    if any(not note.strip() or not note.isprintable() for note in answer.notes):
         raise RefusedError("a note is empty or not printable")
-    if effect.guarantee.unit == "review" and NOTE_REVIEW not in effect.notes:
+    if answer.guarantee.unit == "review" and NOTE_REVIEW not in answer.notes:
         raise RefusedError("it does not say that groups of reviewers are not protected")
-    again = replace(_again(effect, weights), guarantee=effect.guarantee, estimated=effect.estimated)
+    again = replace(_again(answer, weights), guarantee=answer.guarantee, estimated=answer.estimated)
     return check_document(document, json.loads(again.to_json()))

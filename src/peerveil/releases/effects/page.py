@@ -1,13 +1,18 @@
-"""The report of an effect: one self-contained HTML page that runs no script, rendered from published data alone."""
+"""Reports about groups of reviewers: self-contained HTML pages that run no script, rendered from published data."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
+from peerveil.privacy.bins import span_words
 from peerveil.quantities.base import words_of
+from peerveil.releases.effects.answers import percent
+from peerveil.reporting.charts import shares_by_group, to_svg
 from peerveil.reporting.report import template
 
 if TYPE_CHECKING:
+    from peerveil.releases.effects.crosstabs import Crosstab
     from peerveil.releases.effects.published import Effect
 
 # The picture of an interval, in its own units.
@@ -17,17 +22,52 @@ _WIDTH, _MARGIN = 560.0, 60.0
 def effect_html(effect: Effect) -> str:
     """Return the report of an effect."""
     html: str = template("effect.html").render(
-        effect=effect,
-        about=effect.terms.about,
+        **_shared(effect),
         unit=words_of(effect.quantity).unit,
-        meaning=words_of(effect.quantity).meaning,
         picture=interval_places(effect.low, effect.estimate, effect.high),
         numbers=[f"{number:.3f}" for number in (effect.low, effect.estimate, effect.high)],
         sizes=[f"{size:,.0f}" for size in effect.estimated.sizes],
-        level=f"{100 * effect.question.level:.4g} %",
-        day=effect.created.strftime("%Y-%m-%d"),
     )
     return html
+
+
+def crosstab_html(release: Crosstab) -> str:
+    """Return the report of a release by an attribute."""
+    bins, words = release.bins, words_of(release.quantity)
+    groups = [
+        {
+            "name": name,
+            "size": f"{one.size:,.0f}",
+            "between": f"{one.size_low:,.0f} to {one.size_high:,.0f}",
+            "shares": [
+                f"{100 * share:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+                for share, low, high in zip(one.shares, one.low, one.high, strict=True)
+            ],
+        }
+        for name, one in zip(release.groups, release.estimated, strict=True)
+    ]
+    html: str = template("crosstab.html").render(
+        **_shared(release),
+        picture=to_svg(
+            shares_by_group(release.rows(), release.quantity, title=release.title, level=release.question.level)
+        ),
+        groups=groups,
+        axis=words.short_axis,
+        bins=[span_words(bins, place).removeprefix("at ").removeprefix("between ") for place in range(bins.number)],
+        deviation=f"{math.sqrt(2) * release.noise_scale:.3g}",
+    )
+    return html
+
+
+def _shared(answer: Effect | Crosstab) -> dict[str, Any]:
+    """What all reports show."""
+    return {
+        "answer": answer,
+        "about": answer.terms.about,
+        "meaning": words_of(answer.quantity).meaning,
+        "level": percent(answer.question.level),
+        "day": answer.created.strftime("%Y-%m-%d"),
+    }
 
 
 def interval_places(low: float, value: float, high: float) -> dict[str, str]:

@@ -1,46 +1,28 @@
-"""The published effect: the difference between two groups of reviewers, and its files."""
+"""The published effect: the difference between two groups of reviewers."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.inference.effects import LEVEL, Estimate, estimate
 from peerveil.mechanisms import mechanism_from
-from peerveil.privacy.claims import standard_claim
 from peerveil.privacy.group_sums import GroupSums
-from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.noise_laws import LaplaceLaw
+from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.base import words_of
-from peerveil.record.loads import Loads
-from peerveil.record.parts import Part
+from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents
-from peerveil.releases.signatures import SIGNATURE, release_file
-from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
-from peerveil.reporting.terms import About, Terms
-from peerveil.support.atomic_files import staged_folder
-from peerveil.support.html_tables import table
-from peerveil.support.version import rendered_with, software
+from peerveil.releases.effects.answers import FILES, OWN_FILES, Answer, check_names, percent, record_facts
+from peerveil.reporting.terms import Terms
 
-#: The word by which a release.json of an effect is told from others.
-KIND = "effect"
-
-#: The files of an effect.
-FILES = ("release.json", "report.html")
-OWN_FILES = (*FILES, SIGNATURE, *MARKS)
-
-#: Said of a release that protects single reviews.
-NOTE_REVIEW = "Which group each reviewer is in is not protected: the protected unit is a single review."
-
-_CHARGE = re.compile(r"[0-9a-f]{16}")
-_LONGEST = 200
+__all__ = ["FILES", "OWN_FILES", "Effect", "Question", "charged_as", "noise_law", "publish"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +48,9 @@ class Question:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        for text in (self.by, *self.groups):
-            if not (text.strip() and text.isprintable() and len(text) <= _LONGEST):
-                raise InputError(f"attribute and groups must be 1 to {_LONGEST} printable characters")
-        if len(self.groups) != 2 or self.groups[0] == self.groups[1]:
-            raise InputError("an effect compares two different groups")
+        check_names(self.by, self.groups)
+        if len(self.groups) != 2:
+            raise InputError("an effect compares two groups")
 
     def sums(self, weights: Any) -> GroupSums:
         """Return the numbers that are made private, for public weights."""
@@ -91,28 +71,15 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Effect:
+class Effect(Answer):
     """The difference between two groups of reviewers, as it is published, from :func:`peerveil.effect`.
 
     Attributes:
         question: what is compared.
-        quantity: the weight of a review, e.g. ``"ratings"``.
         estimated: the estimate and its interval, with estimated sizes of the groups.
         noisy: the noisy numbers, from which the estimate follows.
-        guarantee: the privacy claim.
-        mechanism: name and parameters of the mechanism.
-        papers: number of papers.
-        loads: public information about loads.
-        public: what was declared public, in words.
-        record_digest: fingerprint of the public weights.
-        notes: caveats.
-        created: time of the release in UTC.
-        software: name and version of the program.
-        part: the whole conference, if the release covers a part of its reviews.
-        terms: licence, citation, and what the release is about.
-        charge: the ledger's number of the charge; ``None`` without a ledger.
-        rendered: versions of Peerveil and of the packages that wrote the files.
-        intact: whether the file it was read from matches its digest.
+
+    The other attributes are those of every answer: claim, public record, terms.
 
     >>> import numpy as np
     >>> from peerveil.mechanisms import Laplace
@@ -128,32 +95,13 @@ class Effect:
     """
 
     question: Question
-    quantity: str
     estimated: Estimate
     noisy: Floats
-    guarantee: Guarantee
-    mechanism: dict[str, Any]
-    papers: int
-    loads: Loads
-    public: str
-    record_digest: str
-    notes: tuple[str, ...]
-    created: datetime
-    software: str
-    part: Part | None = None
-    terms: Terms = field(default=Terms())
-    charge: str | None = None
-    rendered: dict[str, str] = field(default_factory=rendered_with)
-    intact: bool = True
 
-    #: As of a release of means: the version of its release.json, and the group of papers.
-    schema = 2
-    group = None
+    kind: ClassVar[str] = "effect"
 
     def __post_init__(self) -> None:
-        if self.charge is not None and not _CHARGE.fullmatch(self.charge):
-            raise InputError("charge must consist of 16 hexadecimal digits")
-        documents.check_plain(self.mechanism, "mechanism")
+        super().__post_init__()
         self.noisy.flags.writeable = False
 
     @property
@@ -193,11 +141,6 @@ class Effect:
         return self.terms.about.title or f"{words_of(self.quantity).label} by {self.question.by}: {first} and {second}"
 
     @property
-    def citation(self) -> str:
-        """How to cite the release."""
-        return self.terms.cited(self.software, title=self.title, year=self.created.year)
-
-    @property
     def sentence(self) -> str:
         """The effect in words."""
         first, second = self.groups
@@ -222,12 +165,6 @@ class Effect:
             "reviewers, and not others, reviewed; it allows for how alike the reviews of one reviewer are."
         )
 
-    @property
-    def claim(self) -> dict[str, Any] | None:
-        """The privacy claim in standard terms."""
-        facts: dict[str, Any] = {name: getattr(self, name) for name in ("papers", "loads", "part", "public")}
-        return standard_claim(self.guarantee, group=None, **facts)
-
     def facts(self) -> list[tuple[str, str]]:
         """Return the effect as names and sentences."""
         first, second = (f"{size:,.0f}" for size in self.estimated.sizes)
@@ -243,124 +180,64 @@ class Effect:
         ]
         return [(name, words) for name, words in facts if words]
 
-    def to_json(self) -> str:
-        """Return the text of release.json."""
-        claim = self.guarantee
-        document: dict[str, Any] = {
-            "schema_version": self.schema,
-            "kind": KIND,
-            "created": self.created.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "software": self.software,
-            "licence": self.terms.licence,
-            "citation": self.citation,
-            "about": self.terms.about.to_document(),
-            "quantity": self.quantity,
-            "question": self.question.to_document(),
-            "effect": asdict(self.estimated) | {"sizes": list(self.estimated.sizes), "sentence": self.sentence},
-            "record": {
-                "papers": self.papers,
-                "reviews": self.loads.reviews,
-                "reviewers": self.loads.reviewers,
-                "loads": documents.loads_document(self.loads),
-                "public": self.public,
-                "digest": self.record_digest,
-            },
-            "part": None if self.part is None else self.part.to_document(),
-            "mechanism": self.mechanism,
-            "guarantee": documents.claim_document(claim)
-            | {"statement": claim.statement, "promise": claim.promise, "not_protected": claim.not_protected}
-            | {"human": claim.human, "neighbours": claim.neighbours.to_document()},
-            "claim": self.claim,
-            "notes": list(self.notes),
-            "charge": self.charge,
-            "rendered": self.rendered,
-            "noisy": self.noisy.tolist(),
+    @property
+    def noise_scale(self) -> float:
+        """The scale of the Laplace noise."""
+        return noise_law(self.mechanism).scale
+
+    def sensitivity(self, weights: PublicWeights, unit: Unit) -> Sensitivity:
+        """Return the sensitivity of the sums, counts and squares."""
+        return self.question.sums(weights).sensitivity(unit)
+
+    def again(self, weights: PublicWeights, guarantee: Guarantee) -> Effect:
+        """Return the effect, recomputed from its noisy numbers and the public record."""
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ("mechanism", "public", "notes", "terms")}
+        sums = self.question.sums(weights)
+        return publish(self.noisy.copy(), sums, self.question, guarantee=guarantee, charge=self.charge, **facts)
+
+    def numbers(self) -> list[float | None]:
+        """Return estimate, interval, sizes and p-value."""
+        return [self.estimate, self.low, self.high, *self.estimated.sizes, self.p_value]
+
+    def noise_limits(self, weights: PublicWeights, rare: float) -> Iterator[tuple[str, float, float, float]]:
+        """Yield each noisy number with limits beyond which no conference has it, whatever the noise."""
+        sums = self.question.sums(weights)
+        reviews, half = weights.low.size, sums.width / 2
+        ranges = {
+            **dict.fromkeys(("sum_1", "sum_2"), (-half * reviews, half * reviews)),
+            **dict.fromkeys(("reviews_1", "reviews_2", "mixed"), (0.0, float(reviews))),
+            "squares": (0.0, sums.cap * weights.reviewers),
         }
-        document["digest"] = documents.document_digest(document)
-        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        slack = self.noise_scale * np.log(rare)
+        for (name, unit), number in zip(sums.units.items(), self.noisy.tolist(), strict=True):
+            low, high = ranges[name]
+            yield name, number, low * unit - slack, high * unit + slack
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write release.json and report.html into a folder atomically, and return the folder."""
-        with staged_folder(folder, own=OWN_FILES, overwrite=overwrite) as stage:
-            self.write_into(stage)
-        return Path(folder)
-
-    def write_into(self, folder: Path) -> None:
-        """Write the files into an existing folder."""
+    def html(self) -> str:
+        """Return the report."""
         from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
 
-        written = replace(self, rendered=rendered_with())
-        (folder / "release.json").write_bytes(written.to_json().encode())
-        (folder / "report.html").write_text(effect_html(written), encoding="utf-8")
+        return effect_html(self)
+
+    def _own_document(self) -> dict[str, Any]:
+        stated = asdict(self.estimated) | {"sizes": list(self.estimated.sizes), "sentence": self.sentence}
+        return {"effect": stated, "noisy": self.noisy.tolist()}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Effect:
-        """Return the effect in a folder or a release.json; warns if it is marked as withdrawn."""
-        name, document = documents.read_document(path)
-        effect = cls.from_document(document, name=name)
-        warn_if_withdrawn(release_file(path))
-        return effect
-
-    @classmethod
-    def from_document(cls, document: object, *, name: str = "release.json") -> Effect:
-        """Return an effect from the parsed JSON of a release.json."""
-        documents.validate(document, name, kind=KIND)
-        return documents.interpreted(cls._from_valid, document, name)
-
-    @classmethod
-    def _from_valid(cls, document: dict[str, Any]) -> Effect:
-        record, claim, stated = document["record"], document["guarantee"], document["effect"]
-        for name in ("mechanism", "part", "claim"):
-            documents.check_plain(document[name], name)
-        question = document["question"]
+    def _own_fields(cls, document: dict[str, Any]) -> dict[str, Any]:
+        question, stated = document["question"], document["effect"]
         numbers = {key: float(documents.vector_from([stated[key]], key)[0]) for key in ("value", "low", "high")}
-        words = ("promise", "not_protected", "human")
-        return cls(
-            question=Question(
-                **question | {"groups": tuple(question["groups"]), "limits": tuple(map(float, question["limits"]))}
-            ),
-            quantity=document["quantity"],
-            estimated=Estimate(
-                **numbers,
-                sizes=tuple(documents.vector_from(stated["sizes"], "sizes").tolist()),
-                p_value=stated["p_value"],
-            ),
-            noisy=documents.vector_from(document["noisy"], "noisy"),
-            guarantee=documents.claim_from({key: claim[key] for key in claim if key not in words}),
-            mechanism=documents.mechanism_from_document(document["mechanism"]),
-            papers=record["papers"],
-            loads=documents.loads_from(record),
-            public=record["public"],
-            record_digest=record["digest"],
-            notes=tuple(document["notes"]),
-            created=documents.time_from(document["created"]),
-            software=document["software"],
-            part=None if document["part"] is None else Part.from_document(document["part"]),
-            terms=Terms(
-                licence=document["licence"],
-                citation=document["citation"],
-                about=About.from_document(document["about"]),
-            ),
-            charge=document["charge"],
-            rendered=document["rendered"],
-            intact=document["digest"] == documents.document_digest(document),
-        )
+        sizes = tuple(documents.vector_from(stated["sizes"], "sizes").tolist())
+        limits = tuple(map(float, question["limits"]))
+        return {
+            "question": Question(**question | {"groups": tuple(question["groups"]), "limits": limits}),
+            "estimated": Estimate(**numbers, sizes=sizes, p_value=stated["p_value"]),
+            "noisy": documents.vector_from(document["noisy"], "noisy"),
+        }
 
     def __repr__(self) -> str:
         difference = f"{self.estimate:.3g} ({self.low:.3g} to {self.high:.3g})"
         return f"Effect({self.quantity} by {self.question.by}: {difference}; {self.guarantee.summary})"
-
-    def _repr_html_(self) -> str:
-        return table(self.title, self.facts())
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage.
-
-    >>> percent(0.9), percent(0.995)
-    ('90 %', '99.5 %')
-    """
-    return f"{100 * share:.4g} %"
 
 
 def charged_as(question: Question, quantity: str) -> str:
@@ -381,24 +258,17 @@ def publish(
     charge: str | None = None,
 ) -> Effect:
     """Return the effect that follows from noisy numbers and the public record."""
-    weights = sums.weights
     return Effect(
         question=question,
-        quantity=weights.quantity,
         estimated=estimate(sums, noisy, noise_law(mechanism).scale, level=question.level),
         noisy=noisy,
         guarantee=guarantee,
         mechanism=mechanism,
-        papers=weights.sizes().size,
-        loads=weights.loads,
         public=public,
-        record_digest=weights.digest(),
         notes=notes,
-        created=datetime.now(UTC).replace(microsecond=0),
-        software=software(),
-        part=weights.part,
         terms=terms,
         charge=charge,
+        **record_facts(sums.weights),
     )
 
 

@@ -6,6 +6,7 @@ from peerveil.reporting.charts.before_after import refinement
 from peerveil.reporting.charts.bounds import envelope, proven
 from peerveil.reporting.charts.distribution import comparison, cumulative, histogram, miscalibration
 from peerveil.reporting.charts.errors import ExpectedError, error_against_epsilon, errors_against_setting
+from peerveil.reporting.charts.groups import shares_by_group
 from peerveil.reporting.charts.look import dark_css, darkened, specification, to_png, to_svg, write_png, write_svg
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "miscalibration",
     "proven",
     "refinement",
+    "shares_by_group",
     "specification",
     "to_png",
     "to_svg",

@@ -1,0 +1,94 @@
+"""Releases by an attribute of reviewers, and plans of them."""
+
+from __future__ import annotations
+
+from peerveil.app.effects import Written, budget, listed, terms_of, written
+from peerveil.app.messages import refusal
+from peerveil.app.options import changed
+from peerveil.app.parsing import parse_lone, reading_of, weighed
+from peerveil.app.reading import check_public_stated, public_of, read_reviews
+from peerveil.app.release import Step, placed, remarks_on
+from peerveil.app.requests import ReleaseRequest
+from peerveil.mechanisms import Histogram
+from peerveil.planning.crosstabs import CrosstabPlan
+from peerveil.private.charging import Spending
+from peerveil.private.crosstabs import ReadyCrosstab, prepare_crosstab
+from peerveil.private.reviews import Reviews
+from peerveil.record.public_record import PublicRecord
+from peerveil.releases.effects.crosstabs import Crosstab
+
+#: Options of other releases, with their defaults, that a table of counts has no use for.
+_ELSEWHERE = {"region": "tight", "estimator": None, "accept_float_noise": False}
+
+
+def plan(request: ReleaseRequest, step: Step) -> tuple[CrosstabPlan, str, tuple[str, ...]]:
+    """Return how precise the release would be, its claim in words, and remarks on the file, for the chair only.
+
+    Nothing is drawn, charged or written.
+    """
+    _check(request)
+    reviews, public = _read(request, step)
+    step("Planning")
+    ready = _prepared(request, reviews, public)
+    return ready.plan(), ready.noise.guarantee.summary, remarks_on(reviews)
+
+
+def release(request: ReleaseRequest, spending: Spending, *, step: Step) -> Written[Crosstab]:
+    """Return the release, written into a new folder; the caller closes ``spending`` and reports charges."""
+    _check(request)
+    request = placed(request)
+    assert request.output is not None  # noqa: S101 - it is placed
+
+    def draw(reviews: Reviews, public: str | PublicRecord) -> Crosstab:
+        return _prepared(request, reviews, public).draw(spending, request.what.dataset)
+
+    place = (request.output, request.overwrite)
+    return written(*place, lambda: _read(request, step), draw, spending, step=step)
+
+
+def _check(request: ReleaseRequest) -> None:
+    """Refuse options that do not go with a table of counts, before any file is read."""
+    check_public_stated(request.what)
+    budget(request.noise.epsilon)
+    if request.by is None:
+        raise refusal("{values} and {others} go with {by}")
+    if request.values is None:
+        raise refusal("state the values of the attribute with {values}, such as senior,junior; they are published")
+    if set(changed(request.noise)) - {"epsilon", "bins", "mechanism"} or request.noise.mechanism not in (
+        None,
+        "histogram",
+    ):
+        raise refusal("{by} releases counts, with {epsilon} and {bins} only")
+    given = [name for name, default in _ELSEWHERE.items() if getattr(request.what, name) != default]
+    if given or request.tracks.given or request.no_shared_reviewers or request.no_report:
+        raise refusal("{by} does not go with {region}, {estimator}, {groups}, {group_column} or {no_report}")
+    terms_of(request.what)
+
+
+def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, str | PublicRecord]:
+    step("Reading the reviews")
+    reading = reading_of(request.reading, _quantity(request))
+    reviews = read_reviews(request.file, reading)
+    return reviews, public_of(reviews, request.what, request.loads, reading)
+
+
+def _prepared(request: ReleaseRequest, reviews: Reviews, public: str | PublicRecord) -> ReadyCrosstab:
+    what = request.what
+    return prepare_crosstab(
+        reviews,
+        by=str(request.by),
+        values=listed(str(request.values)),
+        mechanism=Histogram(epsilon=request.noise.epsilon, bins=request.noise.bins),
+        public=public,
+        quantity=_quantity(request),
+        others=request.others,
+        unit=what.unit,
+        lone=parse_lone(what.lone),
+        declare_kept=what.declare_kept,
+        terms=terms_of(what),
+    )
+
+
+def _quantity(request: ReleaseRequest) -> str:
+    what = request.what
+    return weighed(what.quantity, what.statistic, what.share, what.weight)

@@ -1,0 +1,169 @@
+"""Releases about groups of reviewers, before noise is drawn: their charges, and the group of each reviewer."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peerveil.errors import Argument, InputError, LedgerWarning, RecordError
+from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.neighbours import Neighbours
+from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.privacy.stated_facts import Statement
+from peerveil.private.charging import Order, Spending
+from peerveil.private.fingerprint import fingerprint
+from peerveil.private.noise import Prepared
+from peerveil.private.release import Protected, check_dataset, claim_settings
+from peerveil.private.reviews import Reviews
+from peerveil.quantities.weights import PublicWeights
+from peerveil.record.public_record import Ints
+from peerveil.releases.effects.answers import Asked
+from peerveil.reporting.terms import Terms
+
+if TYPE_CHECKING:
+    from peerveil.private.ledger import Ledger
+
+#: The size of the files of an answer, and of its noisy numbers as JSON, in bytes; each number adds to both.
+_ROOM, _SIZE, _EACH = 2**16, 2**14, 512
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadyAnswer(ABC):
+    """A checked release about groups of reviewers, before budget is spent and noise is drawn.
+
+    Attributes:
+        weights: the public weights.
+        question: what is asked.
+        noise: the prepared noise, with its claim.
+        public: what was stated to be public, in words.
+        notes: notes for readers of the release.
+        statement: the statement about the data set that the ledger stores.
+        terms: licence, citation, and what the release is about.
+    """
+
+    weights: PublicWeights
+    question: Asked
+    noise: Prepared
+    public: str
+    notes: tuple[str, ...]
+    statement: Statement
+    terms: Terms
+    _reviews: Reviews = field(repr=False)
+    _truth: Any = field(repr=False)
+    _group: Ints = field(repr=False)
+
+    @property
+    @abstractmethod
+    def charged_as(self) -> str:
+        """What a ledger calls the release."""
+
+    @abstractmethod
+    def bound(self, unit: Unit) -> Sensitivity:
+        """Return the sensitivity for a unit."""
+
+    def claim_for(self, unit: Unit) -> Guarantee:
+        """Return the claim for a unit, computed from the noise."""
+        if unit == self.noise.guarantee.unit:
+            return self.noise.guarantee
+        return self.noise.mechanism.guarantee(self.bound(unit), unit).about(neighbours_of(self.weights, unit))
+
+    def protected(self) -> Protected:
+        """Return the true numbers with their noise, for an audit of synthetic reviews."""
+        return Protected(noise=self.noise, truth=self._truth, bins=None, open=False)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that identify the release; nothing in it is private."""
+        return {
+            "question": self.question.to_document(),
+            "record": self.weights.digest(),
+            "public": self.public,
+            "mechanism": self.noise.mechanism.describe(),
+            "guarantee": claim_settings(self.noise.guarantee),
+            "statement": self.statement.to_document(),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is published beside the question and the noisy numbers."""
+        facts = {name: getattr(self, name) for name in ("public", "notes", "terms")}
+        return facts | {"mechanism": self.noise.mechanism.describe(), "guarantee": self.noise.guarantee}
+
+    def drawn_for(self, spending: Spending, dataset: str | None) -> tuple[list[Any], str | None]:
+        """Return the noisy numbers, drawn now or by an earlier run, and the number of the charge in a ledger."""
+        check_dataset(dataset, spending.ledger)
+        if spending.ledger is None:
+            return self._drawn(), None
+        number, drawn = spending.drawn(
+            Order(
+                dataset=dataset,
+                what=f"{self.charged_as}: {self.noise.guarantee.summary}",
+                settings=self.settings(),
+                data=fingerprint(self._reviews, self._group),
+                size=_SIZE + _EACH * self.noise.length,
+                room=_ROOM + _EACH * self.noise.length,
+                charge=self._charge,
+                draw=lambda: {"noisy": self._drawn()},
+            )
+        )
+        return drawn["noisy"], number
+
+    def _drawn(self) -> list[Any]:
+        noisy: list[Any] = self.noise.draw_often(self._truth, 1)[0].tolist()
+        return noisy
+
+    def _charge(self, book: Ledger, dataset: str, number: str) -> None:
+        assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
+        charge = book.charge(
+            dataset,
+            self.claim_for,
+            quantity=self.charged_as,
+            unit=self.noise.guarantee.unit,
+            mechanism=self.noise.mechanism,
+            fingerprint=fingerprint(self._reviews),
+            release=number,
+            statement=self.statement,
+        )
+        for remark in charge.remarks:
+            warnings.warn(LedgerWarning(remark), stacklevel=3)
+
+
+def neighbours_of(weights: PublicWeights, unit: Unit) -> Neighbours:
+    """Return the neighbour relation of groups: the attributes of a protected reviewer may differ."""
+    return Neighbours.of(weights.part, hidden=bool(weights.hidden_span), attributes=unit == "reviewer")
+
+
+def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: bool) -> Ints:
+    """Return the group of each reviewer: the place of their value, from 1, or 0 for another value.
+
+    Messages show numbers of reviewers only.
+    """
+    attributes = reviews.attributes
+    if attributes is None:
+        raise InputError(
+            "the reviews have no attributes of reviewers; read them with a table of these (",
+            Argument("attributes", ...),
+            ")",
+        )
+    if by not in attributes.names:
+        raise InputError(
+            Argument("by"),
+            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
+            f"got {by!r}",
+        )
+    place = {name: number for number, name in enumerate(values, 1)}
+    group = np.array([place.get(value, 0) for value in attributes.values[attributes.names.index(by)]], dtype=np.int64)
+    for name, number in place.items():
+        if not (group == number).any():
+            raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
+    if not others and (group == 0).any():
+        raise RecordError(
+            f"{np.count_nonzero(group == 0)} of {group.size} reviewers are in "
+            f"{'neither' if len(values) == 2 else 'no'} group; state that others exist (",
+            Argument("others", True),
+            "), or correct the table of attributes",
+        )
+    return group

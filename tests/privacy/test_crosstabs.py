@@ -1,0 +1,123 @@
+"""Counts of reviewers by bin and attribute: all neighbours of small conferences, changed attributes included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import peerveil as pv
+from peerveil.privacy.bins import Bins
+from peerveil.privacy.guarantee import UNITS, Unit
+from peerveil.privacy.sensitivity import crosstab_sensitivity, sensitivity
+from peerveil.private.crosstabs import true_table
+from peerveil.record.public_record import Ints
+from privacy.test_group_sums import SMALL, Small, State, neighbours
+
+#: Statistics of a reviewer's own weights, by their definition.
+STATISTICS = {"mean": lambda own: sum(own) / len(own), "range": lambda own: max(own) - min(own), "lowest": min}
+
+MORE = [
+    Small("one review each, two values", ((0, 1), (0.5, 1)), (1, 1, 1, 1)),
+    Small("equal weights", ((1, 1), (1, 1)), (2, 1, 1)),
+    Small("hidden miscalibration", ((0, 1), (0, 1)), (2, 1, 1), "miscalibration", hidden=True),
+]
+CASES = [small for small in (*SMALL, *MORE) if small.limits is None or small.kept is not None]
+
+#: Conferences in which the bound is attained, in reviewers that leave one cell and enter another.
+ATTAINED = {
+    ("one review each", "reviewer"): 2,
+    ("one review each", "review"): 2,
+    ("one review each, two values", "reviewer"): 2,
+    ("two groups", "reviewer"): 3,
+    ("two groups", "review"): 2,
+    ("others", "reviewer"): 3,
+    ("hidden", "reviewer"): 3,
+}
+
+
+def weights_of(small: Small) -> pv.PublicWeights:
+    plain = replace(small, quantity="ratings") if small.quantity != "ratings" else small
+    weights = plain.sums().weights if small.name != "equal weights" else None
+    if weights is None:
+        rows = [list(row) for row in small.scores]
+        counts = {load: small.loads.count(load) for load in small.loads}
+        weights = pv.weigh(pv.PublicRecord.from_rows(rows, loads=counts, scale=(0, 1)))
+    if small.quantity == "ratings":
+        return weights
+    if not small.hidden:
+        return small.sums().weights
+    counts = {load: small.loads.count(load) for load in small.loads}
+    empty = [[None] * len(row) for row in small.scores]
+    return pv.weigh(pv.PublicRecord.from_rows(empty, loads=counts, scale=(0, 1)), small.quantity)
+
+
+def cells(small: Small, state: State, statistic: str) -> dict[tuple[float, int], int]:
+    """The number of reviewers with each value of a statistic and of the attribute, and of those without a review.
+
+    Every value is a bin of its own: no coarser bins can move more.
+    """
+    own: list[list[float]] = [[] for _ in state.groups]
+    for p in range(small.papers):
+        row = state.scores[p]
+        for k, score in enumerate(row):
+            weight = score - (sum(row) - score) / (len(row) - 1) if small.quantity == "miscalibration" else score
+            own[state.held[p][k]].append(weight)
+    counts: dict[tuple[float, int], int] = {}
+    for mine, group in zip(own, state.groups, strict=True):
+        cell = (round(STATISTICS[statistic](mine), 9), group) if mine else (-9.0, 0)
+        counts[cell] = counts.get(cell, 0) + 1
+    return counts
+
+
+def _one_takes_part(held: Ints, others: Ints, group: Ints, other_groups: Ints) -> npt.NDArray[np.bool_]:
+    """Whether some reviewer takes part in every exchange and is the only one whose attribute changes."""
+    moved, regrouped = held != others, group != other_groups
+    possible = [
+        (~moved | ((held == z) != (others == z))).all(axis=1) & ~np.delete(regrouped, z, axis=1).any(axis=1)
+        for z in range(group.size)
+    ]
+    return np.any(possible, axis=0)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("small", CASES, ids=[small.name for small in CASES])
+def test_no_neighbour_moves_counts_by_more_than_claimed(small: Small, unit: Unit) -> None:
+    bound = crosstab_sensitivity(weights_of(small), unit).counts
+    assert bound
+    states = list(small.states())
+    held = np.array([[j for row in state.held for j in row] for state in states])
+    group = np.array([state.groups for state in states])
+    greatest = 0
+    for statistic in STATISTICS:
+        tables = [cells(small, state, statistic) for state in states]
+        columns = sorted({cell for table in tables for cell in table})
+        rows = np.array([[table.get(cell, 0) for cell in columns] for table in tables])
+        for i, one in enumerate(states):
+            apart = np.abs(rows[i + 1 :] - rows[i]).sum(axis=1)
+            # Only pairs that are farther apart than any before, and in which one reviewer takes part in everything.
+            farther = (apart > greatest) & _one_takes_part(held[i], held[i + 1 :], group[i], group[i + 1 :])
+            for j in np.flatnonzero(farther):
+                if apart[j] > greatest and neighbours(one, states[i + 1 + j], unit):
+                    greatest = int(apart[j])
+    assert greatest <= bound
+    assert greatest or unit == "review"
+    if (small.name, unit) in ATTAINED:
+        assert greatest == bound == 2 * ATTAINED[small.name, unit]
+
+
+@pytest.mark.parametrize("small", [s for s in CASES if s.kept is None and s.hidden is False], ids=lambda s: s.name)
+def test_the_bound_is_that_of_a_histogram_unless_nothing_moves_there(small: Small) -> None:
+    weights = weights_of(small)
+    for unit in UNITS:
+        histogram = sensitivity(weights, unit).counts
+        assert histogram in (0, crosstab_sensitivity(weights, unit).counts)
+
+
+def test_the_table_counts_each_reviewer_once() -> None:
+    bins = Bins.even(np.array([0.0, 1.0]), np.array([0.5, 2.0]))
+    value, group = np.array([0.1, 1.5, 1.0, 0.2]), np.array([1, 2, 0, 1])
+    assert true_table(bins, value, group, 2, others=True).tolist() == [[2, 0], [0, 1], [0, 1]]
+    assert true_table(bins, value[[0, 1, 3]], group[[0, 1, 3]], 2, others=False).tolist() == [[2, 0], [0, 1]]

@@ -1,0 +1,242 @@
+"""Releases by an attribute: estimates, files, what verify accepts, forgeries that it refuses, charges, commands."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerveil as pv
+from cli.test_cli import Run, run
+from peerveil.inference.effects.crosstabs import estimate_groups, share_deviation
+from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
+from peerveil.private.charging import Spending
+from peerveil.private.crosstabs import prepare_crosstab
+from peerveil.releases.effects.crosstabs import publish
+from private.test_effects import files
+from releases.test_effect import FREE, changed, conference, leaves, write
+
+__all__ = ["run"]  # a fixture
+
+ASKED: dict[str, dict[str, Any]] = {
+    "means": {"by": "arm", "values": ("treated", "control"), "public": "all"},
+    "range, others": {"by": "seniority", "values": ("senior",), "public": "all", "others": True, "statistic": "range"},
+    "hidden": {"by": "arm", "values": ("treated", "control"), "public": "none", "unit": "review", "bins": 3},
+}
+
+
+def weights_of(reviews: pv.Reviews, made: pv.Crosstab, public: str) -> pv.PublicWeights:
+    return pv.weigh(reviews.public(public), made.quantity)
+
+
+@pytest.fixture(scope="module", params=ASKED)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pv.PublicWeights]:
+    reviews, asked = conference(), ASKED[request.param]
+    folder = tmp_path_factory.mktemp("crosstabs") / "out"
+    release = pv.release_by(reviews, epsilon=30.0, **asked)
+    release.save(folder)
+    return folder, weights_of(reviews, release, asked["public"])
+
+
+def test_a_written_release_is_read_as_it_was_and_verified(made: tuple[Path, pv.PublicWeights]) -> None:
+    folder, weights = made
+    release = pv.Crosstab.load(folder)
+    assert release.intact
+    assert release.to_json() == (folder / "release.json").read_text(encoding="utf-8")
+    verification = pv.verify(folder, weights)
+    assert verification.verified, verification.failed
+    assert {check.name: check.result for check in verification.checks}["report.html"] == "holds"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<svg" in page
+    frame = release.to_frame()
+    assert frame.height == len(release.groups) * release.bins.number
+    for group, one in zip(release.groups, release.estimated, strict=True):
+        assert release[group] is one
+        assert sum(one.shares) == pytest.approx(1)
+        assert one.size_low <= one.size <= one.size_high
+        assert all(low <= share <= high for low, share, high in zip(one.low, one.shares, one.high, strict=True))
+    assert sum(one.size for one in release.estimated) == pytest.approx(weights.reviewers)
+    with pytest.raises(pv.FileError, match="a release by an attribute, not of means"):
+        pv.Release.load(folder)
+
+
+def test_every_changed_number_or_word_is_refused(made: tuple[Path, pv.PublicWeights], tmp_path: Path) -> None:
+    folder, weights = made
+    document = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    paths = [path for path in leaves(document) if path[0] not in FREE | {"digest"}]
+    assert len(paths) > 60
+    for path in paths:
+        forged = copy.deepcopy(document)
+        place = forged
+        for key in path[:-1]:
+            place = place[key]
+        counted = "noisy" in path
+        place[path[-1]] = place[path[-1]] + 1 if counted else changed(place[path[-1]])
+        write(tmp_path, forged)
+        assert not pv.verify(tmp_path / "release.json", weights).verified, path
+
+
+def test_consistent_forgeries_are_refused() -> None:
+    reviews = conference()
+    release = pv.release_by(reviews, epsilon=1.0, **ASKED["means"])
+    weights = weights_of(reviews, release, "all")
+    assert pv.verify(release, weights).verified
+    assert pv.verify(replace(release, guarantee=replace(release.guarantee, epsilon=0.5)), weights).failed == (
+        "guarantee",
+    )
+    unrelated = replace(release.guarantee, neighbours=replace(release.guarantee.neighbours, attributes=False))
+    assert "guarantee" in pv.verify(replace(release, guarantee=unrelated), weights).failed
+    facts: dict[str, Any] = {name: getattr(release, name) for name in ("mechanism", "guarantee", "public")}
+    noisy = release.noisy.copy()
+    noisy[0, 0] += 10_000
+    absurd = publish(noisy, None, weights, release.question, **facts)
+    assert pv.verify(absurd, weights).failed == ("noise",)
+    spread = publish(release.noisy + 150, None, weights, release.question, **facts)  # the total is public
+    assert pv.verify(spread, weights).failed == ("noise",)
+    fewer = facts | {"mechanism": release.mechanism | {"scale": release.mechanism["scale"] / 2}}
+    assert "guarantee" in pv.verify(publish(release.noisy, None, weights, release.question, **fewer), weights).failed
+    other = pv.weigh(conference(seed=3).public("all"))
+    assert pv.verify(release, other).failed == ("record",)
+
+
+REFUSED = [
+    ({"by": "country"}, "by must be one of the 2 columns"),
+    ({"values": ("treated",)}, "at least two different groups"),
+    ({"values": ("treated", "treated")}, "at least two different groups"),
+    ({"values": "treated"}, "values must be the values"),
+    ({"values": ("treated", "placebo")}, "no reviewer is in the group 'placebo'"),
+    ({"by": "seniority", "values": ("senior", "junior")}, "30 of 90 reviewers are in neither group"),
+    ({"public": None}, "must be stated"),
+    ({"epsilon": 0.0}, "epsilon must be"),
+    ({"unit": "paper"}, "unit must be"),
+    ({"level": 2.0}, "level must be"),
+    ({"bins": 1}, "bins must be"),
+]
+
+
+@pytest.mark.parametrize(("other", "message"), REFUSED, ids=[message[:24] for _, message in REFUSED])
+def test_what_cannot_be_released_is_refused(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message) as refused:
+        pv.release_by(conference(), **{"epsilon": 1.0} | ASKED["means"] | other)
+    assert "retired" not in str(refused.value)  # a value of the private table that nobody named
+
+
+def test_papers_that_were_left_out_are_counted_in_the_claim() -> None:
+    reviews = conference()
+    part = reviews.only(reviews.papers[:60])
+    release = pv.release_by(part, epsilon=1.0, **ASKED["means"])
+    assert release.guarantee.neighbours.part
+    assert release.outside is not None
+    assert release.mechanism["scale"] == pytest.approx(2 * (1 + 4))  # 1 + min(2 b, L) reviewers, both loads at most 4
+    assert pv.verify(release, pv.weigh(part.public("all"))).verified
+
+
+def test_a_ledger_is_charged_once_and_an_unwritten_release_is_finished_for_free(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    book = pv.Ledger.create(place)
+    book.open("conf", unit="reviewer", epsilon=1.0)
+    asked = {key: value for key, value in ASKED["means"].items() if key != "statistic"}
+    ready = prepare_crosstab(conference(), mechanism=pv.Histogram(epsilon=1.0), **asked)
+    with Spending(place) as spending:
+        first = ready.draw(spending, None)  # and not written
+    with Spending(place) as spending:
+        again = ready.draw(spending, None)
+        spending.done("here")
+    assert (again.noisy.tolist(), again.charge) == (first.noisy.tolist(), first.charge)
+    again.save(tmp_path / "out" / "by")
+    (entry,) = book.history("conf")
+    assert (entry.quantity, entry.release) == ("ratings by arm", first.charge)
+    assert entry.spend.epsilon == pytest.approx(1.0)
+    assert book.check([tmp_path / "out"]).ok
+    with pytest.raises(pv.BudgetError):
+        pv.release_by(conference(), epsilon=1.0, ledger=place, **ASKED["means"])
+
+
+def test_intervals_cover_the_true_shares_and_sizes_whatever_the_size_of_the_group() -> None:
+    """Seed and sizes are fixed: 400 draws, 3 groups of which one is smaller than the noise."""
+    truth = np.array([[200, 400, 300], [60, 100, 40], [6, 3, 1]])
+    rng, law, total = np.random.default_rng(20261116), DiscreteLaplaceLaw(scale=10.0), int(truth.sum())
+    shares, sizes = np.zeros(truth.shape), np.zeros(3)
+    for _ in range(400):
+        noisy = truth + law.draw(rng, truth.size).reshape(truth.shape).astype(np.int64)
+        for g, one in enumerate(estimate_groups(noisy, total, 10.0, level=0.9)):
+            share = truth[g] / truth[g].sum()
+            shares[g] += (np.array(one.low) <= share) & (share <= np.array(one.high))
+            sizes[g] += one.size_low <= truth[g].sum() <= one.size_high
+    error = 3 * np.sqrt(0.9 * 0.1 / 400)
+    assert (shares / 400 >= 0.9 - error).all(), shares / 400
+    assert (sizes / 400 >= 0.9 - error).all(), sizes / 400
+    assert (shares[0] / 400 <= 0.9 + error).all()  # no wider than needed, where the group is large
+
+
+def test_each_cell_of_a_two_way_table_is_within_half_a_percentage_point() -> None:
+    """3,000 reviewers of load 4 at epsilon 1, on average over 200 draws of the noise."""
+    weights = pv.PublicWeights.from_rows([[1, 2, 3, 4]] * 3000, load=4, quantity="ratings")
+    plan = pv.plan_by(weights, groups=2, mechanism=pv.Histogram(epsilon=1.0))
+    assert plan.scale == pytest.approx(10.0)  # 2 (1 + 4)
+    rng, law = np.random.default_rng(5), DiscreteLaplaceLaw(scale=plan.scale)
+    truth = np.outer([1, 2], rng.multinomial(1000, np.full(plan.bins, 1 / plan.bins)))
+    errors = []
+    for _ in range(200):
+        noisy = truth + law.draw(rng, truth.size).reshape(truth.shape).astype(np.int64)
+        groups = estimate_groups(noisy, 3000, plan.scale, level=0.9)
+        errors.append((np.array([one.counts for one in groups]) - truth) / 3000)
+    deviation = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert deviation.max() <= 0.005, deviation
+    assert deviation.max() >= 0.003  # the noise is there
+
+
+def test_the_plan_states_the_deviation_of_shares() -> None:
+    rng, bins, scale, size = np.random.default_rng(8), 6, 10.0, 600
+    noise = DiscreteLaplaceLaw(scale=scale).draw(rng, bins * 20_000).reshape(-1, bins)
+    noisy = size / bins + noise
+    spread = float(np.std((noisy[:, 0] - noisy.sum(axis=1) / bins) / size))
+    assert share_deviation(size, bins, scale) == pytest.approx(spread, rel=0.02)
+    weights = pv.PublicWeights.from_rows([[1, 2]] * 400, load=2)
+    with pytest.raises(pv.InputError, match="groups must be"):
+        pv.plan_by(weights, groups=1, mechanism=pv.Histogram(epsilon=1.0))
+    assert (
+        "Every group would be too small"
+        in pv.plan_by(
+            pv.PublicWeights.from_rows([[1, 2]] * 20, load=2), groups=2, mechanism=pv.Histogram(epsilon=0.1)
+        ).assumption
+    )
+
+
+def test_the_command_line_plans_releases_and_verifies(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files(tmp_path, conference())
+    what = ["release", "reviews.csv", "--attributes", "reviewers.csv", "--by", "arm", "--public", "all"]
+    what += ["--score-scale", "1,10"]
+    stated = [*what, "--values", "treated,control", "--epsilon", "1"]
+    planned = run(*stated, "--dry-run")
+    assert planned.code == 0, planned.err
+    assert "deviation of a share" in planned.out
+    assert json.loads(run(*stated, "--dry-run", "--json").out)["scale"] == pytest.approx(10.0)
+    assert not (tmp_path / "reviews-release").exists()
+    made = run(*stated, "--statistic", "spread")
+    assert made.code == 0, made.err
+    assert "no ledger is charged" in made.err
+    assert run("verify", "reviews-release", "--public", "public.csv", "--score-scale", "1,10").code == 0
+    rows = json.loads(run(*stated, "-o", "other", "--json").out)["rows"]
+    assert {row["group"] for row in rows} == {"treated", "control"}
+    for arguments, message in (
+        ((*what, "--epsilon", "1"), "--values"),
+        ((*what, "--values", "treated,control"), "--epsilon"),
+        ((*stated, "--mechanism", "laplace"), "--bins only"),
+        ((*stated, "--estimator", "bayes", "-o", "new"), "does not go with"),
+        (("release", "reviews.csv", "--values", "a,b", "--public", "all", "--epsilon", "1"), "--by"),
+    ):
+        refused = run(*arguments)
+        assert refused.code == 2
+        assert message in refused.err
+    assert not (tmp_path / "new").exists()
+    assert "person" not in made.out + made.err + planned.out
