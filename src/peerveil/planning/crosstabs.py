@@ -70,6 +70,10 @@ def plan_by(weights: PublicWeights, *, groups: int, mechanism: Histogram, unit: 
         groups: the number of groups.
         mechanism: the noise, such as ``Histogram(epsilon=1.0)``.
         unit: the protected unit.
+
+    >>> weights = PublicWeights.from_rows([[1, 2]] * 400, load=2)
+    >>> plan_by(weights, groups=2, mechanism=Histogram(epsilon=1.0)).rows()[-1]
+    ('200', '±3.5 points')
     """
     if isinstance(groups, bool) or not isinstance(groups, int) or groups < 2:
         raise InputError(Argument("groups"), f" must be a whole number of at least 2, got {groups!r}")
