@@ -19,10 +19,10 @@ from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents
-from peerveil.releases.effects.answers import FILES, OWN_FILES, Answer, check_names, percent, record_facts
+from peerveil.releases.effects.answers import FILES, NOTE_REVIEW, OWN_FILES, Answer, check_names, percent, record_facts
 from peerveil.reporting.terms import Terms
 
-__all__ = ["FILES", "OWN_FILES", "Effect", "Question", "charged_as", "noise_law", "publish"]
+__all__ = ["FILES", "NOTE_REVIEW", "OWN_FILES", "Effect", "Question", "charged_as", "noise_law", "publish"]
 
 
 @dataclass(frozen=True, kw_only=True)
