@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,11 @@ from peerveil.record.public_record import Ints
 from privacy.test_group_sums import SMALL, Small, State, neighbours
 
 #: Statistics of a reviewer's own weights, by their definition.
-STATISTICS = {"mean": lambda own: sum(own) / len(own), "range": lambda own: max(own) - min(own), "lowest": min}
+STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "mean": lambda own: sum(own) / len(own),
+    "range": lambda own: max(own) - min(own),
+    "lowest": min,
+}
 
 MORE = [
     Small("one review each, two values", ((0, 1), (0.5, 1)), (1, 1, 1, 1)),
@@ -79,7 +84,7 @@ def _one_takes_part(held: Ints, others: Ints, group: Ints, other_groups: Ints) -
         (~moved | ((held == z) != (others == z))).all(axis=1) & ~np.delete(regrouped, z, axis=1).any(axis=1)
         for z in range(group.size)
     ]
-    return np.any(possible, axis=0)
+    return np.asarray(np.any(possible, axis=0))
 
 
 @pytest.mark.parametrize("unit", UNITS)
