@@ -330,17 +330,19 @@ def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_p
         guest.page.wait_for_url(f"{site.home}/")
         to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
         case = guest.page.url.split("/")[-2]
-        with closing(sqlite3.connect(place)) as writer:  # the charge waits, so that the release does not end at once
-            writer.execute("BEGIN IMMEDIATE")
+        with closing(sqlite3.connect(place)) as writer:
+            writer.execute("BEGIN IMMEDIATE")  # the charge waits
             release_now(guest)
             guest.page.wait_for_url(re.compile("/work/"))
             writer.rollback()
-        wait_until(lambda: pv.Ledger(place).history())
-        again = guest.page.evaluate(ASK_AGAIN, f"{site.home}/chair/{case}/release")
-        assert again == guest.page.url, "asked twice, it is made once"
-        check_access(guest)
-        guest.page.get_by_role("button", name="Cancel").click()
-        expect(guest.page.get_by_role("heading", level=1)).to_have_text("Cancelled")
+            wait_until(lambda: pv.Ledger(place).history())
+            writer.execute("BEGIN IMMEDIATE")  # what follows the charge waits, so that the release does not end at once
+            again = guest.page.evaluate(ASK_AGAIN, f"{site.home}/chair/{case}/release")
+            assert again == guest.page.url, "asked twice, it is made once"
+            check_access(guest)
+            guest.page.get_by_role("button", name="Cancel").click()
+            expect(guest.page.get_by_role("heading", level=1)).to_have_text("Cancelled")
+            writer.rollback()
         expect(guest.page.locator("main")).to_contain_text("was charged (epsilon 1 of 'big')")
         check_access(guest)
         assert not list(tmp_path.rglob(PACKED))
