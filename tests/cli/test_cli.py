@@ -292,6 +292,7 @@ def test_narrow_terminals_are_served(encoding: str, tmp_path: Path) -> None:
     assert json.loads(shown)["folder"] == "out-µ1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [RELEASE, slow([*RELEASE, "--json"]), slow(["demo", "-o", "out"])],
@@ -306,6 +307,7 @@ def test_what_was_written_is_said_to_be_where_it_cannot_be_shown(arguments: list
     assert list((tmp_path / "out").rglob("release.json"))
 
 
+@pytest.mark.slow
 def test_a_full_stdout_is_told_once(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         process = start("inspect", "reviews.csv", stdout=full, stderr=subprocess.PIPE, cwd=tmp_path)
@@ -382,6 +384,7 @@ def test_inspect_tells_what_is_there_and_nobody(run: Run) -> None:
     assert "1 to 10" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_plans")
 def test_demo_releases_every_quantity_and_can_be_repeated(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -700,6 +703,7 @@ def test_exports_are_written_and_read(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_platforms_are_released_from_and_what_is_left_out_is_told(run: Run, tmp_path: Path) -> None:
     assert run("demo", "--export", "all", "-o", "made").code == 0
     options = ["--public", "made/peerread.json", "--loads", "4-5", "--reviewers", "300", "--noise-scale", "1"]

@@ -56,7 +56,7 @@ def interrupted(arguments: list[str], shown: str, folder: Path) -> tuple[int, st
 @pytest.mark.parametrize(
     ("arguments", "shown", "words"),
     [
-        (PLAN, STARTED, NOTHING),
+        slow(PLAN, STARTED, NOTHING),
         slow(["inspect", "reviews.csv"], "Reading the file", NOTHING),
         slow(PLAN, "Rehearsing", NOTHING),
         slow(RELEASE, "Reading the reviews", NOTHING),

@@ -66,6 +66,7 @@ def test_safe_is_never_further_from_any_possible_truth(
         assert never_further(found.values, r, np.array([float(x) for x in vector]))
 
 
+@pytest.mark.slow
 @given(hidden_cases(), st.integers(0, 2**32), st.sampled_from([0.01, 0.5, 20.0]))
 @settings(max_examples=25)
 def test_safe_keeps_its_promise_with_hidden_scores(

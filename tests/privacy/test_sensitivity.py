@@ -214,6 +214,7 @@ def test_the_bounds_on_counts_with_hidden_scores(quantity: str) -> None:
     assert (review, reviewer) == ((4, 6) if quantity == "ratings" else (2 * 2 * 4, 2 * min(16, 1 + 2 * 7)))
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 6).flatmap(
         lambda load: st.tuples(

@@ -91,6 +91,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
         assert not bytes_differ(case, examples, folder, report=report, public="all", quantity=quantity)
 
 
+@pytest.mark.slow
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
 @examples(12)
 def test_hidden_scores_shape_nothing_but_the_noisy_vector(

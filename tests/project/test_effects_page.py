@@ -22,6 +22,7 @@ def python() -> Iterator[Python]:
         yield runner
 
 
+@pytest.mark.slow
 def test_the_page_is_true_word_by_word(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: Python
 ) -> None:

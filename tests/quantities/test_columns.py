@@ -194,6 +194,7 @@ def test_the_bound_on_counts_of_shares_is_attained() -> None:
     assert moved == 8 == sensitivity(pv.weigh(sides[0].public("all"), "share of score>=1"), "reviewer").counts
 
 
+@pytest.mark.slow
 def test_the_command_line_releases_and_verifies_both(run: Run, tmp_path: Path) -> None:
     frame().write_csv("mine.csv")
     public = frame().group_by("paper", maintain_order=True).agg(pl.col("score", "confidence").cast(str))

@@ -46,6 +46,7 @@ def conference(
     return marks, {"grades": np.rint(raw), "reals": raw, "signed": np.rint(raw - raw.mean())}[kind]
 
 
+@pytest.mark.slow
 @given(judged())
 @settings(max_examples=300)
 def test_it_is_the_only_best_of_all_maps(case: Judged) -> None:

@@ -92,6 +92,7 @@ def test_the_command_line_lists_and_uses_it(run: Run) -> None:
     assert "the release is of 'median of ratings'" in problem
 
 
+@pytest.mark.slow
 def test_the_page_offers_and_releases_it(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text(REVIEWS)
     page = Page(jobs=Jobs())

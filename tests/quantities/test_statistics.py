@@ -262,6 +262,7 @@ def test_nothing_about_it_speaks_of_means(name: str, tmp_path: Path) -> None:
     assert compared.summary_columns[0] == f"of the {words_of(made.quantity).numbers}"
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_promise_speak_of_it() -> None:
     reviews = conference()
     plan = pv.plan(

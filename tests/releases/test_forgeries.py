@@ -77,6 +77,7 @@ def sample(kinds: list[str], times: int) -> Iterator[tuple[pv.Release, pv.Public
             yield *made(reviews, kind), kind
 
 
+@pytest.mark.slow
 def test_honest_releases_of_every_kind_verify() -> None:
     for release, weights, kind in sample(list(KINDS), 1):
         verification = pv.verify(release, weights)

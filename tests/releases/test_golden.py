@@ -108,6 +108,7 @@ def test_a_release_is_written_again_as_it_was(frozen: Frozen, tmp_path: Path) ->
         assert (tmp_path / "again" / name).read_bytes() == (frozen.folder / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_report_of_an_earlier_release_keeps_its_words(tmp_path: Path) -> None:
     for frozen in RELEASES:
         if frozen.reading["complete"]:

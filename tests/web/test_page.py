@@ -312,6 +312,7 @@ def test_a_promise_draws_and_spends_nothing(folder: Path, monkeypatch: pytest.Mo
     assert "Gaussian differential privacy" in other["summary"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_plans")
 def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
