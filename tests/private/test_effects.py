@@ -30,7 +30,7 @@ REFUSED = [
     ({"compare": "treated,control"}, "compare must name two groups"),
     ({"compare": ("treated", "treated")}, "two different groups"),
     ({"compare": ("treated", "placebo")}, "no reviewer is in the group 'placebo'"),
-    ({"by": "seniority", "compare": ("senior", "junior")}, "30 of 90 reviewers are in neither group"),
+    ({"by": "seniority", "compare": ("senior", "junior")}, "^some reviewers are in neither group"),
     ({"public": None}, "must be stated"),
     ({"epsilon": 0.0}, "epsilon must be"),
     ({"unit": "paper"}, "unit must be"),

@@ -112,7 +112,7 @@ REFUSED = [
     ({"values": ("treated", "treated")}, "at least two different groups"),
     ({"values": "treated"}, "values must be the values"),
     ({"values": ("treated", "placebo")}, "no reviewer is in the group 'placebo'"),
-    ({"by": "seniority", "values": ("senior", "junior")}, "30 of 90 reviewers are in neither group"),
+    ({"by": "seniority", "values": ("senior", "junior")}, "^some reviewers are in neither group"),
     ({"public": None}, "must be stated"),
     ({"epsilon": 0.0}, "epsilon must be"),
     ({"unit": "paper"}, "unit must be"),

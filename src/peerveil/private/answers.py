@@ -139,7 +139,7 @@ def neighbours_of(weights: PublicWeights, unit: Unit) -> Neighbours:
 def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: bool) -> Ints:
     """Return the group of each reviewer: the place of their value, from 1, or 0 for another value.
 
-    Messages show numbers of reviewers only.
+    No message says how many reviewers have a value.
     """
     attributes = reviews.attributes
     if attributes is None:
@@ -161,8 +161,7 @@ def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: b
             raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
     if not others and (group == 0).any():
         raise RecordError(
-            f"{np.count_nonzero(group == 0)} of {group.size} reviewers are in "
-            f"{'neither' if len(values) == 2 else 'no'} group; state that others exist (",
+            f"some reviewers are in {'neither' if len(values) == 2 else 'no'} group; state that others exist (",
             Argument("others", True),
             "), or correct the table of attributes",
         )
