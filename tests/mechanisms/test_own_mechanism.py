@@ -146,6 +146,7 @@ def test_the_command_line(reviews: pv.Reviews, tmp_path: Path) -> None:
     assert pv.verify(tmp_path / "out", pv.weigh(reviews.public("all"))).verified
 
 
+@pytest.mark.slow
 def test_the_page(reviews: pv.Reviews, tmp_path: Path) -> None:
     jobs = Jobs()
     page = Page(jobs=jobs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import inspect
-import json
 import os
 import re
 import runpy
@@ -165,9 +164,3 @@ def test_examples_and_references_of_docstrings_become_markdown() -> None:
     assert markdown(text) == (
         "Twice `a.x`.\n\n```pycon\n>>> 2 * 2\n4\n```\n\nArgs:\n    x: it.\n\n    ```pycon\n    >>> x\n    1\n    ```"
     )
-
-
-def test_screenshots_show_the_program_as_it_is() -> None:
-    script = runpy.run_path(str(ROOT / "docs" / "figures" / "screenshots.py"))
-    kept = json.loads(script["STAMP"].read_text(encoding="utf-8"))
-    assert kept["digest"] == script["digest"](), "run docs/figures/screenshots.py and commit what it writes"

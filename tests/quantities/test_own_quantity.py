@@ -131,6 +131,7 @@ def test_a_release_of_a_quantity_that_is_not_known_here_still_renders(run: Run, 
     assert f"the release is of '{quantity.name}'" in problem
 
 
+@pytest.mark.slow
 def test_the_page_offers_and_releases_it(tmp_path: Path) -> None:
     quantity = OWN[1]
     (tmp_path / "reviews.csv").write_text(REVIEWS)

@@ -52,7 +52,7 @@ def test_the_honest_ones_are_accepted(honest: list[Base]) -> None:
 def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tmp_path: Path) -> None:
     every = [forgery for base in honest for forgery in forgeries(base)]
     assert len({forgery.name for forgery in every}) == len(every) >= 500
-    assert not accepted(every[:: len(every) // 15], tmp_path)
+    assert not accepted(every[:: len(every) // 8], tmp_path)
 
 
 @pytest.mark.slow
