@@ -229,7 +229,7 @@ def test_findings_of_noise_on_the_vector_hold_the_truth() -> None:
     assert np.mean(held) >= 0.8
 
 
-@pytest.mark.parametrize("name", mostly_slow([*WORLDS], 0))
+@pytest.mark.parametrize("name", mostly_slow([*WORLDS]))
 def test_intervals_hold_the_truth_in_every_world(name: str) -> None:
     """A small version of benchmarks/bench_findings.py."""
     held: dict[str, list[bool]] = {}

@@ -539,6 +539,7 @@ def square(values: Floats, truth: Floats) -> float:
     return float(np.sum((values - truth) ** 2))
 
 
+@pytest.mark.slow
 def test_estimates_are_far_better_than_the_histogram_and_bands_hold() -> None:
     errors: dict[str, list[float]] = {name: [] for name in ("noisy", "projection", "safe", "bayes", "expected")}
     covered = []

@@ -64,10 +64,8 @@ def realised(weights: pv.PublicWeights, mechanism: OwnMechanism, estimator: str,
     return float(np.sqrt(np.mean(squares)))
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("beta-2-2", "beta-5-1")]
-
-
-@pytest.mark.parametrize("name", ["whole scores", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["whole scores", "beta-2-2", "beta-5-1"])
 def test_predicted_errors_come_true(name: str) -> None:
     rng = np.random.default_rng(1)
     weights = WEIGHTS if name == "whole scores" else EXPERIMENTS[name].draw(30, rng)[0]

@@ -449,6 +449,7 @@ def test_releases_alone_show_that_noise_is_too_small(name: str, epsilon: float, 
     assert not contradicted(1.0)
 
 
+@pytest.mark.slow
 def test_releases_alone_show_a_bound_without_the_left_out_term() -> None:
     sabotage = next(one for one in TERMS if one.case == "left-out" and "histogram" in one.mechanisms)
     with sabotage.applied():

@@ -450,6 +450,7 @@ def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_pat
     assert drawn > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")
 def test_a_full_disk_is_an_error_and_no_release(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"

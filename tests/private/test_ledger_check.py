@@ -250,6 +250,7 @@ def test_the_database_refuses_values_that_no_charge_can_have(place: str) -> None
                 connection.execute(f"UPDATE {table} SET {column} = {value}")
 
 
+@pytest.mark.slow
 def test_tampering_on_a_server_is_found(postgres_server: tuple[str, Path], request: pytest.FixtureRequest) -> None:
     for change, topic in (
         ("UPDATE peerveil_charge SET epsilon = 0.01 WHERE id = 1", "chain"),

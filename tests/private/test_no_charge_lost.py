@@ -148,7 +148,7 @@ def check_moments(runner: moments.Runner, folder: Path, command: list[str], happ
     return {check_moment(runner, fresh(folder, 1 + n), command, happening, m) for n, m in enumerate(places)}
 
 
-@pytest.mark.parametrize("happening", mostly_slow(moments.HAPPENINGS, 0))
+@pytest.mark.parametrize("happening", mostly_slow(moments.HAPPENINGS))
 def test_a_release_that_is_interrupted_goes_on(
     runner: moments.Runner, tmp_path: Path, place: str, happening: str
 ) -> None:

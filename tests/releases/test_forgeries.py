@@ -230,7 +230,7 @@ class TestExtremeNumbers:
             every = extreme(base)
             known = [one for one in every if one[0] in (("noisy", 0), ("mechanism", "scale"))]
             assert known
-            assert not internal_errors(base, [*every[:: len(every) // 6], *known], tmp_path)
+            assert not internal_errors(base, [*every[:: len(every) // 3], *known], tmp_path)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("number", range(len(KINDS) + 2 + len(TRACKS)))

@@ -119,10 +119,8 @@ print(memory("VmHWM") - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is told by /proc")
-@pytest.mark.parametrize(
-    "shape",
-    [shape if shape == "private" else pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
 def test_compact_files_take_a_few_times_their_size(shape: str, tmp_path: Path) -> None:
     header, row = SHAPES[shape]
     rng = random.Random(0)
