@@ -30,7 +30,7 @@ demo: $(USE) ## release a synthetic conference, end to end
 	$(BIN)/peerveil demo
 
 test: $(STAMP) ## the tests, doctests included, in a few minutes
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow"
 
 test-slow: $(STAMP) ## the tests that take long: many repetitions of what `make test` does once
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q -m slow
