@@ -139,10 +139,12 @@ def neighbours_of(weights: PublicWeights, unit: Unit) -> Neighbours:
 def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: bool) -> Ints:
     """Return the group of each reviewer: the place of their value, from 1, or 0 for another value.
 
-    No message says how many reviewers have a value.
+    What is declared about groups holds for the whole conference, where papers or reviews were left out: who has a kept
+    review differs between neighbouring assignments. No message says how many reviewers have a value.
     """
     attributes = reviews.attributes
-    if attributes is None:
+    whole = attributes if reviews.whole is None else reviews.whole.attributes
+    if attributes is None or whole is None:
         raise InputError(
             "the reviews have no attributes of reviewers; read them with a table of these (",
             Argument("attributes", ...),
@@ -155,14 +157,14 @@ def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: b
             f"got {by!r}",
         )
     place = {name: number for number, name in enumerate(values, 1)}
-    group = np.array([place.get(value, 0) for value in attributes.values[attributes.names.index(by)]], dtype=np.int64)
-    for name, number in place.items():
-        if not (group == number).any():
+    everybody = set(whole.values[whole.names.index(by)])
+    for name in place:
+        if name not in everybody:
             raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
-    if not others and (group == 0).any():
+    if not others and everybody - place.keys():
         raise RecordError(
             f"some reviewers are in {'neither' if len(values) == 2 else 'no'} group; state that others exist (",
             Argument("others", True),
             "), or correct the table of attributes",
         )
-    return group
+    return np.array([place.get(value, 0) for value in attributes.values[attributes.names.index(by)]], dtype=np.int64)

@@ -126,6 +126,7 @@ class Whole:
         left_out: what was left out, and why.
         stated: whether it was stated that everyone can see which reviews have no score, if some have none.
         by_score: whether reviews were left out by their scores or criteria.
+        attributes: the attributes of all reviewers, also of those without a kept review.
     """
 
     paper: Ints
@@ -133,6 +134,7 @@ class Whole:
     left_out: tuple[LeftOut, ...]
     stated: bool = True
     by_score: bool = False
+    attributes: Attributes | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "paper", "reviewer")
@@ -466,7 +468,7 @@ class _Columns:
         left_out = LeftOut(papers=np.unique(self.paper[gone]).size, reviews=int(np.count_nonzero(gone)), why=why)
         if gone.all():
             raise RecordError(f"no review is left: {left_out.words}")
-        whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=())
+        whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=(), attributes=self.attributes)
         used, paper = np.unique(self.paper[~gone], return_inverse=True)
         people, reviewer = np.unique(self.reviewer[~gone], return_inverse=True)
         return _Columns(
