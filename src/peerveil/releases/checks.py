@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from peerveil.errors import PeerveilError, unexpected
 from peerveil.support.html_tables import table
 
 Result = Literal["holds", "fails", "not checked"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,16 @@ def checked(name: str, check: Callable[[], str | Check]) -> Check:
     except Exception as error:  # noqa: BLE001 - any bad file must give a result
         return failed(name, f"it could not be checked: {unexpected(error)}")
     return finding if isinstance(finding, Check) else Check(name=name, result="holds", found=finding)
+
+
+def attempt(make: Callable[[], T]) -> tuple[T | None, str]:
+    """Return the result of a function, or ``None`` and why it failed."""
+    try:
+        return make(), ""
+    except PeerveilError as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - any bad file must give a result
+        return None, unexpected(error)
 
 
 def failed(name: str, why: str) -> Check:

@@ -35,6 +35,24 @@ CHOSEN: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
     **dict.fromkeys(("charge", "licence", "citation"), lambda _, __: True),  # checked when the release was read
 }
 
+#: Possible declarations of what is public, and whether scores are then hidden; ``None`` if either is possible.
+_PUBLIC: dict[str, bool | None] = {
+    r"no scores; load counts": True,
+    r"all scores( and criteria \(.+\))?, and load counts": False,
+    r"a public record: scores( and criteria \(.+\))? as far as it shows them, loads as declared": None,
+    r"as declared by whoever refined the vector": None,
+}
+
+
+def check_public(public: str, *, hidden: bool) -> None:
+    """Refuse words on what is public that do not fit a record whose scores are hidden, in part at least, or not.
+
+    >>> check_public("no scores; load counts", hidden=True)
+    """
+    stated = next((kind for words, kind in _PUBLIC.items() if re.fullmatch(words, public)), "unknown")
+    if stated == "unknown" or stated not in (None, hidden):
+        raise RefusedError("record/public is not a declaration for this record")
+
 
 def check_document(stored: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """Refuse a document that differs from its recomputation in a field that no other check compares.

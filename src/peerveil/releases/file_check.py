@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -93,7 +93,7 @@ def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal 
     def page() -> dict[str, str]:
         return {"report.html": report_html(release, pictures=pictures(), table=release.to_csv())}
 
-    same_page = _same_text if same else partial(_same_statements, release)
+    same_page = same_text if same else partial(_same_statements, release)
 
     def same_unmarked(name: str, stored: str, ours: str) -> str:
         unmarked, remark = without_banner(stored, mark)
@@ -106,8 +106,8 @@ def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal 
     same_table = partial(_same_table, release, same)
     yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, same_table)
     yield _check(folder, ("report.html",), page, same_unmarked)
-    yield _check(folder, FIGURES, pictures, _same_text if same else partial(_same_words, release))
-    yield _check(folder, (CROISSANT,), described, _same_text if same else _same_description)
+    yield _check(folder, FIGURES, pictures, same_text if same else partial(_same_words, release))
+    yield _check(folder, (CROISSANT,), described, same_text if same else _same_description)
 
 
 def other_files(folder: Path) -> Check:
@@ -134,14 +134,17 @@ def _check(folder: Path, names: tuple[str, ...], render: Callable[[], dict[str, 
 
     def compared() -> str:
         rendered = render()
-        words = {compare(name, _text(folder / name, name, len(rendered[name])), rendered[name]) for name in present}
+        words = {
+            compare(name, stored_text(folder / name, name, len(rendered[name])), rendered[name]) for name in present
+        }
         missing = [name for name in names if name not in present]
         return "; ".join([*sorted(words), *([f"missing: {', '.join(missing)}"] if missing else [])])
 
     return checked(title, compared)
 
 
-def _text(place: Path, name: str, expected: int) -> str:
+def stored_text(place: Path, name: str, expected: int) -> str:
+    """Return the text of a file, refused if it is far longer than expected."""
     if place.stat().st_size > _TIMES * expected + _MORE:
         raise RefusedError(f"{name} is far longer than what Peerveil writes")
     return _decoded(read_bytes(place), name, bom=False)
@@ -152,7 +155,8 @@ def _decoded(contents: bytes, name: str, *, bom: bool = True) -> str:
     return guarded(lambda: contents.decode("utf-8-sig" if bom else "utf-8"), name).replace("\r\n", "\n")
 
 
-def _same_text(name: str, stored: str, ours: str) -> str:
+def same_text(name: str, stored: str, ours: str) -> str:
+    """Refuse a text other than the one rendered again."""
     if stored != ours:
         raise RefusedError(f"{name} differs from what release.json renders to")
     return "the same text as rendered from release.json"
@@ -171,7 +175,7 @@ def _same_table(release: Release, same: bool, name: str, stored: str, ours: str)
         for row, (cell, number) in enumerate(zip(cells, expected, strict=True), 1):
             if cell != number and float_or_none(cell) != number:
                 raise RefusedError(f"column {column!r}, rank {row} differs from release.json")
-    return _same_text(name, stored, ours) if same else "the same numbers as release.json, written by other versions"
+    return same_text(name, stored, ours) if same else "the same numbers as release.json, written by other versions"
 
 
 def _same_statements(release: Release, name: str, stored: str, ours: str) -> str:
@@ -181,6 +185,11 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
         *(release.record_digest, release.region, *release.notes),
         *(() if release.outlook is None else (release.error_summary, release.outlook.assumption)),
     ]
+    return same_statements(words, name, stored, ours, table=release.to_csv())
+
+
+def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, table: str | None) -> str:
+    """Refuse a report of other versions that lacks words, or has other numbers, links or tables than expected."""
     theirs, expected = _pages(name, stored, ours)
     lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
     if lacking:
@@ -193,7 +202,7 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
         raise RefusedError(f"{name} links to addresses that release.json does not state")
     if theirs.metadata and theirs.metadata != expected.metadata:
         raise RefusedError(f"the metadata in {name} differ from release.json")
-    if any(table.replace("\r\n", "\n") != release.to_csv() for table in theirs.tables):
+    if any(each.replace("\r\n", "\n") != table for each in theirs.tables):
         raise RefusedError(f"the table in {name} is not release.csv")
     return "written by other versions: claim, words, tables and numbers agree with release.json; style not compared"
 

@@ -10,13 +10,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from peerveil.errors import InputError, PeerveilError, unexpected
+from peerveil.errors import InputError
 from peerveil.inference.expected_error import ASSUMPTION_HIDDEN
 from peerveil.inference.family import model_of
 from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
@@ -31,8 +31,8 @@ from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.regions.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.releases import words_v1
-from peerveil.releases.checks import Check, RefusedError, Verification, checked, failed, unchecked
-from peerveil.releases.document_check import check_document
+from peerveil.releases.checks import Check, RefusedError, Verification, attempt, checked, failed, unchecked
+from peerveil.releases.document_check import check_document, check_public
 from peerveil.releases.documents import float_or_none
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.effects.checks import answer_checks, answer_files
@@ -64,8 +64,6 @@ _FOLLOWING = (
 
 #: The checks of files that are rendered from the release.json of means.
 _RENDERED = ("release.csv", "report.html", "pictures", CROISSANT)
-
-T = TypeVar("T")
 
 
 def verify(
@@ -152,7 +150,7 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights | N
     if given is None:
         yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
         return
-    adopted, problem = _attempt(lambda: _adopted(release, given))
+    adopted, problem = attempt(lambda: _adopted(release, given))
     weights = given if adopted is None else adopted
     record = checked("record", lambda: _record(release, weights, problem))
     yield record
@@ -164,14 +162,14 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights | N
     if (group := release.group) is not None:
         yield checked("groups", lambda: _groups(release, group, weights))
     yield checked("bins", lambda: _bins(release, weights))
-    bounds, problem = _attempt(lambda: make_region(weights, release.region))
+    bounds, problem = attempt(lambda: make_region(weights, release.region))
     if bounds is None:
         yield failed("region", problem)
         yield from (unchecked(name, "the region could not be computed") for name in names[3:])
         return
     yield checked("region", lambda: _region(release, weights, bounds))
     yield checked("noise", lambda: _noise(release, bounds))
-    again, problem = _attempt(lambda: reassemble(release, weights, bounds=bounds, estimator=release.estimator))
+    again, problem = attempt(lambda: reassemble(release, weights, bounds=bounds, estimator=release.estimator))
     if again is None:
         yield failed("values", f"they could not be recomputed: {problem}")
         yield from (unchecked(name, "the values could not be recomputed") for name in names[5:])
@@ -182,16 +180,6 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights | N
     yield checked("findings", lambda: _findings(release, again))
     yield checked("notes", lambda: _notes(release, again))
     yield checked("document", lambda: _document(release, document, again, weights, bounds))
-
-
-def _attempt(make: Callable[[], T]) -> tuple[T | None, str]:
-    """The result of a function, or ``None`` and why it failed."""
-    try:
-        return make(), ""
-    except PeerveilError as error:
-        return None, str(error)
-    except Exception as error:  # noqa: BLE001 - any bad file must give a result
-        return None, unexpected(error)
 
 
 def _digest(release: Release) -> str:
@@ -458,22 +446,11 @@ def _covers(note: str, group: Group, claim: Guarantee) -> bool:
     return number is not None and number >= own * (1 - CLAIM_TOLERANCE)
 
 
-#: Possible declarations of what is public, and whether scores are then hidden; ``None`` if either is possible.
-_PUBLIC: dict[str, bool | None] = {
-    r"no scores; load counts": True,
-    r"all scores( and criteria \(.+\))?, and load counts": False,
-    r"a public record: scores( and criteria \(.+\))? as far as it shows them, loads as declared": None,
-    r"as declared by whoever refined the vector": None,
-}
-
-
 def _document(
     release: Release, document: dict[str, Any], again: Release, weights: PublicWeights, bounds: Region
 ) -> str:
     public = release.public if release.group is None else release.public.removesuffix(", in each group of papers")
-    hidden = next((kind for words, kind in _PUBLIC.items() if re.fullmatch(words, public)), "unknown")
-    if hidden == "unknown" or hidden not in (None, weights.hidden_span > 0):
-        raise RefusedError("record/public is not a declaration for this record")
+    check_public(public, hidden=weights.hidden_span > 0)
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
     if not _same_chance(release, again, bounds):

@@ -145,6 +145,10 @@ class Answer(ABC):
         """Return the answer as names and sentences."""
 
     @abstractmethod
+    def statements(self) -> tuple[str, ...]:
+        """Return the sentences that the report states beside claim and notes."""
+
+    @abstractmethod
     def html(self) -> str:
         """Return the report."""
 

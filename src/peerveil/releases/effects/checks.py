@@ -13,11 +13,11 @@ from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.quantities.weights import PublicWeights
-from peerveil.releases.checks import Check, RefusedError, checked, unchecked
-from peerveil.releases.document_check import check_document, differences
+from peerveil.releases.checks import Check, RefusedError, attempt, checked, failed, unchecked
+from peerveil.releases.document_check import check_document, check_public, differences
 from peerveil.releases.documents import claim_document
 from peerveil.releases.effects.answers import NOTE_REVIEW, Answer
-from peerveil.releases.signatures import read_bytes
+from peerveil.releases.file_check import same_statements, same_text, stored_text
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.support.version import rendered_with
 
@@ -27,15 +27,15 @@ _RARE = 1e6
 _FOLLOWING = ("guarantee", "noise", "values", "document")
 
 
-def answer_checks(answer: Answer, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
+def answer_checks(answer: Answer, document: dict[str, Any], given: PublicWeights | None) -> Iterator[Check]:
     """Yield the checks of an answer, given its parsed release.json and the public weights of its quantity."""
     yield checked("digest", lambda: _digest(answer))
-    if weights is None:
+    if given is None:
         yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
         return
-    if weights.part is None and answer.part is not None:
-        weights = replace(weights, loads=answer.loads, part=answer.part)
-    record = checked("record", lambda: _record(answer, weights))
+    adopted, problem = attempt(lambda: _adopted(answer, given))
+    weights = given if adopted is None else adopted
+    record = failed("record", problem) if problem else checked("record", lambda: _record(answer, weights))
     yield record
     if record.result == "fails":
         yield from (unchecked(name, "the public record is not that of the release") for name in _FOLLOWING)
@@ -47,25 +47,31 @@ def answer_checks(answer: Answer, document: dict[str, Any], weights: PublicWeigh
 
 
 def answer_files(folder: Path, answer: Answer, mark: Withdrawal | None) -> Check:
-    """Return the check that the report is the one that release.json renders to."""
+    """Return the check that the report is the one that release.json renders to, or states the same."""
+    name, claim = "report.html", answer.guarantee
 
     def check() -> str:
-        stored, remark = without_banner(read_bytes(folder / "report.html").decode("utf-8"), mark)
-        if stored.replace("\r\n", "\n") != answer.html():
-            raise RefusedError("report.html differs from what release.json renders to")
-        return f"the same text as rendered from release.json{remark}"
+        ours = answer.html()
+        stored, remark = without_banner(stored_text(folder / name, name, len(ours)), mark)
+        if answer.rendered == rendered_with():
+            return same_text(name, stored, ours) + remark
+        words = [claim.summary, claim.human, claim.promise, claim.not_protected, answer.public, answer.record_digest]
+        return same_statements([*words, *answer.statements(), *answer.notes], name, stored, ours, table=None) + remark
 
-    if not (folder / "report.html").is_file():
-        return unchecked("report.html", "no such file in the folder")
-    if answer.rendered != rendered_with():
-        return unchecked("report.html", "it was written by other versions")
-    return checked("report.html", check)
+    return checked(name, check) if (folder / name).is_file() else unchecked(name, "no such file in the folder")
 
 
 def _digest(answer: Answer) -> str:
     if not answer.intact:
         raise RefusedError("the file was changed after it was written: its digest differs")
     return "matches the content of the file"
+
+
+def _adopted(answer: Answer, weights: PublicWeights) -> PublicWeights:
+    """The weights, with what the answer states about the whole conference."""
+    if weights.part is None and answer.part is not None:
+        weights = replace(weights, loads=answer.loads, part=answer.part)
+    return weights.expected() if weights.open else weights  # whose loads are a guess that follows from the record
 
 
 def _record(answer: Answer, weights: PublicWeights) -> str:
@@ -123,8 +129,9 @@ def _values(answer: Answer, weights: PublicWeights) -> str:
 
 
 def _document(answer: Answer, document: dict[str, Any], weights: PublicWeights) -> str:
-    if not answer.public.endswith(f"; {answer.question.declared}"):
+    if not answer.public.endswith(groups := f"; {answer.question.declared}"):
         raise RefusedError("record/public does not declare the groups")
+    check_public(answer.public.removesuffix(groups), hidden=weights.hidden_span > 0)
     if any(not note.strip() or not note.isprintable() for note in answer.notes):
         raise RefusedError("a note is empty or not printable")
     if answer.guarantee.unit == "review" and NOTE_REVIEW not in answer.notes:

@@ -209,6 +209,10 @@ class Crosstab(Answer):
         spread = self.noise_scale * max(np.sqrt(16 / 3 * len(cells) * rarely), 4 * rarely)
         yield "the sum of counts", float(sum(cells)), total - spread, total + spread
 
+    def statements(self) -> tuple[str, ...]:
+        """Return what the report says about the numbers."""
+        return (self.meaning,)
+
     def html(self) -> str:
         """Return the report."""
         from peerveil.releases.effects.page import crosstab_html  # noqa: PLC0415 - slow to load

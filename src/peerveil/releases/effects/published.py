@@ -213,6 +213,10 @@ class Effect(Answer):
             low, high = ranges[name]
             yield name, number, low * unit - slack, high * unit + slack
 
+    def statements(self) -> tuple[str, ...]:
+        """Return the effect in words, and what it means."""
+        return (self.sentence, self.meaning)
+
     def html(self) -> str:
         """Return the report."""
         from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
