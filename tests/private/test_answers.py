@@ -19,9 +19,9 @@ HELD = ["a", "b", "d", "b", "d", "b", "d", "c"], ["c", "b", "d", "b", "d", "b", 
 SCORES = [1, 5, 3, 2, 4, 5, 1, 3]
 
 
-def conferences(seniority: dict[str, str]) -> list[pv.Reviews]:
+def conferences(*seniority: str) -> list[pv.Reviews]:
     """Two neighbouring conferences without the last paper: either a or c has a kept review."""
-    attributes = Attributes(names=("seniority",), values=(tuple(seniority[who] for who in "abcd"),))
+    attributes = Attributes(names=("seniority",), values=(seniority,))
     return [
         pv.Reviews.from_columns(PAPERS, held, SCORES, scale=(1, 5), attributes=attributes).only(["k1", "k2", "k3"])
         for held in HELD
@@ -41,7 +41,7 @@ def table(reviews: pv.Reviews, **how: Any) -> ReadyAnswer:
 @pytest.mark.parametrize("ready", [effect, table])
 def test_a_group_without_a_kept_review_is_released_like_others(ready: Callable[..., ReadyAnswer]) -> None:
     """Otherwise a refusal would tell whether the only senior reviewer has a kept review."""
-    with_review, without = (ready(each) for each in conferences(dict(a="senior", b="junior", c="junior", d="junior")))
+    with_review, without = (ready(each) for each in conferences("senior", "junior", "junior", "junior"))
     assert with_review.settings() == without.settings()
     assert with_review.protected().truth.tolist() != without.protected().truth.tolist()
 
@@ -49,7 +49,20 @@ def test_a_group_without_a_kept_review_is_released_like_others(ready: Callable[.
 @pytest.mark.parametrize("ready", [effect, table])
 def test_others_without_a_kept_review_must_be_stated_as_well(ready: Callable[..., ReadyAnswer]) -> None:
     """Otherwise a release would tell that the only retired reviewer has no kept review."""
-    for each in conferences(dict(a="retired", b="senior", c="junior", d="junior")):
+    for each in conferences("retired", "senior", "junior", "junior"):
         with pytest.raises(pv.RecordError, match="some reviewers are in neither group"):
             ready(each)
         ready(each, others=True)
+
+
+def test_equal_weights_within_stated_limits_can_be_estimated() -> None:
+    """An interval that cannot be computed would be found out after the charge only."""
+    papers, held = [f"p{i // 2}" for i in range(12)], [f"r{(i + i // 6) % 4}" for i in range(12)]
+    attributes = Attributes(names=("seniority",), values=(("senior", "junior") * 2,))
+    reviews = pv.Reviews.from_columns(papers, held, [3.0] * 12, scale=(0, 5), attributes=attributes)
+    asked: dict[str, Any] = {"by": "seniority", "compare": ("senior", "junior"), "public": "all", "epsilon": 1.0}
+    made = pv.effect(reviews, limits=(0, 5), **asked)
+    assert made.low <= made.estimate <= made.high
+    assert pv.plan_effect(pv.weigh(reviews.public("all")), limits=(0, 5)).smallest[0] > 0
+    with pytest.raises(pv.InputError, match="all public weights are equal"):
+        pv.effect(reviews, **asked)

@@ -32,6 +32,9 @@ MIXED_UNIT = 1 / 16
 #: The squared sum of a reviewer's weights counts up to so many times its mean, were the weights independent.
 CAP = 6.0
 
+#: The least variance of weights, relative to the squared width of their limits: equal ones have none.
+LEAST_VARIANCE = 1e-12
+
 #: The share of weights of quantities other than ratings that is clipped by default on each side.
 TAIL = 0.025
 
@@ -171,16 +174,17 @@ class GroupSums:
 
     @cached_property
     def variance(self) -> float:
-        """The variance of clipped weights; a guess if they are hidden."""
+        """The variance of clipped weights, which is not zero; a guess if they are hidden."""
         if self.hidden:
             return (self.width / 4) ** 2
-        return float(np.mean((self.clipped(self.weights.low) - self.mean) ** 2))
+        variance = float(np.mean((self.clipped(self.weights.low) - self.mean) ** 2))
+        return max(variance, LEAST_VARIANCE * self.width**2)
 
     @cached_property
     def cap(self) -> float:
         """The greatest contribution of a reviewer to the squares."""
         largest = self.largest_load * (self.width / 2 + abs(self.mean))
-        return min(CAP * self.largest_load * max(self.variance, 1e-12 * self.width**2), largest**2)
+        return min(CAP * self.largest_load * self.variance, largest**2)
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """Return the sensitivity of all numbers, times their units, for a protected unit.

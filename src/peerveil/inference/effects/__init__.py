@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr
 
 from peerveil.errors import Argument, InputError
 from peerveil.privacy.group_sums import GroupSums
@@ -116,8 +116,9 @@ def estimate(sums: GroupSums, noisy: Floats, scale: float, *, level: float = LEV
     half = Error(variances=within, chances=chances, scales=noise).within(level)
     if "mixed" in numbers and numbers["mixed"] < least_mixed(scales["mixed"], level):
         half = math.inf
-    low, high = (min(max(end, -2 * sums.width), 2 * sums.width) for end in (value - half, value + half))
     p_value = test.above(abs(value)) if sums.randomised else None
+    widest = 2 * sums.width  # at least half of the weights are within limits of this width
+    value, low, high = (min(max(number, -widest), widest) for number in (value, value - half, value + half))
     return Estimate(value=value, low=low, high=high, sizes=sizes, p_value=p_value)
 
 
@@ -253,7 +254,8 @@ def _mixture_variance(sums: GroupSums, sizes: tuple[float, float]) -> float:
     for k in np.flatnonzero(counts).tolist():
         if k > 1:
             m = np.arange(k + 1)
-            chance = np.array([math.comb(k, i) * share**i * (1 - share) ** (k - i) for i in range(k + 1)])
+            ways = gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1)  # a paper may have thousands of reviews
+            chance = np.exp(ways + m * math.log(share) + (k - m) * math.log1p(-share))
             mixed = m * (k - m) / (k - 1)
             variance += float(counts[k]) * float(chance @ mixed**2 - (chance @ mixed) ** 2)
     return variance / (sums.weights.low.size * share * (1 - share)) ** 2
