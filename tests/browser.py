@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Response, expect, sync_playwright
 
 #: Without these, Chromium asks its maker for things at every start.
 QUIET = [
@@ -33,7 +33,7 @@ def program() -> str | None:
 
 
 #: Seconds for what happens at once, unless the machine is very busy.
-LONG = 600
+LONG = 120
 
 expect.set_options(timeout=1000 * LONG)
 
@@ -70,11 +70,23 @@ class Visitor:
         if response.status == 404 or response.status >= 500:
             self.complaints.append(f"{response.status} {response.url}")
 
+    def where(self) -> str:
+        """Where the visitor stands: the address, and what the page says about progress and problems."""
+        try:
+            said = self.page.locator("h1, [data-step], .problem, .error, .drop-state").all_inner_texts()
+        except Error as error:
+            said = [f"not known ({error.message})"]
+        return " | ".join([self.page.url, *(text.strip() for text in said if text.strip()), *self.complaints])
+
     def look(self) -> str:
         """Everything that the page now holds, shown or not."""
         text = self.page.content()
         self.seen.append(text)
         return text
+
+
+#: Visitors whose browser is open, for the report of a test that fails.
+PRESENT: list[Visitor] = []
 
 
 @contextmanager
@@ -88,9 +100,14 @@ def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
     context.on("console", made.complain)
     context.on("response", made.answered)
     context.on("weberror", lambda error: made.complaints.append(str(error.error)))
+    PRESENT.append(made)
     try:
         yield made
+    except Exception as error:  # the test's own; what a fixture yields is reported by the test's hook
+        error.add_note(f"The browser was at {made.where()}")
+        raise
     finally:
+        PRESENT.remove(made)
         context.close()
 
 

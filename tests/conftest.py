@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Where everything is required, a skipped test is a failed one."""
+    """Where everything is required, a skipped test is a failed one. A failed one tells where its browser stands."""
     outcome = yield
     report = outcome.get_result()
+    if report.failed and "browser" in sys.modules:
+        present = sys.modules["browser"].PRESENT
+        report.sections += [("browser", f"The browser was at {visitor.where()}") for visitor in present]
     if report.skipped and os.environ.get("PEERVEIL_REQUIRE_ALL") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, though PEERVEIL_REQUIRE_ALL is set: {report.longrepr}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 import peerveil as pv
 from browser import Served, Visitor, check_access, chromium, program, served, visitor, wait_until
@@ -466,3 +466,94 @@ def test_our_own_files_are_refined_verified_and_compared_without_a_question(gues
     expect(page.locator(".card").first).to_contain_text("last year")
     expect(page.locator("svg[aria-label]").last).to_be_visible()
     check_access(guest)
+
+
+#: The start of a release.json, by which one is recognised.
+RELEASE = {"name": "release.json", "mimeType": "application/json", "buffer": b'{"schema_version": 2}'}
+
+
+@pytest.mark.slow
+def test_a_file_chosen_before_the_script_is_loaded_is_uploaded(guest: Visitor) -> None:
+    page = guest.page
+    held: list[Route] = []
+    page.route("**/static/page.js", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
+    page.goto(f"{page.url}verify", wait_until="commit")
+    page.locator("#release").set_input_files(RELEASE)
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    state = page.locator("[data-study-drop=release] .drop-state")
+    expect(state).to_have_text("release.json")
+    page.unroute_all()
+
+    sent = [address for address in guest.asked if "role=release" in address]
+    page.get_by_role("link", name="Refine", exact=True).click()
+    page.wait_for_url(re.compile("/researcher$"))
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Verify a release")
+    page.wait_for_load_state()
+    assert [address for address in guest.asked if "role=release" in address] == sent, "what is restored is not new"
+
+
+@pytest.mark.slow
+def test_an_upload_is_tried_again_and_a_form_does_not_go_without_it(guest: Visitor) -> None:
+    page = guest.page
+    page.goto(f"{page.url}verify")
+    asked: list[Route] = []
+
+    def upload(route: Route) -> None:
+        asked.append(route)
+        if len(asked) == 2:
+            route.continue_()
+        elif len(asked) in (1, 3):  # the fourth is kept waiting
+            route.abort("connectionreset")
+
+    page.route("**/researcher?*", upload)
+    release, state = page.locator("#release"), page.locator("[data-study-drop=release] .drop-state")
+    release.set_input_files(RELEASE)
+    expect(state).to_have_text("release.json")
+    assert len(asked) == 2
+    release.set_input_files(RELEASE)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    while len(asked) < 4:
+        page.wait_for_timeout(20)
+    asked[3].abort("connectionreset")
+    expect(state).to_contain_text("Peerveil does not respond")
+    expect(release).to_be_focused()
+    assert page.url.endswith("/verify")
+    page.unroute_all()
+    release.set_input_files(RELEASE)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    page.wait_for_url(re.compile(r"/verify/\w+(\?failed|/result/)"))
+
+
+#: Time limits of requests pass fifty times as fast.
+HURRY = "const limit = AbortSignal.timeout; AbortSignal.timeout = (time) => limit.call(AbortSignal, time / 50);"
+
+
+@pytest.mark.slow
+def test_progress_is_asked_for_again_where_no_answer_comes(guest: Visitor, site: Served) -> None:
+    page = guest.page
+    page.add_init_script(HURRY)
+    at = site.home.removeprefix(site.origin)
+    head = f'<!doctype html><html data-at="{at}"><script src="{at}/static/page.js" defer></script>'
+    working = f'<p data-work="{at}/work/x"><span data-step>Begun</span><span data-seconds></span></p>'
+    opened: list[Route] = []
+    asked: list[Route] = []
+
+    def work(route: Route) -> None:
+        opened.append(route)
+        if len(opened) != 2:  # the first way on is lost as well
+            body = working if len(opened) == 1 else "<h1>Done</h1>"
+            route.fulfill(body=head + body, content_type="text/html")
+
+    def state(route: Route) -> None:
+        asked.append(route)
+        if len(asked) > 1:  # the first question is never answered
+            route.fulfill(json={"state": "done", "step": "Ended", "seconds": 1})
+
+    page.route("**/work/x", work)
+    page.route("**/work/x/state", state)
+    page.goto(f"{site.home}/work/x")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Done")
+    assert len(asked) > 2

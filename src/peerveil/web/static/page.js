@@ -6,8 +6,15 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 // The Vega script defines global names of one or two letters: none here may be as short.
 const prefix = document.documentElement.dataset.at; // of all addresses
 
+// How long to wait for an answer, in milliseconds: to a question about progress, and to an upload.
+const shortly = 10_000;
+const patiently = 300_000;
+const silent = "Peerveil does not respond. Was it ended?";
+
 const send = async (address, body) => {
-  const response = await fetch(address, { method: "PUT", body });
+  const put = () => fetch(address, { method: "PUT", body, signal: AbortSignal.timeout(patiently) });
+  const again = () => put().catch(() => { throw new Error(`${silent} If not, choose the file again.`); });
+  const response = await put().catch(again); // a connection may be closed just when it is used again
   if (response.ok) return response.json();
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   throw new Error((one(".problem p", page) || one("p", page) || { textContent: "the upload failed" }).textContent);
@@ -73,6 +80,9 @@ const dropped = async (transfer) => {
   return [...transfer.files].map((file) => [file.name, file]);
 };
 
+// Whether the page was opened anew: files that a browser restores in a form were uploaded before.
+const fresh = performance.getEntriesByType("navigation").every((entry) => entry.type === "navigate");
+
 for (const drop of all("[data-drop]")) {
   const input = one("input[type=file]", drop);
   const start = async (files) => {
@@ -88,7 +98,9 @@ for (const drop of all("[data-drop]")) {
       location.assign(`${prefix}/compare/${one("[data-study]").value}`); // lists them with their titles
     }
   };
-  input.addEventListener("change", () => start([...input.files].map((file) => [file.name, file])));
+  const chosen = () => start([...input.files].map((file) => [file.name, file]));
+  input.addEventListener("change", chosen);
+  if (fresh && input.files.length) chosen(); // before this script was loaded
   for (const kind of ["dragenter", "dragover"]) {
     drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
   }
@@ -113,15 +125,15 @@ for (const form of all("form")) {
       return;
     }
     event.preventDefault();
-    let succeeded = true;
     if (pasted) {
       const drop = one(`[data-study-drop=${paste.dataset.paste}]`);
-      succeeded = await queue(() => upload(drop, new Blob([`${pasted}\n`]), "pasted.txt"));
-      if (succeeded) paste.value = "";
+      if (await queue(() => upload(drop, new Blob([`${pasted}\n`]), "pasted.txt"))) paste.value = "";
     } else {
-      succeeded = await sending;
+      await sending;
     }
-    if (succeeded) setTimeout(() => form.requestSubmit(button), 0); // within this event it would be ignored
+    const failed = one(".drop-state.bad", form);
+    if (failed) one("input", failed.closest("[data-drop]")).focus(); // the reason stands there
+    else setTimeout(() => form.requestSubmit(button), 0); // within this event it would be ignored
   });
 }
 addEventListener("pageshow", () => all("button").forEach((button) => { button.disabled = false; }));
@@ -171,16 +183,21 @@ if (epsilon && factor) {
 const working = one("[data-work]");
 if (working) {
   const watch = async () => {
+    let pause = 500;
     try {
-      const state = await (await fetch(`${working.dataset.work}/state`)).json();
-      if (state.state !== "running") { location.replace(working.dataset.work); return; }
+      const answer = await fetch(`${working.dataset.work}/state`, { signal: AbortSignal.timeout(shortly) });
+      const state = await answer.json();
+      if (state.state !== "running") {
+        location.replace(working.dataset.work);
+        pause = shortly; // once more if this page is still here
+      }
       const step = one("[data-step]");
       if (step.textContent !== state.step) step.textContent = state.step;
       one("[data-seconds]").textContent = `${state.seconds} s`;
     } catch {
-      one("[data-step]").textContent = "Peerveil does not respond. Was it ended?";
+      one("[data-step]").textContent = silent;
     }
-    setTimeout(watch, 500);
+    setTimeout(watch, pause);
   };
   setTimeout(watch, 300);
 }
