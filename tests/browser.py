@@ -33,7 +33,7 @@ def program() -> str | None:
 
 
 #: Seconds for what happens at once, unless the machine is very busy.
-LONG = 120
+LONG = 300
 
 expect.set_options(timeout=1000 * LONG)
 
