@@ -222,6 +222,13 @@ def test_the_command_line_plans_releases_and_verifies(
     assert planned.code == 0, planned.err
     assert "deviation of a share" in planned.out
     assert json.loads(run(*stated, "--dry-run", "--json").out)["scale"] == pytest.approx(10.0)
+    assert run("ledger", "open", "budgets.db", "--dataset", "conf", "--epsilon", "1.5").code == 0
+    charged = [*stated, "--ledger", "budgets.db"]
+    assert "Cost: epsilon 1: 'conf' (reviewer) has 1.5 left, and would have 0.5." in run(*charged, "--dry-run").out
+    assert json.loads(run(*charged, "--dry-run", "--json").out)["costs"][0]["after"] == pytest.approx(0.5)
+    beyond = run(*charged, "--epsilon", "2", "--dry-run")
+    assert beyond.code == 1
+    assert "1.5 of 1.5 is left" in beyond.err
     assert not (tmp_path / "reviews-release").exists()
     made = run(*stated, "--statistic", "spread")
     assert made.code == 0, made.err

@@ -230,7 +230,7 @@ def promise_release(
     ready = prepare_release(reviews, mechanism=asked, estimator=estimator, **how)
     _check_bounded([ready], region)
     made = _promised(ready, _errors(ready, asked, estimator))
-    return replace(made, quotes=_quotes(ledger, dataset, ready.claim_for, ready.statement))
+    return replace(made, quotes=quotes_of(ledger, dataset, ready.claim_for, ready.statement))
 
 
 def promise_groups(
@@ -254,7 +254,7 @@ def promise_groups(
     return GroupPromises(
         promises={name: _promised(part, _simulated(part)) for name, part in ready.items()},
         guarantee=prepared.claim_for(unit),
-        quotes=_quotes(ledger, dataset, prepared.claim_for, stated),
+        quotes=quotes_of(ledger, dataset, prepared.claim_for, stated),
     )
 
 
@@ -335,9 +335,10 @@ def _simulated(ready: Ready) -> Errors:
         return None, None
 
 
-def _quotes(
+def quotes_of(
     ledger: str | None, dataset: str | None, claim_for: Callable[[Unit], Guarantee], statement: Statement
 ) -> tuple[Quote, ...]:
+    """Return the cost of a release to every budget of a data set; refused as the release would be."""
     if ledger is None:
         return ()
     book = Ledger(ledger)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from peerveil.app.effects import Written, budget, listed, terms_of, written
 from peerveil.app.messages import refusal
 from peerveil.app.options import changed
@@ -13,6 +15,9 @@ from peerveil.mechanisms import Histogram
 from peerveil.planning.crosstabs import CrosstabPlan
 from peerveil.private.charging import Spending
 from peerveil.private.crosstabs import ReadyCrosstab, prepare_crosstab
+from peerveil.private.ledger import Quote
+from peerveil.private.promises import cost_words, quotes_of
+from peerveil.private.release import check_dataset
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
 from peerveil.releases.effects.crosstabs import Crosstab
@@ -21,16 +26,33 @@ from peerveil.releases.effects.crosstabs import Crosstab
 _ELSEWHERE = {"region": "tight", "estimator": None, "accept_float_noise": False}
 
 
-def plan(request: ReleaseRequest, step: Step) -> tuple[CrosstabPlan, str, tuple[str, ...]]:
-    """Return how precise the release would be, its claim in words, and remarks on the file, for the chair only.
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """How precise a release would be, what it would claim and cost, and remarks on the file, for the chair only."""
 
-    Nothing is drawn, charged or written.
+    plan: CrosstabPlan
+    claim: str
+    costs: tuple[Quote, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Claim and costs in words."""
+        return (f"Claim: {self.claim}.", *(f"Cost: {cost_words(cost)}." for cost in self.costs))
+
+
+def plan(request: ReleaseRequest, step: Step) -> Planned:
+    """Return how precise the release would be, and its cost; nothing is drawn, charged or written.
+
+    It is refused if the release would be.
     """
     _check(request)
     reviews, public = _read(request, step)
     step("Planning")
     ready = _prepared(request, reviews, public)
-    return ready.plan(), ready.noise.guarantee.summary, remarks_on(reviews)
+    check_dataset(request.what.dataset, request.ledger)
+    costs = quotes_of(request.ledger, request.what.dataset, ready.claim_for, ready.statement)
+    return Planned(plan=ready.plan(), claim=ready.noise.guarantee.summary, costs=costs, remarks=remarks_on(reviews))
 
 
 def release(request: ReleaseRequest, spending: Spending, *, step: Step) -> Written[Crosstab]:

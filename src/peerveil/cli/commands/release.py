@@ -82,16 +82,18 @@ def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> Non
 
     if dry_run:
         with working("Reading the reviews") as step:
-            planned, claim, remarks = crosstabs.plan(request, step)
-        for remark in remarks:
+            planned = crosstabs.plan(request, step)
+        for remark in planned.remarks:
             sys.stderr.write(f"peerveil: {remark}\n")
+        plan, costs = planned.plan, planned.costs
         if as_json:
-            print_json(asdict(planned) | {"guarantee": claim})
+            print_json(asdict(plan) | {"guarantee": planned.claim, "costs": [asdict(cost) for cost in costs]})
             return
-        out.print(rows_table(("reviewers in a group", "deviation of a share"), planned.rows()))
+        out.print(rows_table(("reviewers in a group", "deviation of a share"), plan.rows()))
         out.print()
-        out.print(planned.assumption)
-        out.print(f"Claim: {claim}.")
+        out.print(plan.assumption)
+        for words in planned.words:
+            out.print(words)
         return
     request = placed(request)
     assert request.output is not None  # noqa: S101 - it is placed
