@@ -157,12 +157,13 @@ class Effect(Answer):
     def meaning(self) -> str:
         """What the number means, and what it does not."""
         if self.question.randomised:
-            cause = "Groups were assigned at random, so the difference is an effect of the assignment."
+            cause, same = "Groups were assigned at random, so the difference is an effect of the assignment.", ""
         else:
             cause = "Groups were not assigned at random: the difference need not be caused by what defines them."
+            same = ", and takes loads and spread of reviewers to be the same in both groups"
         return (
             f"{cause} The interval covers both the noise that was added for privacy and the chance by which these "
-            "reviewers, and not others, reviewed; it allows for how alike the reviews of one reviewer are."
+            f"reviewers, and not others, reviewed; it allows for how alike the reviews of one reviewer are{same}."
         )
 
     def facts(self) -> list[tuple[str, str]]:
