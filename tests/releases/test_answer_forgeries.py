@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -94,3 +96,15 @@ def test_the_report_is_compared_if_other_versions_wrote_it(make: Make, tmp_path:
     ):
         assert known in page, known
         assert result(page.replace(known, forged, 1)) == "fails", forged
+
+
+@pytest.mark.parametrize("place", ["size", "low", "bins"])
+def test_endless_numbers_are_refused_when_a_table_is_read(place: str) -> None:
+    document = json.loads(table(conference()).to_json())
+    group = document["groups"][0]
+    if place == "size":
+        group["size"] = math.inf  # as JSON has it: 1e400
+    else:
+        (group if place == "low" else document["bins"])["low"][0] = -math.inf
+    with pytest.raises(pv.FileError, match="holds a number that is too large"):
+        pv.Crosstab.from_document(document)

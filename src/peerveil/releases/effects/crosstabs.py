@@ -19,7 +19,8 @@ from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
-from peerveil.record.public_record import Floats, Ints
+from peerveil.record.public_record import Ints
+from peerveil.releases import documents
 from peerveil.releases.effects.answers import Answer, check_names, percent, record_facts
 from peerveil.reporting.terms import Terms
 from peerveil.support.frames import Backend, make_frame
@@ -233,7 +234,7 @@ class Crosstab(Answer):
         question = CrosstabQuestion(**stated | {"values": tuple(stated["values"])})
         if tuple(group["name"] for group in groups) != question.groups:
             raise InputError("groups must be those of the question, in the same order")
-        bins = Bins.even(*(_vector(document["bins"][end]) for end in ("low", "high")))
+        bins = Bins.even(*(documents.vector_from(document["bins"][end], f"bins/{end}") for end in ("low", "high")))
         estimated = tuple(_estimate_from(group) for group in groups)
         if any(
             len({len(one.counts), len(one.shares), len(one.low), len(one.high), bins.number}) > 1 for one in estimated
@@ -256,14 +257,12 @@ def _listed(value: Any) -> Any:
 
 
 def _estimate_from(group: dict[str, Any]) -> GroupEstimate:
-    numbers = {key: value for key, value in group.items() if key not in ("name", "noisy")}
-    return GroupEstimate(
-        **{key: tuple(map(float, each)) if isinstance(each, list) else float(each) for key, each in numbers.items()}  # type: ignore[arg-type]
-    )
-
-
-def _vector(numbers: list[float]) -> Floats:
-    return np.array(numbers, dtype=np.float64)
+    numbers: dict[str, Any] = {}
+    for key in group.keys() - {"name", "noisy"}:
+        several = isinstance(group[key], list)
+        vector = documents.vector_from(group[key] if several else [group[key]], f"groups/{key}").tolist()
+        numbers[key] = tuple(vector) if several else vector[0]
+    return GroupEstimate(**numbers)
 
 
 def charged_as(question: CrosstabQuestion, quantity: str) -> str:
