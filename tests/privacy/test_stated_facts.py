@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peerveil as pv
-from peerveil.privacy.stated_facts import Statement, additional
+from peerveil.privacy.stated_facts import Statement, additional, attribute_facts, unheard
 
 ONE, TWO = (1.0, 10.0), (0.0, 20.0)
 
@@ -155,3 +155,68 @@ def test_what_is_additional_is_named() -> None:
     (scale,) = additional(Statement(public="none", scale=TWO), before)
     assert "0 to 20" in scale
     assert "1 to 10" in scale
+
+
+# A reference for attributes: who wrote a review, and the value of an attribute for each of three reviewers.
+PEOPLE = [(wrote, values) for wrote in (0, 1) for values in itertools.product("abc", repeat=3)]
+ASKED = [
+    (values, others, sizes)
+    for values, others in ((("a", "b"), False), (("a", "b", "c"), False), (("a",), True), (("c",), True))
+    for sizes in (None, (1,) * len(values))
+]
+
+
+def agreed(question: tuple[tuple[str, ...], bool, tuple[int, ...] | None], values: tuple[str, ...]) -> tuple[bool, ...]:
+    """The truth of what a release by an attribute declares, by its words."""
+    named, others, sizes = question
+    every = others or set(values) <= set(named)
+    counted = (
+        () if sizes is None else tuple(values.count(name) == size for name, size in zip(named, sizes, strict=True))
+    )
+    return (every, *(name in values for name in named), *counted)
+
+
+@pytest.mark.parametrize("first", [None, *ASKED], ids=str)
+@pytest.mark.parametrize("second", ASKED, ids=str)
+def test_facts_about_an_attribute_are_admitted_if_no_protected_pair_is_lost(
+    first: tuple[tuple[str, ...], bool, tuple[int, ...] | None] | None,
+    second: tuple[tuple[str, ...], bool, tuple[int, ...] | None],
+) -> None:
+    def stated(question: tuple[tuple[str, ...], bool, tuple[int, ...] | None] | None) -> Statement:
+        if question is None:
+            return Statement(public="all")
+        named, others, sizes = question
+        return Statement(public="all", invariants=attribute_facts("x", named, others=others, sizes=sizes))
+
+    more = additional(stated(second), [stated(first)])
+    # True worlds fit what both state. Before the first facts about it, an attribute is no part of what is promised.
+    fitting = [
+        world for world in PEOPLE if all(agreed(second, world[1])) and (not first or all(agreed(first, world[1])))
+    ]
+    lost = [
+        (one, other)
+        for one in fitting
+        for other in PEOPLE
+        if (one[1] == other[1] if first is None else agreed(first, one[1]) == agreed(first, other[1]))
+        and agreed(second, one[1]) != agreed(second, other[1])
+    ]
+    assert more or not lost
+    assert not (more and first in (None, second))
+
+
+def test_facts_of_a_part_depend_on_the_assignment_and_must_be_stated_before() -> None:
+    whole = Statement(public="all", invariants=attribute_facts("x", ("a", "b"), others=False))
+    part = Statement(public="all", invariants=attribute_facts("x", ("a", "b"), others=False, among="3 reviews"))
+    assert additional(whole, [Statement(public="all")]) == ()
+    assert len(additional(part, [Statement(public="all")])) == 3
+    assert unheard(whole, [Statement(public="all")])
+    assert not unheard(whole, [whole])
+    other = Statement(public="all", invariants=attribute_facts("y", ("a", "b"), others=False))
+    assert additional(other, [whole]) == ()
+
+
+def test_facts_about_long_names_are_short_and_different() -> None:
+    long = ["\\" * 199 + end for end in "ab"]
+    facts = {fact for name in long for fact in attribute_facts(name, long, others=False, sizes=(1, 2))}
+    assert len(facts) == 10
+    assert Statement(public="all", invariants=tuple(facts))

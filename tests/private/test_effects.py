@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,34 @@ def test_a_ledger_is_charged_once_for_each_unit(tmp_path: Path) -> None:
     with pytest.raises(pv.BudgetError):
         pv.effect(reviews, **asked(epsilon=2.0, ledger=place))
     assert len({entry.release for entry in book.history("conf")}) == 2
+
+
+def test_the_claim_of_all_releases_names_what_is_declared_about_groups(tmp_path: Path, run: Run) -> None:
+    place = str(tmp_path / "budgets.db")
+    book = pv.Ledger.create(place)
+    book.open("conf", unit="reviewer", epsilon=30.0)
+    reviews, noise = conference(), pv.Histogram(epsilon=1.0)
+    pv.release(reviews, public="all", mechanism=noise, ledger=place)
+    pv.effect(reviews, **asked(ledger=place))
+    pv.effect(reviews, **asked(ledger=place))
+    values = {"by": "arm", "values": ("control", "treated"), "public": "all", "epsilon": 1.0}
+    pv.release_by(reviews, **values, ledger=place)  # the same facts
+    first, second = book.statements("conf")
+    assert first.statement.invariants == ()
+    assert "attribute 'arm': every reviewer has one of the values 'control', 'treated'" in second.statement.invariants
+    assert "attribute 'arm': some reviewer has the value 'treated'" in second.statement.invariants
+    shown = " ".join(run("ledger", "show", place).out.split())
+    assert "every reviewer has one of the values 'control', 'treated'" in shown
+    # More about the same attribute is refused until it is declared.
+    seniors = asked(by="seniority", compare=("senior", "junior"), others=True, ledger=place)
+    pv.effect(reviews, **seniors)
+    with pytest.raises(pv.BudgetError, match=r"'retired'.*declare it once") as refused:
+        pv.effect(reviews, **seniors | {"compare": ("senior", "retired")})
+    command = str(refused.value).split("`")[1]
+    run(*shlex.split(command)[1:])
+    pv.effect(reviews, **seniors | {"compare": ("senior", "retired")})
+    assert len({entry.release for entry in book.history("conf")}) == 6
+    assert book.check().ok
 
 
 def test_an_effect_that_was_charged_and_not_written_is_finished_without_another_charge(tmp_path: Path) -> None:

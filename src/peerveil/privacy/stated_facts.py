@@ -6,7 +6,9 @@ neighbours that share what *all* of them state; the proof is in docs/privacy.md,
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +18,12 @@ from peerveil.support.arguments import real
 
 #: Which scores are public, from the fewest to the most.
 PUBLIC = ("none", "record", "all")
+
+#: A fact about an attribute of reviewers, by the attribute's name; see :func:`attribute_facts`.
+_ATTRIBUTE = re.compile(r"attribute (\S.*?): (?:every reviewer|some reviewer|\d+ reviewers)")
+
+#: The longest name that a fact shows in full.
+_LONGEST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +113,8 @@ def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
 
     A fact about one score column counts for the reviews as a whole, because the column may be a criterion in another
     release, or have another name. Only scales are compared by column, and the usual column (an empty name) with all
-    columns. If nothing was stated before, nothing is added.
+    columns. If nothing was stated before, nothing is added. Nor do facts about an attribute of reviewers that nothing
+    was stated about: earlier claims are about who wrote which review, and assignments do not differ in these facts.
 
     >>> hidden = Statement(public="none", scale=(1, 10))
     >>> additional(Statement(public="all"), [hidden])
@@ -116,9 +125,65 @@ def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
     if not stated:
         return ()
     facts = _additional_scores(new, stated)
-    known = {fact for before in stated for fact in before.invariants}
-    facts += [f"{fact!r} is declared (before: not declared)" for fact in new.invariants if fact not in known]
+    known = _facts(stated)
+    read = {_attribute(fact) for fact in known}
+    facts += [
+        f"{fact!r} is declared (before: not declared)"
+        for fact in new.invariants
+        if fact not in known and (_attribute(fact) is None or _attribute(fact) in read)
+    ]
     return tuple(dict.fromkeys(facts))
+
+
+def unheard(new: Statement, stated: Sequence[Statement]) -> bool:
+    """Return whether a statement is about a column, or declares a fact, that was not mentioned before.
+
+    >>> unheard(Statement(public="none"), [Statement(public="all")])
+    False
+    """
+    return new.score not in {old.score for old in stated} or not _facts(stated) >= set(new.invariants)
+
+
+def attribute_facts(
+    by: str, values: Sequence[str], *, others: bool, sizes: Sequence[int] | None = None, among: str = ""
+) -> tuple[str, ...]:
+    """Return what a release by an attribute of reviewers declares about it, one fact each.
+
+    ``values`` are the values that occur, ``others`` tells whether there are further ones, and ``sizes`` are public
+    numbers of reviewers. ``among`` names the reviews that were released, if these are a part of a conference: who has
+    one of these depends on the assignment, so the facts are not about the attribute alone.
+
+    >>> for fact in attribute_facts("arm", ("new", "old"), others=False):
+    ...     print(fact)
+    attribute 'arm': every reviewer has one of the values 'new', 'old'
+    attribute 'arm': some reviewer has the value 'new'
+    attribute 'arm': some reviewer has the value 'old'
+    """
+    names = [_named(value) for value in values]
+    every = ", ".join(sorted(names))
+    facts = (
+        [] if others else [f"every reviewer has one of the values {every if len(every) <= _LONGEST else _named(every)}"]
+    )
+    facts += [f"some reviewer has the value {name}" for name in names]
+    if sizes is not None:
+        facts += [f"{size} reviewers have the value {name}" for size, name in zip(sizes, names, strict=True)]
+    about = f"attribute {_named(by)}"
+    return tuple(f"{among}, {about}: {fact}" if among else f"{about}: {fact}" for fact in facts)
+
+
+def _named(text: str) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _LONGEST else f"of digest {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _attribute(fact: str) -> str | None:
+    """The attribute of reviewers that a fact is about, and about nothing else."""
+    about = _ATTRIBUTE.match(fact)
+    return about and about[1]
+
+
+def _facts(stated: Sequence[Statement]) -> set[str]:
+    return {fact for statement in stated for fact in statement.invariants}
 
 
 def _additional_scores(new: Statement, stated: Sequence[Statement]) -> list[str]:

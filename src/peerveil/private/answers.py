@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared
 from peerveil.private.release import Protected, check_dataset, claim_settings
+from peerveil.private.release_facts import part_name, release_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import PublicWeights
-from peerveil.record.public_record import Ints
+from peerveil.record.public_record import Ints, PublicRecord
 from peerveil.releases.effects.answers import Asked
 from peerveil.reporting.terms import Terms
 
@@ -129,6 +130,12 @@ class ReadyAnswer(ABC):
         )
         for remark in charge.remarks:
             warnings.warn(LedgerWarning(remark), stacklevel=3)
+
+
+def statement_of(question: Asked, public: str | PublicRecord, record: PublicRecord, *, score: str) -> Statement:
+    """Return the statement of a release, with what it declares about groups of reviewers."""
+    stated = release_statement(public, record, score=score)
+    return replace(stated, invariants=(*stated.invariants, *question.stated(part_name(record))))
 
 
 def neighbours_of(weights: PublicWeights, unit: Unit) -> Neighbours:

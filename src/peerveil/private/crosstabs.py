@@ -15,11 +15,10 @@ from peerveil.planning.crosstabs import CrosstabPlan, plan_by, settled_bins
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
-from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of
+from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of, statement_of
 from peerveil.private.charging import Spending
 from peerveil.private.noise import prepare
 from peerveil.private.release import check_column, public_words, spending_for
-from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import true_values
 from peerveil.quantities.base import Lone
@@ -185,7 +184,7 @@ def prepare_crosstab(
         noise=noise.about(neighbours_of(weights, protected)),
         public=f"{public_words(public, record)}; {question.declared}",
         notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
-        statement=release_statement(public, record, score=reviews.report.score),
+        statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,
         _group=group,

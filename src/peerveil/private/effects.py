@@ -14,11 +14,10 @@ from peerveil.mechanisms import Laplace
 from peerveil.privacy.group_sums import GroupSums, default_limits
 from peerveil.privacy.guarantee import Unit, check_unit
 from peerveil.privacy.sensitivity import Sensitivity
-from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of
+from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of, statement_of
 from peerveil.private.charging import Spending
 from peerveil.private.noise import prepare
 from peerveil.private.release import check_column, public_words, spending_for
-from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
@@ -182,7 +181,7 @@ def prepare_effect(
         noise=noise.about(neighbours_of(weights, protected)),
         public=f"{public_words(public, record)}; {question.declared}",
         notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
-        statement=release_statement(public, record, score=reviews.report.score),
+        statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,
         _group=group,

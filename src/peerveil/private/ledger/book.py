@@ -18,7 +18,7 @@ from peerveil.errors import Argument, BudgetError, InputError, LedgerError
 from peerveil.mechanisms import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
-from peerveil.privacy.stated_facts import Statement, additional
+from peerveil.privacy.stated_facts import Statement, additional, unheard
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.private.ledger.accounts import (
     Account,
@@ -265,7 +265,7 @@ class Ledger:
             )
             return (remark,)
         stated = self._stated(connection, dataset, statement)
-        if statement.score not in {earlier.score for earlier in stated}:
+        if unheard(statement, stated):
             chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=0, statement=_text(statement))
         if stated or not _exists(connection, CHARGES.c.budget.in_(keys), CHARGES.c.statement.startswith(UNKNOWN)):
             return ()
@@ -285,7 +285,7 @@ class Ledger:
         with self._using(write=True) as connection:
             chain = Chain(connection)
             stated = [earlier.statement for earlier in read_statements(connection, dataset)]
-            if not stated or additional(statement, stated) or statement.score not in {s.score for s in stated}:
+            if additional(statement, stated) or unheard(statement, stated):
                 chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=1, statement=_text(statement))
             return read_statements(connection, dataset)
 

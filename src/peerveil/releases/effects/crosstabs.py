@@ -16,6 +16,7 @@ from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins, span_words
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
+from peerveil.privacy.stated_facts import attribute_facts
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
@@ -64,6 +65,10 @@ class CrosstabQuestion:
         among = f"{', '.join(first)} or {last}" if first else last
         third = ", or anything else" if self.others else ""
         return f"that every reviewer's {self.by} is {among}{third}, and that each of these groups has reviews"
+
+    def stated(self, among: str = "") -> tuple[str, ...]:
+        """Return the same as single facts, for a ledger."""
+        return attribute_facts(self.by, self.values, others=self.others, among=among)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""

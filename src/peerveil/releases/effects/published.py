@@ -15,6 +15,7 @@ from peerveil.privacy.group_sums import GroupSums
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.privacy.stated_facts import attribute_facts
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -64,6 +65,10 @@ class Question:
         first, second = self.groups
         third = ", or anything else" if self.others else ""
         return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that both groups have reviews"
+
+    def stated(self, among: str = "") -> tuple[str, ...]:
+        """Return the same as single facts, for a ledger."""
+        return attribute_facts(self.by, self.groups, others=self.others, among=among)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
