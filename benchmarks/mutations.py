@@ -20,6 +20,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -180,7 +181,8 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     if data.startswith(b"PK") and rng.random() < 0.8:
         return _inside(data, rng)
     if data.lstrip(b"\xef\xbb\xbf")[:1] in (b"{", b"[") and rng.random() < 0.5:
-        return _spoil_json(data, rng)
+        with suppress(ValueError):  # a member of an archive may be no JSON any more
+            return _spoil_json(data, rng)
     for _ in range(rng.randint(1, 4)):
         data = rng.choice(WAYS)(data, rng)
     if rng.random() < 0.05:
