@@ -48,6 +48,7 @@ class Small:
     randomised: bool = False
     kept: int | None = None
     limits: tuple[float, float] | None = None
+    sizes: tuple[int, ...] | None = None
 
     @property
     def papers(self) -> int:
@@ -78,6 +79,7 @@ class Small:
             limits=self.limits or default_limits(weights),
             others=0 in self.values,
             randomised=self.randomised,
+            sizes=None if self.sizes is None else (self.sizes[0], self.sizes[1]),
         )
 
     def states(self) -> Iterator[State]:
@@ -90,15 +92,19 @@ class Small:
         for held, each, groups in product(
             list(assignments(self.scores, self.loads)), scores, product(self.values, repeat=len(self.loads))
         ):
-            yield State(held, each, groups)
+            if self.sizes is None or tuple(map(groups.count, (1, 2))) == self.sizes:
+                yield State(held, each, groups)
 
 
 def _counts(loads: Sequence[int]) -> dict[int, int]:
     return {load: loads.count(load) for load in loads}
 
 
-def neighbours(one: State, other: State, unit: Unit) -> bool:
-    """By the words of the promise: exchanges of one reviewer's reviews, that reviewer's group, and hidden scores."""
+def neighbours(one: State, other: State, unit: Unit, *, sizes: bool = False) -> bool:
+    """By the words of the promise: exchanges of one reviewer's reviews, that reviewer's group, and hidden scores.
+
+    If sizes of groups are public, a group changes by an exchange with another reviewer.
+    """
     places = [(p, k) for p, row in enumerate(one.held) for k in range(len(row))]
     moved = {(p, k) for p, k in places if one.held[p][k] != other.held[p][k]}
     scored = {(p, k) for p, k in places if one.scores[p][k] != other.scores[p][k]}
@@ -109,12 +115,14 @@ def neighbours(one: State, other: State, unit: Unit) -> bool:
         holders = [(one.held[p][k], other.held[p][k]) for p, k in sorted(moved)]
         exchanged = len(holders) == 2 and holders[0] == holders[1][::-1]
         return not regrouped and (exchanged or not holders)
+    exchanged = len(regrouped) == 2 and sorted(one.groups) == sorted(other.groups)
     if not moved and not scored:
-        return len(regrouped) == 1
+        return exchanged if sizes else len(regrouped) == 1
     if not moved:
         return not regrouped
     return any(
-        all((one.held[p][k] == z) != (other.held[p][k] == z) for p, k in moved) and set(regrouped) <= {z}
+        all((one.held[p][k] == z) != (other.held[p][k] == z) for p, k in moved)
+        and (not regrouped or (exchanged and z in regrouped if sizes else regrouped == [z]))
         for z in range(len(one.groups))
     )
 
@@ -153,6 +161,11 @@ SMALL = [
     Small("miscalibration, groups not random", ((0, 1, 1), (0, 1)), (2, 1, 1, 1), "miscalibration"),
     Small("hidden", ((0, 1), (0, 1)), (2, 1, 1), hidden=True),
     Small("hidden, others", ((0, 1), (0, 1)), (2, 2), values=(0, 1, 2), hidden=True),
+    Small("sizes", ((0, 1), (0, 1), (0, 1)), (2, 2, 2), sizes=(1, 2)),
+    Small("sizes, others", ((0, 1), (0, 1), (0, 1)), (2, 2, 2), values=(0, 1, 2), sizes=(1, 1)),
+    Small("sizes, one review each", ((0, 1, 0.5),), (1, 1, 1), values=(0, 1, 2), sizes=(1, 1)),
+    Small("sizes, miscalibration", ((0, 1, 1), (0, 1, 0)), (2, 2, 2), "miscalibration", sizes=(2, 1)),
+    Small("sizes, hidden", ((0, 1), (0, 1)), (1, 1, 1, 1), sizes=(2, 2), hidden=True),
     Small("left out", ((1, 1), (0,), (1,)), (2, 1, 1), kept=1, limits=(0, 1)),
     Small("left out, others", ((1, 1), (0,), (1,)), (2, 1, 1), values=(0, 1, 2), kept=1, limits=(0, 1)),
     Small("left out, hidden", ((1, 1), (0,)), (2, 1), kept=1, hidden=True),
@@ -171,6 +184,10 @@ ATTAINED = {
     ("hidden", "reviewer"): 5,
     ("hidden", "review"): 2,
     ("hidden, others", "reviewer"): 6,
+    ("sizes", "reviewer"): 2,
+    ("sizes, others", "reviewer"): 4,
+    ("sizes, one review each", "reviewer"): 2,
+    ("sizes, hidden", "reviewer"): 3,
     ("left out", "reviewer"): 2,
     ("left out, others", "reviewer"): 4,
 }
@@ -191,7 +208,7 @@ def test_no_neighbour_moves_the_numbers_by_more_than_claimed(small: Small, unit:
         apart = np.abs(rows[i + 1 :] - rows[i])
         # Only pairs that are farther apart than any before need to be looked at.
         for j in np.flatnonzero((apart[:, main].sum(axis=1) > greatest + 1e-12) | (apart.sum(axis=1) > bound.l1)):
-            if neighbours(one, states[i + 1 + j], unit):
+            if neighbours(one, states[i + 1 + j], unit, sizes=small.sizes is not None):
                 assert apart[j].sum() <= bound.l1, (one, states[i + 1 + j])
                 greatest = max(greatest, float(apart[j, main].sum()))
     assert 0 < greatest <= rest * (1 + 1e-12)
@@ -249,3 +266,31 @@ def test_what_cannot_be_compared_is_refused() -> None:
         GroupSums(weights=public, limits=(-1, 1), icc=1.5, randomised=True)
     with pytest.raises(InputError, match="all public weights are equal"):
         default_limits(pv.PublicWeights.from_rows([[1, 1]], load=1))
+
+
+def test_weights_at_few_places_lose_nothing_where_none_is_clipped() -> None:
+    for rows in ([[0, 1]] * 9, [[0, 0], [0, 1]], [[2, 4], [4, 4]]):
+        weights = pv.PublicWeights.from_rows(rows, load=2)
+        assert GroupSums(weights=weights, limits=(-1, 5)).passing == 1
+    rng = np.random.default_rng(4)
+    uniform = pv.PublicWeights.from_rows(rng.random((5_000, 2)).tolist(), load=2)
+    assert GroupSums(weights=uniform, limits=(0.1, 0.8)).passing == pytest.approx(0.7, abs=0.03)
+
+
+@pytest.mark.parametrize(("limits", "spread"), [((2, 9), 1.76), ((3, 8), 1.5), ((2.5, 9), 2.5), ((1, 10), 2.5)])
+def test_the_mean_of_clipped_scores_shows_the_stated_part_of_a_shift(
+    limits: tuple[float, float], spread: float
+) -> None:
+    """Scores are rounded normal variables on a scale; a shift of these by 0.1 is computed exactly."""
+
+    def chances(shift: float) -> list[float]:
+        ends = [0.5 * (1 + math.erf((cut - 0.5 - 5.3 - shift) / spread / math.sqrt(2))) for cut in range(2, 11)]
+        return [float(chance) for chance in np.diff([0.0, *ends, 1.0])]
+
+    scores = np.arange(1.0, 11.0)
+    before, after = np.array(chances(-0.05)), np.array(chances(0.05))
+    whole = float((after - before) @ scores)
+    part = float((after - before) @ np.clip(scores, *limits))
+    public = np.repeat(scores, np.rint(30_000 * (before + after)).astype(int))
+    weights = pv.PublicWeights.from_rows(public[: public.size // 2 * 2].reshape(-1, 2).tolist(), load=2)
+    assert GroupSums(weights=weights, limits=limits).passing == pytest.approx(part / whole, abs=0.003)

@@ -163,6 +163,10 @@ ATTAINED: dict[tuple[str, str], tuple[float, float]] = {
     ("tracks-apart", "review"): (1, 1),
     ("by-attribute", "reviewer"): (0, 1),
     ("by-attribute", "review"): (0, 1),
+    ("by-sizes", "reviewer"): (0, 1),
+    ("by-sizes", "review"): (0, 1),
+    ("effect-sizes", "reviewer"): (251 / 270, 0),
+    ("effect-sizes", "review"): (259 / 279, 0),
     ("effect", "reviewer"): (251 / 270, 0),
     ("effect", "review"): (259 / 279, 0),
 }

@@ -27,6 +27,7 @@ __all__ = ["run"]  # a fixture
 ASKED: dict[str, dict[str, Any]] = {
     "means": {"by": "arm", "values": ("treated", "control"), "public": "all"},
     "range, others": {"by": "seniority", "values": ("senior",), "public": "all", "others": True, "statistic": "range"},
+    "sizes": {"by": "seniority", "values": ("senior",), "public": "all", "others": True, "sizes": (30,)},
     "hidden": {"by": "arm", "values": ("treated", "control"), "public": "none", "unit": "review", "bins": 3},
 }
 
@@ -174,6 +175,66 @@ def test_intervals_cover_the_true_shares_and_sizes_whatever_the_size_of_the_grou
     assert (shares / 400 >= 0.9 - error).all(), shares / 400
     assert (sizes / 400 >= 0.9 - error).all(), sizes / 400
     assert (shares[0] / 400 <= 0.9 + error).all()  # no wider than needed, where the group is large
+
+
+def test_intervals_of_shares_cover_where_sizes_are_public() -> None:
+    """Seed and sizes are fixed: 400 draws, 3 groups of which one is smaller than the noise."""
+    truth = np.array([[200, 400, 300], [60, 100, 40], [6, 3, 1]])
+    rng, law = np.random.default_rng(20261117), DiscreteLaplaceLaw(scale=10.0)
+    sizes = tuple(truth.sum(axis=1).tolist())
+    shares = np.zeros(truth.shape)
+    for _ in range(400):
+        noisy = truth + law.draw(rng, truth.size).reshape(truth.shape).astype(np.int64)
+        for g, one in enumerate(estimate_groups(noisy, sum(sizes), 10.0, level=0.9, sizes=sizes)):
+            share = truth[g] / sizes[g]
+            assert (one.size_low, one.size, one.size_high) == (sizes[g],) * 3
+            assert sum(one.counts) == pytest.approx(sizes[g])
+            shares[g] += (np.array(one.low) <= share) & (share <= np.array(one.high))
+    error = 3 * np.sqrt(0.9 * 0.1 / 400)
+    assert (shares / 400 >= 0.9 - error).all(), shares / 400
+    assert (shares[:2] / 400 <= 0.9 + error).all(), shares / 400
+
+
+SIZES = [
+    ((31, 59), "does not have the stated numbers"),
+    ((30, 61), "must add up to the 90 reviewers, got 91"),
+    ((45,), "must be 2 whole numbers"),
+    ((45.0, 45), "must be 2 whole numbers"),
+    ((0, 90), "must be 2 whole numbers of at least 1"),
+]
+
+
+@pytest.mark.parametrize(("sizes", "message"), SIZES, ids=str)
+def test_sizes_that_are_not_those_of_the_groups_are_refused(sizes: Any, message: str) -> None:
+    with pytest.raises(pv.InputError, match=message) as refused:
+        pv.release_by(conference(), epsilon=1.0, sizes=sizes, **ASKED["means"])
+    assert "45" not in str(refused.value).replace("got (45", "")
+    if len(sizes) == 2:
+        with pytest.raises(pv.InputError, match=message):
+            pv.effect(conference(), by="arm", compare=("treated", "control"), public="all", epsilon=1.0, sizes=sizes)
+
+
+def test_sizes_go_with_whole_conferences_and_effects_with_one_load() -> None:
+    reviews = conference()
+    with pytest.raises(pv.InputError, match="sizes go with whole conferences"):
+        pv.release_by(reviews.only(reviews.papers[:60]), epsilon=1.0, sizes=(45, 45), **ASKED["means"])
+    weights = pv.PublicWeights.from_rows([[1, 2, 3], [1, 2]], loads={2: 2, 1: 1})
+    with pytest.raises(pv.InputError, match="only if everybody has the same load"):
+        pv.plan_effect(weights, sizes=(1, 2))
+
+
+def test_public_sizes_are_exact_and_attributes_are_exchanged() -> None:
+    asked = {"by": "arm", "public": "all", "epsilon": 1.0, "sizes": (45, 45)}
+    table = pv.release_by(conference(), values=("treated", "control"), **asked)
+    assert table.mechanism["scale"] == pytest.approx(2 * (2 + 4))
+    effect = pv.effect(conference(), compare=("treated", "control"), **asked)
+    assert effect.estimated.sizes == (180, 180)
+    assert "180 reviews by 'treated', 180 by 'control' (public)" in dict(effect.facts())["groups"]
+    for made in (table, effect):
+        assert made.public.endswith("and that 45 reviewers are 'treated' and 45 are 'control'")
+        assert "in that reviewer's attributes, which were exchanged with another reviewer's" in made.guarantee.promise
+        assert "an exchange of your attributes with another reviewer's" in made.guarantee.human
+    assert "(public)" in dict(table.facts())["treated"]
 
 
 def test_each_cell_of_a_two_way_table_is_within_half_a_percentage_point() -> None:

@@ -52,6 +52,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "icc": 0.1,
     },
     "others": {"by": "seniority", "compare": ("senior", "junior"), "public": "all", "others": True, "level": 0.8},
+    "sizes": {"by": "seniority", "compare": ("senior", "junior"), "public": "all", "others": True, "sizes": (30, 30)},
     "hidden": {"by": "arm", "compare": ("treated", "control"), "public": "none"},
     "review": {"by": "arm", "compare": ("treated", "control"), "public": "all", "unit": "review", "limits": (2, 9)},
 }

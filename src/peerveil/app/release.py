@@ -179,8 +179,8 @@ def _check(request: ReleaseRequest) -> None:
     check_public_stated(request.what)
     mechanism_or_auto(request.noise)
     parse_about(request.what)
-    if request.by is not None or request.values is not None or request.others:
-        raise refusal("{by}, {values} and {others} are for a single release on the command line")
+    if request.by_attribute:
+        raise refusal("{by}, {values}, {others} and {sizes} are for a single release on the command line")
     if request.no_shared_reviewers and not request.tracks.given:
         raise refusal("{no_shared_reviewers} goes with {groups} or {group_column}")
 

@@ -63,8 +63,14 @@ class ReleaseRequest:
     by: str | None = None
     values: str | None = None
     others: bool = False
+    sizes: str | None = None
     overwrite: bool = False
     no_report: bool = False
+
+    @property
+    def by_attribute(self) -> bool:
+        """Whether an option is given that goes with an attribute of reviewers."""
+        return self.others or any(given is not None for given in (self.by, self.values, self.sizes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +85,7 @@ class EffectRequest:
     public: str | None = None
     quantity: str = "ratings"
     others: bool = False
+    sizes: str | None = None
     randomised: bool = False
     limits: str | None = None
     icc: float | None = None

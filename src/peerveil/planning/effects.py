@@ -74,6 +74,7 @@ def plan_effect(
     limits: tuple[float, float] | None = None,
     icc: float | None = None,
     level: float = LEVEL,
+    sizes: tuple[int, int] | None = None,
 ) -> EffectPlan:
     """Return the smallest effect that would be seen at each budget; only public data is used.
 
@@ -87,6 +88,7 @@ def plan_effect(
         limits: the limits of clipping, as in :func:`peerveil.effect`.
         icc: the intraclass correlation; if it is not stated, 0.2 is assumed.
         level: the level of the interval.
+        sizes: the number of reviewers of each group, if these are public; then ``first_share`` follows.
 
     >>> plan = plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2))
     >>> plan.smallest[0] > plan.smallest[1] > plan.smallest[2] > plan.without_noise
@@ -96,19 +98,20 @@ def plan_effect(
         raise InputError(Argument("first_share"), f" must be a number between 0 and 1, got {first_share}")
     check_level(level)
     limits = default_limits(weights) if limits is None else limits
-    sums = GroupSums(weights=weights, limits=limits, others=others, randomised=randomised, icc=icc)
+    sums = GroupSums(weights=weights, limits=limits, others=others, randomised=randomised, icc=icc, sizes=sizes)
+    first_share = first_share if sizes is None else sizes[0] / sum(sizes)
     icc = ICC if icc is None else icc
     bound, reviews = sums.sensitivity(check_unit(unit)), sums.weights.low.size
     loads, people = loads_of(sums)
     first, second = first_share * reviews, (1 - first_share) * reviews
     squares = sums.variance * float(people @ (loads * (1 + (loads - 1) * icc)))
-    variance = squares * (1 / first + 1 / second) / reviews / sums.unclipped**2
+    variance = squares * (1 / first + 1 / second) / reviews / sums.passing**2
     ends, seen = [], []
     for epsilon in (*epsilons, math.inf):
         law = None if math.isinf(epsilon) else Laplace(epsilon=epsilon).settle(bound).law
         scale = law.scale if isinstance(law, LaplaceLaw) else 0.0
         on_sums = [1 / first, 1 / second] if "sum_2" in sums.units else [1 / first + 1 / second]
-        scales = np.array(on_sums) * scale / sums.unclipped
+        scales = np.array(on_sums) * scale / sums.passing
         error = Error(variances=np.array([variance]), chances=np.ones(1), scales=scales)
         half, power = error.within(level), error.within(2 * POWER - 1)
         # The mixture of groups must be seen with the same probability; otherwise the interval is the whole range.

@@ -6,10 +6,12 @@ Proofs are in docs/mathematics.md, "Effects". All inputs are public.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 
 from peerveil.errors import Argument, InputError
 from peerveil.privacy.guarantee import Unit
@@ -23,8 +25,8 @@ from peerveil.support.arguments import real
 #: The share of the budget for the squares, from which the interval learns how much a reviewer's reviews have in common.
 SQUARES_SHARE = 0.1
 
-#: Limits must contain this share of the public weights.
-LEAST_UNCLIPPED = 0.5
+#: Limits must let so much of a shift of all weights pass.
+LEAST_PASSING = 0.5
 
 #: The unit of the mixture of groups within papers, relative to the range of the weights.
 MIXED_UNIT = 1 / 16
@@ -35,7 +37,7 @@ CAP = 6.0
 #: The least variance of weights, relative to the squared width of their limits: equal ones have none.
 LEAST_VARIANCE = 1e-12
 
-#: The share of weights of quantities other than ratings that is clipped by default on each side.
+#: By default, limits are the outermost weights that at least this share of the public weights reaches.
 TAIL = 0.025
 
 
@@ -61,6 +63,7 @@ class GroupSums:
         others: whether reviewers may be in neither group.
         randomised: whether groups were assigned at random, independently of papers.
         icc: the intraclass correlation of a reviewer's weights, if it is stated: from public knowledge only.
+        sizes: the number of reviewers of each group, if it is public; with the load of all, numbers of reviews follow.
 
     >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1], [0, 1]], load=2), limits=(0, 1))
     >>> sums.units["sum_1"], sums.units["reviews_1"]
@@ -74,6 +77,7 @@ class GroupSums:
     others: bool = False
     randomised: bool = False
     icc: float | None = None
+    sizes: tuple[int, int] | None = None
     units: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,7 +114,15 @@ class GroupSums:
                 Argument("quantity", "ratings"),
                 ")",
             )
-        self._check_unclipped()
+        if self.sizes is not None:
+            first, second = checked_sizes(self.sizes, 2, self.weights, others=self.others)
+            object.__setattr__(self, "sizes", (first, second))
+            if self.weights.loads.smallest != self.weights.loads.largest:
+                raise InputError(
+                    Argument("sizes"),
+                    " of groups tell how many reviews they have only if everybody has the same load; leave them out",
+                )
+        self._check_limits()
         object.__setattr__(self, "units", self._units())
 
     @property
@@ -141,6 +153,14 @@ class GroupSums:
             return min(part.whole.largest, self.weights.sizes().size)
         return self.weights.loads.largest
 
+    @property
+    def reviews(self) -> tuple[int, int] | None:
+        """The public numbers of reviews of both groups; ``None`` if these are not public."""
+        if self.sizes is None:
+            return None
+        load = self.weights.loads.largest
+        return load * self.sizes[0], load * self.sizes[1]
+
     def clipped(self, weights: Floats) -> Floats:
         """Return weights measured from the midpoint, within half the range."""
         half = self.width / 2
@@ -157,19 +177,32 @@ class GroupSums:
         return 0.0 if self.hidden else self.total / self.weights.low.size
 
     @cached_property
-    def unclipped(self) -> float:
-        """The share of weights within the limits: a shift of all weights shifts the mean of the clipped ones by it."""
+    def passing(self) -> float:
+        """How much of a small shift of all weights the mean of the clipped ones shows.
+
+        A shift carries weights from each value to the next: in proportion to the density between the two, and to their
+        distance, of which the part within limits counts. Weights are taken for rounded values of a variable that is
+        about normal between neighbouring values.
+        """
         if self.hidden:
             return 1.0
-        low, high = self.limits
-        return float(np.mean((low <= self.weights.low) & (self.weights.low <= high)))
+        start, end = (float(ends) for ends in (self.weights.low.min(), self.weights.low.max()))
+        values, counts = np.unique(np.round((self.weights.low - start) / ((end - start) or 1.0), 9), return_counts=True)
+        if values.size < 2:
+            return 1.0
+        quantile = ndtri(np.cumsum(counts[:-1]) / counts.sum())
+        slope = np.gradient(quantile, (values[1:] + values[:-1]) / 2) if values.size > 2 else np.ones(1)
+        density = np.exp(-(quantile**2) / 2) * slope
+        low, high = ((limit - start) / (end - start) for limit in self.limits)
+        inside = np.maximum(np.minimum(values[1:], high) - np.maximum(values[:-1], low), 0.0)
+        return float(density @ inside / (density @ np.diff(values)))
 
-    def _check_unclipped(self) -> None:
-        if self.unclipped < LEAST_UNCLIPPED:
+    def _check_limits(self) -> None:
+        if self.passing < LEAST_PASSING:
             raise InputError(
                 Argument("limits"),
-                f" must contain at least half of the public weights, got {self.limits}, which contain "
-                f"{100 * self.unclipped:.0f} %",
+                f" must contain at least half of the public weights, got {self.limits}, which let "
+                f"{100 * self.passing:.0f} % of a shift of all weights pass",
             )
 
     @cached_property
@@ -218,8 +251,8 @@ class GroupSums:
         """The bound for all numbers but the squares."""
         exchanges = 1 if unit == "review" else self._exchanges
         factor = 2.0 if self.others or self.hidden else 1.0
-        if self.hidden and unit == "reviewer":  # a changed group moves counts besides sums
-            factor += 1.0 if self.others else 0.5
+        if self.hidden and unit == "reviewer":  # a changed group moves counts besides sums, or another reviewer's sums
+            factor += 1.0 if self.others or self.sizes is not None else 0.5
         mixed = 2 * MIXED_UNIT * self.width if self._mixes else 0.0
         return exchanges * (factor * self.width + mixed)
 
@@ -228,10 +261,12 @@ class GroupSums:
         return self.relative and not self.randomised
 
     def _units(self) -> dict[str, float]:
-        units = {"sum_1": 1.0, "reviews_1": self.width / 2}
+        units = {"sum_1": 1.0}
+        if self.reviews is None:
+            units["reviews_1"] = self.width / 2
         if self.others or self.hidden:
             units["sum_2"] = 1.0
-        if self.others:
+        if self.others and self.reviews is None:
             units["reviews_2"] = self.width / 2
         if self._mixes:
             units["mixed"] = MIXED_UNIT * self.width
@@ -241,15 +276,38 @@ class GroupSums:
         return units
 
 
+def checked_sizes(sizes: Sequence[int], groups: int, weights: PublicWeights, *, others: bool) -> tuple[int, ...]:
+    """Return public sizes of groups, if they are possible.
+
+    >>> checked_sizes((2, 1), 2, PublicWeights.from_rows([[0, 1, 1]], load=1), others=False)
+    (2, 1)
+    """
+    numbers = tuple(sizes)
+    if len(numbers) != groups or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in numbers):
+        raise InputError(Argument("sizes"), f" must be {groups} whole numbers of at least 1, one for each group")
+    if weights.part is not None:
+        raise InputError(
+            Argument("sizes"), " go with whole conferences: who has a kept review depends on who wrote which"
+        )
+    total = sum(numbers)
+    if total + others > weights.reviewers or (not others and total < weights.reviewers):
+        fewer = "leave room for the others among" if others else "add up to"
+        raise InputError(Argument("sizes"), f" must {fewer} the {weights.reviewers} reviewers, got {total}")
+    return numbers
+
+
 def default_limits(weights: PublicWeights) -> tuple[float, float]:
-    """Return the limits of clipping: the range of ratings and hidden weights; else without the extremes.
+    """Return the limits of clipping: the range of hidden weights; that of public ones without rare extremes.
 
     >>> default_limits(PublicWeights.from_rows([[1, 5], [2, 2]], load=2, quantity="ratings"))
     (1.0, 5.0)
+    >>> default_limits(PublicWeights.from_rows([[1, 2], [2, 3], [3, 4]] + [[2, 3]] * 47, load=2, quantity="ratings"))
+    (2.0, 3.0)
     """
     low, high = weights.span
-    if weights.quantity != "ratings" and weights.exact:
-        least, greatest = np.quantile(weights.low, (TAIL, 1 - TAIL)).tolist()
+    if weights.exact:
+        least = float(np.quantile(weights.low, TAIL, method="inverted_cdf"))
+        greatest = -float(np.quantile(-weights.low, TAIL, method="inverted_cdf"))
         low, high = (least, greatest) if least < greatest else (low, high)
     if not low < high:
         raise InputError("all public weights are equal, so there is no effect to release")

@@ -195,7 +195,9 @@ class Guarantee:
             return ""
         hidden = " and by hidden scores of these, or by one hidden score alone," if self.neighbours.hidden else ""
         yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
-        yours += " and by your attributes" if self.neighbours.attributes else ""
+        if self.neighbours.attributes:
+            swapped = "an exchange of your attributes with another reviewer's"
+            yours += f" and by {swapped if self.neighbours.sizes else 'your attributes'}"
         apart = ", have no reviewer with reviews in two groups of papers," if self.neighbours.apart else ""
         both = f"between two assignments that fit what is public{apart} and differ only by"
         between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"

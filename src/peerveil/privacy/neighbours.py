@@ -24,6 +24,8 @@ class Neighbours:
             reviews, because these are declared public.
         apart: whether no reviewer has reviews in two groups of papers, because that is declared public.
         attributes: whether the attributes of the reviewer whose reviews were exchanged may differ as well.
+        sizes: whether neighbours share how many reviewers are in each group, because that is declared public, so that
+            attributes differ only by an exchange with another reviewer.
 
     >>> Neighbours(hidden=True).words("review")
     'two assignments that fit the public record and differ only in that two reviewers exchanged one review each, and in
@@ -35,12 +37,16 @@ class Neighbours:
     declared: bool = False
     apart: bool = False
     attributes: bool = False
+    sizes: bool = False
 
     @classmethod
-    def of(cls, part: Part | None, *, hidden: bool, apart: bool = False, attributes: bool = False) -> Neighbours:
+    def of(
+        cls, part: Part | None, *, hidden: bool, apart: bool = False, attributes: bool = False, sizes: bool = False
+    ) -> Neighbours:
         """Return the relation of a record of a whole conference or a part of it, with hidden scores or without."""
         declared = part is not None and part.number == "declared"
-        return cls(hidden=hidden, part=part is not None, declared=declared, apart=apart, attributes=attributes)
+        more = {"apart": apart, "attributes": attributes, "sizes": sizes and attributes}
+        return cls(hidden=hidden, part=part is not None, declared=declared, **more)
 
     @classmethod
     def common(cls, several: Iterable[Neighbours]) -> Neighbours:
@@ -49,10 +55,10 @@ class Neighbours:
         A release that does not read attributes is the same whatever they are, so its claim holds if they differ, too.
 
         >>> Neighbours.common([Neighbours(hidden=True), Neighbours(declared=True, part=True)])
-        Neighbours(hidden=False, part=True, declared=True, apart=False, attributes=False)
+        Neighbours(hidden=False, part=True, declared=True, apart=False, attributes=False, sizes=False)
         """
         relations = list(several)
-        either = ("part", "declared", "apart", "attributes")
+        either = ("part", "declared", "apart", "attributes", "sizes")
         some = {name: any(getattr(each, name) for each in relations) for name in either}
         return cls(hidden=all(relation.hidden for relation in relations), **some)
 
@@ -62,7 +68,8 @@ class Neighbours:
         >>> Neighbours(part=True).to_document()
         {'hidden': False, 'part': True, 'declared': False}
         """
-        return {key: value for key, value in asdict(self).items() if value or key not in ("apart", "attributes")}
+        newer = ("apart", "attributes", "sizes")
+        return {key: value for key, value in asdict(self).items() if value or key not in newer}
 
     def words(self, unit: str) -> str:
         """Return the relation in words, for the promise."""
@@ -71,6 +78,7 @@ class Neighbours:
         kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""
         scores = ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
         described = ", in that reviewer's attributes" if self.attributes else ""
+        described += ", which were exchanged with another reviewer's" if self.sizes else ""
         return (
             f"two assignments{whose} that fit the public record{kept}{',' if kept else ''} and differ only in that "
             f"{_EXCHANGES[unit]}{described}{scores if self.hidden else ''}"

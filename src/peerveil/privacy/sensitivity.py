@@ -66,11 +66,12 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     return _of_any_statistic(_of_a_record(weights, unit), weights)
 
 
-def crosstab_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
+def crosstab_sensitivity(weights: PublicWeights, unit: Unit, *, sizes: bool = False) -> Sensitivity:
     """Return the sensitivity of counts of reviewers by bin and by an attribute, which may differ between neighbours.
 
     Every reviewer whose weights or attribute change leaves one cell and enters another. In contrast to counts by bin
-    alone, that holds for single reviews and equal weights, too: who has them is in the counts.
+    alone, that holds for single reviews and equal weights, too: who has them is in the counts. If the sizes of groups
+    are public, an attribute changes only by an exchange with another reviewer, who changes cells as well.
 
     >>> crosstab_sensitivity(PublicWeights.from_rows([[0, 1], [0, 1]], load=1), "reviewer").counts
     4
@@ -86,6 +87,7 @@ def crosstab_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
         moved = _moved_by_hidden(paper, most, unit, largest)
     else:
         moved = 2 if unit == "review" else 1 + min(2 * most, largest)
+    moved += sizes and unit == "reviewer"
     counts = 2 * int(min(people, moved))
     return Sensitivity(l1=counts, l2=math.sqrt(2 * counts), linf=counts / 2, counts=counts)
 

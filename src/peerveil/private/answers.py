@@ -71,7 +71,8 @@ class ReadyAnswer(ABC):
         """Return the claim for a unit, computed from the noise."""
         if unit == self.noise.guarantee.unit:
             return self.noise.guarantee
-        return self.noise.mechanism.guarantee(self.bound(unit), unit).about(neighbours_of(self.weights, unit))
+        claim = self.noise.mechanism.guarantee(self.bound(unit), unit)
+        return claim.about(neighbours_of(self.weights, unit, self.question))
 
     def protected(self) -> Protected:
         """Return the true numbers with their noise, for an audit of synthetic reviews."""
@@ -138,16 +139,24 @@ def statement_of(question: Asked, public: str | PublicRecord, record: PublicReco
     return replace(stated, invariants=(*stated.invariants, *question.stated(part_name(record))))
 
 
-def neighbours_of(weights: PublicWeights, unit: Unit) -> Neighbours:
+def neighbours_of(weights: PublicWeights, unit: Unit, question: Asked) -> Neighbours:
     """Return the neighbour relation of groups: the attributes of a protected reviewer may differ."""
-    return Neighbours.of(weights.part, hidden=bool(weights.hidden_span), attributes=unit == "reviewer")
+    return Neighbours.of(
+        weights.part,
+        hidden=bool(weights.hidden_span),
+        attributes=unit == "reviewer",
+        sizes=question.sizes is not None,
+    )
 
 
-def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: bool) -> Ints:
+def group_of_each(
+    reviews: Reviews, by: str, values: Sequence[str], *, others: bool, sizes: Sequence[int] | None = None
+) -> Ints:
     """Return the group of each reviewer: the place of their value, from 1, or 0 for another value.
 
     What is declared about groups holds for the whole conference, where papers or reviews were left out: who has a kept
     review differs between neighbouring assignments. No message says how many reviewers have a value.
+    ``sizes`` are the stated sizes of groups, if any.
     """
     attributes = reviews.attributes
     whole = attributes if reviews.whole is None else reviews.whole.attributes
@@ -164,11 +173,18 @@ def group_of_each(reviews: Reviews, by: str, values: Sequence[str], *, others: b
             f"got {by!r}",
         )
     place = {name: number for number, name in enumerate(values, 1)}
-    everybody = set(whole.values[whole.names.index(by)])
+    everybody = whole.values[whole.names.index(by)]
     for name in place:
         if name not in everybody:
             raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
-    if not others and everybody - place.keys():
+    if sizes is not None and [everybody.count(name) for name in values] != list(sizes):
+        raise RecordError(
+            "the table of attributes does not have the stated numbers of reviewers in these groups; correct the table "
+            "or the numbers (",
+            Argument("sizes", ...),
+            ")",
+        )
+    if not others and set(everybody) - place.keys():
         raise RecordError(
             f"some reviewers are in {'neither' if len(values) == 2 else 'no'} group; state that others exist (",
             Argument("others", True),

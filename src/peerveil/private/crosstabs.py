@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,7 @@ def release_by(
     others: bool = False,
     bins: int | None = None,
     level: float = LEVEL,
+    sizes: Sequence[int] | None = None,
     unit: str = "reviewer",
     lone: Lone = "refuse",
     declare_kept: bool = False,
@@ -68,6 +70,8 @@ def release_by(
             are none, which is checked.
         bins: the greatest number of bins; by default it suits the number of reviewers per group and the noise.
         level: the level of the intervals, which cover the noise only.
+        sizes: the number of reviewers of each group, if these are public; checked. Neighbours then share them: an
+            attribute changes only by an exchange with another reviewer.
         unit: the protected unit: all reviews and attributes of a ``"reviewer"``, or one ``"review"``.
         lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
         declare_kept: if papers or reviews were left out, declare the loads among the kept reviews to be public.
@@ -98,6 +102,7 @@ def release_by(
             quantity=with_statistic(quantity, statistic),
             others=others,
             level=level,
+            sizes=sizes,
             unit=unit,
             lone=lone,
             declare_kept=declare_kept,
@@ -125,13 +130,13 @@ class ReadyCrosstab(ReadyAnswer):
 
     def bound(self, unit: Unit) -> Sensitivity:
         """Return the sensitivity for a unit."""
-        return crosstab_sensitivity(self.weights, unit)
+        return crosstab_sensitivity(self.weights, unit, sizes=self.question.sizes is not None)
 
     def plan(self) -> CrosstabPlan:
         """Return how precise shares of groups will be, from public data alone."""
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
-        how = {"mechanism": self.noise.mechanism, "unit": self.noise.guarantee.unit}
-        return plan_by(self.weights, groups=len(self.question.groups), **how)  # type: ignore[arg-type]
+        how: dict[str, Any] = {"mechanism": self.noise.mechanism, "unit": self.noise.guarantee.unit}
+        return plan_by(self.weights, groups=len(self.question.groups), sizes=self.question.sizes is not None, **how)
 
     def draw(self, spending: Spending, dataset: str | None) -> Crosstab:
         """Return the release; ``spending`` holds its charge until the caller has written it."""
@@ -152,6 +157,7 @@ def prepare_crosstab(
     quantity: QuantityLike = "ratings",
     others: bool = False,
     level: float = LEVEL,
+    sizes: Sequence[int] | None = None,
     unit: str = "reviewer",
     lone: Lone = "refuse",
     declare_kept: bool = False,
@@ -163,16 +169,23 @@ def prepare_crosstab(
         raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
     if isinstance(values, str):
         raise InputError(Argument("values"), " must be the values of the attribute, such as 'senior' and 'junior'")
-    question = CrosstabQuestion(by=by, values=tuple(str(value).strip() for value in values), others=others, level=level)
+    question = CrosstabQuestion(
+        by=by,
+        values=tuple(str(value).strip() for value in values),
+        others=others,
+        level=level,
+        sizes=None if sizes is None else tuple(sizes),
+    )
     record = reviews.public(public, declare_kept=declare_kept)
     check_column(reviews, record, quantity)
     weights = weigh(record, quantity, lone=lone)
     if people(weights) < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
-    bound = crosstab_sensitivity(weights, protected)
+    question.all_sizes(weights)  # refuse impossible ones
+    bound = crosstab_sensitivity(weights, protected, sizes=sizes is not None)
     settled = settled_bins(mechanism, weights, bound, len(question.groups))
     bins = bins_of(weights, settled.bins or 2)
-    group = group_of_each(reviews, by, question.values, others=others)
+    group = group_of_each(reviews, by, question.values, others=others, sizes=question.sizes)
     noise = prepare(settled, bound, protected, len(question.groups) * bins.number + weights.open)
     value = true_values(reviews, quantity, record=record, lone=lone, span=weights.span)
     table = true_table(bins, value, group, len(question.values), others=others)
@@ -181,7 +194,7 @@ def prepare_crosstab(
         weights=weights,
         question=question,
         bins=bins,
-        noise=noise.about(neighbours_of(weights, protected)),
+        noise=noise.about(neighbours_of(weights, protected, question)),
         public=f"{public_words(public, record)}; {question.declared}",
         notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
         statement=statement_of(question, public, record, score=reviews.report.score),

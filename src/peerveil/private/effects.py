@@ -42,6 +42,7 @@ def effect(
     limits: tuple[float, float] | None = None,
     icc: float | Release | None = None,
     level: float = LEVEL,
+    sizes: Sequence[int] | None = None,
     unit: str = "reviewer",
     lone: Lone = "refuse",
     ledger: str | None = None,
@@ -63,11 +64,13 @@ def effect(
         others: whether reviewers may be in neither group; otherwise it is declared that none is, which is checked.
         randomised: state that the groups were assigned at random, independently of papers. Then a randomisation test is
             made, and miscalibrations need less noise.
-        limits: public limits at which weights are clipped. By default the range of ratings; of other quantities the
-            public weights without the lowest and highest 2.5 %.
+        limits: public limits at which weights are clipped. By default the range of hidden ratings; else the outermost
+            public weights that at least 2.5 % of them reach.
         icc: the intraclass correlation of a reviewer's weights, if it is public: a number, or a release of means of the
             same quantity, of which the upper end is taken. By default it is learnt from a tenth of the budget.
         level: the level of the interval.
+        sizes: the number of reviewers of each group, if these are public; checked. Neighbours then share them: an
+            attribute changes only by an exchange with another reviewer.
         unit: the protected unit: all reviews and attributes of a ``"reviewer"``, or one ``"review"``.
         lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
         ledger: the ledger to charge before noise is drawn.
@@ -100,6 +103,7 @@ def effect(
             limits=limits,
             icc=icc,
             level=level,
+            sizes=sizes,
             unit=unit,
             lone=lone,
             terms=Terms(licence=licence, citation=citation, about=about or About()),
@@ -147,6 +151,7 @@ def prepare_effect(
     limits: tuple[float, float] | None = None,
     icc: float | Release | None = None,
     level: float = LEVEL,
+    sizes: Sequence[int] | None = None,
     unit: str = "reviewer",
     lone: Lone = "refuse",
     terms: Terms = Terms(),  # noqa: B008 - it cannot change
@@ -169,16 +174,17 @@ def prepare_effect(
         limits=default_limits(weights) if limits is None else (float(limits[0]), float(limits[1])),
         icc=_correlation(icc, weights.quantity),
         level=check_level(level),
+        sizes=None if sizes is None else _pair(sizes),
     )
     sums = question.sums(weights)
-    group = group_of_each(reviews, by, question.groups, others=others)
+    group = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)
     noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
     weight = review_weights(reviews, quantity, record=record, lone=lone)
     return ReadyEffect(
         weights=weights,
         sums=sums,
         question=question,
-        noise=noise.about(neighbours_of(weights, protected)),
+        noise=noise.about(neighbours_of(weights, protected, question)),
         public=f"{public_words(public, record)}; {question.declared}",
         notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
         statement=statement_of(question, public, record, score=reviews.report.score),
@@ -214,6 +220,12 @@ def _two(compare: Sequence[str]) -> tuple[str, str]:
         )
     first, second = (str(name).strip() for name in compare)
     return first, second
+
+
+def _pair(sizes: Sequence[int]) -> tuple[int, int]:
+    if isinstance(sizes, str) or len(sizes) != 2:
+        raise InputError(Argument("sizes"), " must be two whole numbers, one for each group")
+    return sizes[0], sizes[1]
 
 
 def _correlation(icc: float | Release | None, quantity: str) -> float | None:

@@ -139,6 +139,18 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",")]
 
 
+def listed_sizes(sizes: str, groups: int) -> tuple[int, ...]:
+    """Return sizes of groups that are separated by commas.
+
+    >>> listed_sizes("700, 800", 2)
+    (700, 800)
+    """
+    numbers = parse_numbers(sizes, "sizes")
+    if len(numbers) != groups or any(not number.is_integer() for number in numbers):
+        raise InputError(Argument("sizes"), f" must be {groups} whole numbers separated by commas, got {sizes!r}")
+    return tuple(map(int, numbers))
+
+
 def terms_of(what: ReleaseOptions) -> Terms:
     """Return licence, citation, and what a release is about."""
     return Terms(licence=what.licence, citation=what.citation, about=parse_about(what))
@@ -166,5 +178,6 @@ def _shared(request: EffectRequest) -> dict[str, Any]:
         if len(ends) != 2:
             raise InputError(Argument("limits"), f" must look like '-4,4', got {request.limits!r}")
         limits = (ends[0], ends[1])
+    sizes = None if request.sizes is None else listed_sizes(request.sizes, 2)
     same = {name: getattr(request, name) for name in ("others", "randomised", "icc", "level", "unit")}
-    return {"limits": limits, **same}
+    return {"limits": limits, "sizes": sizes, **same}

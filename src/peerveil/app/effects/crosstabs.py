@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from peerveil.app.effects import Written, budget, listed, terms_of, written
+from peerveil.app.effects import Written, budget, listed, listed_sizes, terms_of, written
 from peerveil.app.messages import refusal
 from peerveil.app.options import changed
 from peerveil.app.parsing import parse_lone, reading_of, weighed
@@ -73,7 +73,7 @@ def _check(request: ReleaseRequest) -> None:
     check_public_stated(request.what)
     budget(request.noise.epsilon)
     if request.by is None:
-        raise refusal("{values} and {others} go with {by}")
+        raise refusal("{values}, {others} and {sizes} go with {by}")
     if request.values is None:
         raise refusal("state the values of the attribute with {values}, such as senior,junior; they are published")
     if set(changed(request.noise)) - {"epsilon", "bins", "mechanism"} or request.noise.mechanism not in (
@@ -95,11 +95,12 @@ def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, str | PublicRec
 
 
 def _prepared(request: ReleaseRequest, reviews: Reviews, public: str | PublicRecord) -> ReadyCrosstab:
-    what = request.what
+    what, values = request.what, listed(str(request.values))
     return prepare_crosstab(
         reviews,
         by=str(request.by),
-        values=listed(str(request.values)),
+        values=values,
+        sizes=None if request.sizes is None else listed_sizes(request.sizes, len(values)),
         mechanism=Histogram(epsilon=request.noise.epsilon, bins=request.noise.bins),
         public=public,
         quantity=_quantity(request),

@@ -33,7 +33,7 @@ def release(
     With --by, reviewers are counted for each value of an attribute (--attributes, --values), all at the price of one
     release; --dry-run then shows how precise groups of each size will be.
     """
-    if request.by is not None or request.values is not None or request.others:
+    if request.by_attribute:
         _release_by(request, dry_run=dry_run, as_json=as_json)
         return
     from peerveil.app import release as releases

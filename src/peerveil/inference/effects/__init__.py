@@ -143,10 +143,7 @@ def _difference(
 ) -> tuple[float, dict[str, float], tuple[float, float]]:
     """The estimate, its derivatives, and the sizes of both groups in reviews."""
     reviews = sums.weights.low.size
-    # A group smaller than the noise in its size is of unknown size, and its interval as wide as for the noise.
-    least = max(1.0, 2 * scales["reviews_1"])
-    first = min(max(numbers["reviews_1"], least), max(reviews - least, least))
-    second = max(numbers["reviews_2"], least) if sums.others else max(reviews - first, least)
+    first, second = map(float, sums.reviews) if sums.reviews else _noisy_sizes(sums, numbers, scales)
     sum_1 = numbers["sum_1"]
     sum_2 = numbers.get("sum_2", sums.total - sum_1)
     mean_1, mean_2 = sum_1 / first, sum_2 / second
@@ -170,8 +167,18 @@ def _difference(
         attenuation = mixed / evenly
         gradient["mixed"] = -value / evenly / attenuation
         gradient["reviews_1"] += value * (second - first) / (first * second)
-    attenuation *= sums.unclipped
+    attenuation *= sums.passing
     return value / attenuation, {name: slope / attenuation for name, slope in gradient.items()}, (first, second)
+
+
+def _noisy_sizes(sums: GroupSums, numbers: dict[str, float], scales: dict[str, float]) -> tuple[float, float]:
+    """The sizes of both groups in reviews, from noisy ones.
+
+    A group smaller than the noise in its size is of unknown size, and its interval as wide as for the noise.
+    """
+    reviews, least = sums.weights.low.size, max(1.0, 2 * scales["reviews_1"])
+    first = min(max(numbers["reviews_1"], least), max(reviews - least, least))
+    return first, max(numbers["reviews_2"], least) if sums.others else max(reviews - first, least)
 
 
 def least_mixed(scale: float, level: float) -> float:
@@ -230,7 +237,7 @@ def _sampling_factor(sums: GroupSums, numbers: dict[str, float], sizes: tuple[fl
     """The variance of the estimate for a sum of squares of 1."""
     reviews = sums.weights.low.size
     first, second = sizes
-    factor = (1 / first + 1 / second) / reviews / sums.unclipped**2
+    factor = (1 / first + 1 / second) / reviews / sums.passing**2
     if "mixed" in numbers:
         mixed = max(numbers["mixed"], 1.0)
         factor *= (first * second / reviews / mixed) ** 2
@@ -241,7 +248,7 @@ def _between(sums: GroupSums, value: float, sizes: tuple[float, float]) -> float
     """The part of the squares that is due to the effect itself."""
     loads, people = loads_of(sums)
     first, second = (size / sums.weights.low.size for size in sizes)
-    return float(people @ loads**2) * first * second / (first + second) * (value * sums.unclipped) ** 2
+    return float(people @ loads**2) * first * second / (first + second) * (value * sums.passing) ** 2
 
 
 def _mixture_variance(sums: GroupSums, sizes: tuple[float, float]) -> float:

@@ -52,12 +52,19 @@ class GroupEstimate:
 
 
 def estimate_groups(
-    noisy: Ints, reviewers: int, scale: float, *, level: float, outside: int | None = None
+    noisy: Ints,
+    reviewers: int,
+    scale: float,
+    *,
+    level: float,
+    outside: int | None = None,
+    sizes: tuple[int, ...] | None = None,
 ) -> tuple[GroupEstimate, ...]:
     """Return the distribution of each group from noisy counts, one row per group, whose noise has a scale.
 
     Counts are fitted to the public number of reviewers: the nearest nonnegative ones with that sum. ``outside`` is the
-    noisy number of reviewers without a kept review, where that of the others is not public.
+    noisy number of reviewers without a kept review, where that of the others is not public. ``sizes`` are the public
+    sizes of all groups: then the counts of each group are fitted to its size.
 
     >>> groups = estimate_groups(np.array([[30, 10], [20, 40]]), 100, 1.0, level=0.9)
     >>> groups[0].size, groups[0].shares
@@ -69,6 +76,8 @@ def estimate_groups(
     if noisy.ndim != 2 or noisy.size == 0:
         raise InputError("counts must be a table with one row per group")
     values, bins = noisy.shape
+    if sizes is not None:
+        return tuple(_of_size(row, size, scale, level) for row, size in zip(noisy, sizes, strict=True))
     cells = np.append(noisy.ravel(), [] if outside is None else [outside]).astype(np.float64)
     fitted = fitted_counts(cells, reviewers)[: noisy.size].reshape(values, bins)
     half_size = _size_error(bins, cells.size, scale).within(level)
@@ -91,6 +100,24 @@ def estimate_groups(
             )
         )
     return tuple(groups)
+
+
+def _of_size(noisy: Ints, size: int, scale: float, level: float) -> GroupEstimate:
+    """The distribution of a group of public size: its counts share the excess over that size equally."""
+    counts = fitted_counts(noisy.astype(np.float64), size)
+    half = _size_error(1, noisy.size, scale).within(level)
+    centre = noisy - (float(noisy.sum()) - size) / noisy.size
+    shares = counts / size
+    low, high = (np.clip((centre + end) / size, 0.0, 1.0) for end in (-half, half))
+    return GroupEstimate(
+        size=float(size),
+        size_low=float(size),
+        size_high=float(size),
+        counts=tuple(counts.tolist()),
+        shares=tuple(shares.tolist()),
+        low=tuple(np.minimum(low, shares).tolist()),
+        high=tuple(np.maximum(high, shares).tolist()),
+    )
 
 
 def share_deviation(size: float, bins: int, scale: float) -> float:

@@ -81,7 +81,9 @@ CASES: dict[str, Case] = {
         Case(
             "by-attribute", "counts by an attribute, the reviewer's changes as well", "all", pairs.two_values, by=True
         ),
+        Case("by-sizes", "the same, sizes of groups are public", "all", pairs.values_of_public_sizes, by=True),
         Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
+        Case("effect-sizes", "the same, sizes of groups are public", "all", pairs.groups_of_public_sizes, effect=True),
     )
 }
 
@@ -138,15 +140,12 @@ class Settled:
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
         """The release of one of the two records, ready for its noise, and the claim."""
         pair, record = self.pair, self.pair.records[side]
+        asked: dict[str, Any] = {"by": ARM, "public": pair.public, "unit": self.unit, "sizes": pair.sizes}
         if pair.part == "effect" and isinstance(self.mechanism, Laplace):
-            effect = prepare_effect(
-                record, by=ARM, compare=ARMS, mechanism=self.mechanism, public=pair.public, unit=self.unit
-            )
+            effect = prepare_effect(record, compare=ARMS, mechanism=self.mechanism, **asked)
             return [effect.protected()], effect.noise.guarantee
         if pair.part == "by" and isinstance(self.mechanism, Histogram):
-            table = prepare_crosstab(
-                record, by=ARM, values=ARMS, mechanism=self.mechanism, public=pair.public, unit=self.unit
-            )
+            table = prepare_crosstab(record, values=ARMS, mechanism=self.mechanism, **asked)
             return [table.protected()], table.noise.guarantee
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}

@@ -45,6 +45,7 @@ class Pair:
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
             has reviews in two of them; ``"effect"``: the difference between two groups of reviewers; ``"by"``:
             counts by an attribute of reviewers.
+        sizes: the numbers of reviewers of both groups, where these are public.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
 
@@ -53,6 +54,7 @@ class Pair:
     quantity: QuantityLike = "ratings"
     tracks: Mapping[str, str] = field(default_factory=dict)
     part: str = "whole"
+    sizes: tuple[int, int] | None = None
     bins: int = 0
 
     @property
@@ -460,24 +462,30 @@ one_track = partial(left_out, part="track")
 tracks_apart = partial(mixed_loads, apart=True)
 
 
-def two_groups(unit: Unit, load: int, _: int, part: str = "effect") -> Pair:
-    """A reviewer exchanges zeros for ones of reviewers in the control group, and changes groups."""
+def two_groups(unit: Unit, load: int, _: int, part: str = "effect", *, sizes: bool = False) -> Pair:
+    """A reviewer exchanges zeros for ones of reviewers in the control group, and changes groups.
+
+    If sizes of groups are public, another reviewer changes groups as well, the other way.
+    """
     conference = _Conference()
     mine = conference.give("z", [0.0] * load)
     others = [f"r{i}" for i in range(load)]
     theirs = [conference.give(holder, [1.0] * load) for holder in others]
-    conference.give("t", [1.0] * load)  # another treated one
+    conference.give("t", [0.5 if sizes and part == "by" else 1.0] * load)  # another treated one, before or after
     exchanges = 1 if unit == "review" else load
     for i in range(exchanges):
         conference.exchange(mine[i], theirs[i][0])
     changed = ("treated", "control") if part == "effect" else ("control", "treated")  # such that cells do not cancel
-    arms, after = (["control"] * load + ["treated", arm] for arm in changed)  # in the order of names: r0, r1, ..., t, z
+    other = changed[::-1] if sizes else ("treated", "treated")
+    arms, after = (["control"] * load + list(last) for last in zip(other, changed, strict=True))  # r0, r1, ..., t, z
     after = arms if unit == "review" else after
     records = tuple(
         replace(record, attributes=Attributes(names=(ARM,), values=(tuple(each),)))
         for record, each in zip(conference.records(), (arms, after), strict=True)
     )
-    return Pair(records=(records[0], records[1]), part=part)
+    return Pair(records=(records[0], records[1]), part=part, sizes=(1, load + 1) if sizes else None)
 
 
 two_values = partial(two_groups, part="by")
+groups_of_public_sizes = partial(two_groups, sizes=True)
+values_of_public_sizes = partial(two_groups, part="by", sizes=True)

@@ -46,6 +46,10 @@ class Asked(Protocol):
         """The attribute of reviewers that defines the groups."""
 
     @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The public number of reviewers of each group; ``None`` if these are not public."""
+
+    @property
     def declared(self) -> str:
         """What is declared public about groups, in words."""
 
@@ -280,6 +284,17 @@ def record_facts(weights: PublicWeights) -> dict[str, Any]:
         "software": software(),
         "part": weights.part,
     }
+
+
+def sizes_words(groups: tuple[str, ...], sizes: tuple[int, ...]) -> str:
+    """Return public sizes of groups in words.
+
+    >>> sizes_words(("new", "old"), (700, 800))
+    "700 reviewers are 'new' and 800 are 'old'"
+    """
+    first, *rest = (f"{size} are {group!r}" for group, size in zip(groups, sizes, strict=True))
+    words = [first.replace(" are ", f" {'reviewer is' if sizes[0] == 1 else 'reviewers are'} ", 1), *rest]
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def percent(share: float) -> str:

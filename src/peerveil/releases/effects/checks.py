@@ -94,7 +94,12 @@ def _again(answer: Answer, weights: PublicWeights) -> Answer:
     if not isinstance(mechanism, Mechanism) or unit is None or not answer.noise_scale:
         raise RefusedError("noise drawn elsewhere supports no numerical claim")
     earned = mechanism.guarantee(answer.sensitivity(weights, unit), unit)
-    related = Neighbours.of(weights.part, hidden=weights.hidden_span > 0, attributes=unit == "reviewer")
+    related = Neighbours.of(
+        weights.part,
+        hidden=weights.hidden_span > 0,
+        attributes=unit == "reviewer",
+        sizes=answer.question.sizes is not None,
+    )
     again = replace(answer.again(weights, earned.about(related)), mechanism=mechanism.describe())
     return replace(again, created=answer.created, software=answer.software, rendered=answer.rendered)
 

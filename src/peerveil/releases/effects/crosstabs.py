@@ -14,6 +14,7 @@ from peerveil.inference.effects.crosstabs import GroupEstimate, estimate_groups
 from peerveil.mechanisms import Histogram, mechanism_from
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins, span_words
+from peerveil.privacy.group_sums import checked_sizes
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
 from peerveil.privacy.stated_facts import attribute_facts
@@ -22,7 +23,7 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
 from peerveil.record.public_record import Ints
 from peerveil.releases import documents
-from peerveil.releases.effects.answers import Answer, check_names, percent, record_facts
+from peerveil.releases.effects.answers import Answer, check_names, percent, record_facts, sizes_words
 from peerveil.reporting.terms import Terms
 from peerveil.support.frames import Backend, make_frame
 
@@ -39,6 +40,7 @@ class CrosstabQuestion:
         values: its values, each of which is a group.
         others: whether reviewers with other values exist, who are one more group.
         level: the level of intervals.
+        sizes: the public number of reviewers with each value; ``None`` if these are not public.
 
     >>> CrosstabQuestion(by="seniority", values=("senior", "junior"), others=True).groups
     ('senior', 'junior', 'others')
@@ -48,6 +50,7 @@ class CrosstabQuestion:
     values: tuple[str, ...]
     others: bool = False
     level: float = LEVEL
+    sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check_names(self.by, self.groups)
@@ -64,15 +67,25 @@ class CrosstabQuestion:
         *first, last = map(repr, self.values)
         among = f"{', '.join(first)} or {last}" if first else last
         third = ", or anything else" if self.others else ""
-        return f"that every reviewer's {self.by} is {among}{third}, and that each of these groups has reviews"
+        also = "each of these groups has reviews" if self.sizes is None else sizes_words(self.values, self.sizes)
+        return f"that every reviewer's {self.by} is {among}{third}, and that {also}"
 
     def stated(self, among: str = "") -> tuple[str, ...]:
         """Return the same as single facts, for a ledger."""
-        return attribute_facts(self.by, self.values, others=self.others, among=among)
+        return attribute_facts(self.by, self.values, others=self.others, sizes=self.sizes, among=among)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
-        return asdict(self) | {"values": list(self.values)}
+        stated = asdict(self) | {"values": list(self.values)}
+        sizes = stated.pop("sizes")
+        return stated if sizes is None else stated | {"sizes": list(sizes)}
+
+    def all_sizes(self, weights: PublicWeights) -> tuple[int, ...] | None:
+        """Return the public sizes of all groups, others included; ``None`` if they are not public."""
+        if self.sizes is None:
+            return None
+        sizes = checked_sizes(self.sizes, len(self.values), weights, others=self.others)
+        return (*sizes, weights.reviewers - sum(sizes)) if self.others else sizes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,11 +149,12 @@ class Crosstab(Answer):
     @property
     def meaning(self) -> str:
         """What the numbers mean, and what they do not."""
+        but = "" if self.question.sizes is None else "; the sizes of groups are public"
         return (
             f"Reviewers were counted by {self.question.by} and by {words_of(self.quantity).mean}, and noise was added "
-            f"to every count. The {percent(self.question.level)} intervals cover this noise only: they are about these "
-            "reviewers, not about others who might have reviewed. Differences between groups need not be caused by "
-            "what defines the groups."
+            f"to every count{but}. The {percent(self.question.level)} intervals cover this noise only: they are about "
+            "these reviewers, not about others who might have reviewed. Differences between groups need not be caused "
+            "by what defines the groups."
         )
 
     def __getitem__(self, group: str) -> GroupEstimate:
@@ -184,14 +198,15 @@ class Crosstab(Answer):
     def _summary(self, one: GroupEstimate) -> str:
         place = int(np.argmax(one.shares))
         share, low, high = (100 * ends[place] for ends in (one.shares, one.low, one.high))
+        between = f"about {one.size:,.0f} reviewers ({one.size_low:,.0f} to {one.size_high:,.0f})"
         return (
-            f"about {one.size:,.0f} reviewers ({one.size_low:,.0f} to {one.size_high:,.0f}); "
+            f"{between if self.question.sizes is None else f'{one.size:,.0f} reviewers (public)'}; "
             f"{share:.0f} % ({low:.0f} to {high:.0f} %) of them {span_words(self.bins, place)}"
         )
 
     def sensitivity(self, weights: PublicWeights, unit: Unit) -> Sensitivity:
         """Return the sensitivity of the counts."""
-        return crosstab_sensitivity(weights, unit)
+        return crosstab_sensitivity(weights, unit, sizes=self.question.sizes is not None)
 
     def again(self, weights: PublicWeights, guarantee: Guarantee) -> Crosstab:
         """Return the release, recomputed from its noisy counts and the public record."""
@@ -236,7 +251,8 @@ class Crosstab(Answer):
     @classmethod
     def _own_fields(cls, document: dict[str, Any]) -> dict[str, Any]:
         stated, groups = document["question"], document["groups"]
-        question = CrosstabQuestion(**stated | {"values": tuple(stated["values"])})
+        lists = {key: tuple(stated[key]) for key in ("values", "sizes") if stated.get(key) is not None}
+        question = CrosstabQuestion(**stated | lists)
         if tuple(group["name"] for group in groups) != question.groups:
             raise InputError("groups must be those of the question, in the same order")
         bins = Bins.even(*(documents.vector_from(document["bins"][end], f"bins/{end}") for end in ("low", "high")))
@@ -305,10 +321,10 @@ def publish(
     """Return the release that follows from noisy counts and the public record."""
     if (outside is not None) != is_open(weights.part):
         raise InputError("reviewers without a kept review are counted exactly if their number is not public")
-    scale = count_scale(mechanism)
+    scale, sizes = count_scale(mechanism), question.all_sizes(weights)
     return Crosstab(
         question=question,
-        estimated=estimate_groups(noisy, people(weights), scale, level=question.level, outside=outside),
+        estimated=estimate_groups(noisy, people(weights), scale, level=question.level, outside=outside, sizes=sizes),
         noisy=noisy,
         outside=outside,
         bins=bins_of(weights, mechanism["bins"]),

@@ -20,7 +20,16 @@ from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents
-from peerveil.releases.effects.answers import FILES, NOTE_REVIEW, OWN_FILES, Answer, check_names, percent, record_facts
+from peerveil.releases.effects.answers import (
+    FILES,
+    NOTE_REVIEW,
+    OWN_FILES,
+    Answer,
+    check_names,
+    percent,
+    record_facts,
+    sizes_words,
+)
 from peerveil.reporting.terms import Terms
 
 __all__ = ["FILES", "NOTE_REVIEW", "OWN_FILES", "Effect", "Question", "charged_as", "noise_law", "publish"]
@@ -38,6 +47,7 @@ class Question:
         limits: the limits at which weights were clipped.
         icc: the stated intraclass correlation; ``None`` if it was learnt.
         level: the level of the interval.
+        sizes: the public number of reviewers of each group; ``None`` if these are not public.
     """
 
     by: str
@@ -47,6 +57,7 @@ class Question:
     limits: tuple[float, float]
     icc: float | None = None
     level: float = LEVEL
+    sizes: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         check_names(self.by, self.groups)
@@ -56,7 +67,12 @@ class Question:
     def sums(self, weights: Any) -> GroupSums:
         """Return the numbers that are made private, for public weights."""
         return GroupSums(
-            weights=weights, limits=self.limits, others=self.others, randomised=self.randomised, icc=self.icc
+            weights=weights,
+            limits=self.limits,
+            others=self.others,
+            randomised=self.randomised,
+            icc=self.icc,
+            sizes=self.sizes,
         )
 
     @property
@@ -64,15 +80,17 @@ class Question:
         """What is declared public about groups, in words."""
         first, second = self.groups
         third = ", or anything else" if self.others else ""
-        return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that both groups have reviews"
+        also = "both groups have reviews" if self.sizes is None else sizes_words(self.groups, self.sizes)
+        return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that {also}"
 
     def stated(self, among: str = "") -> tuple[str, ...]:
         """Return the same as single facts, for a ledger."""
-        return attribute_facts(self.by, self.groups, others=self.others, among=among)
+        return attribute_facts(self.by, self.groups, others=self.others, sizes=self.sizes, among=among)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        stated = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {key: value for key, value in stated.items() if key != "sizes" or value is not None}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -174,11 +192,12 @@ class Effect(Answer):
     def facts(self) -> list[tuple[str, str]]:
         """Return the effect as names and sentences."""
         first, second = (f"{size:,.0f}" for size in self.estimated.sizes)
+        about, known = ("about ", "noisy") if self.question.sizes is None else ("", "public")
         test = "" if self.p_value is None else f"p = {self.p_value:.3g} (randomisation test)"
         facts = [
             ("effect", self.sentence),
             ("test", test),
-            ("groups", f"about {first} reviews by {self.groups[0]!r}, {second} by {self.groups[1]!r} (noisy)"),
+            ("groups", f"{about}{first} reviews by {self.groups[0]!r}, {second} by {self.groups[1]!r} ({known})"),
             ("meaning", self.meaning),
             ("claim", self.guarantee.summary),
             ("that is", self.guarantee.human),
@@ -238,9 +257,11 @@ class Effect(Answer):
         question, stated = document["question"], document["effect"]
         numbers = {key: float(documents.vector_from([stated[key]], key)[0]) for key in ("value", "low", "high")}
         sizes = tuple(documents.vector_from(stated["sizes"], "sizes").tolist())
-        limits = tuple(map(float, question["limits"]))
+        parts = {"groups": tuple(question["groups"]), "limits": tuple(map(float, question["limits"]))}
+        if question.get("sizes") is not None:
+            parts["sizes"] = tuple(question["sizes"])
         return {
-            "question": Question(**question | {"groups": tuple(question["groups"]), "limits": limits}),
+            "question": Question(**question | parts),
             "estimated": Estimate(**numbers, sizes=sizes, p_value=stated["p_value"]),
             "noisy": documents.vector_from(document["noisy"], "noisy"),
         }
