@@ -143,7 +143,7 @@ def released(
     sums = GroupSums(weights=weights, limits=default_limits(weights), randomised=randomised)
     weight = review_weights(reviews, quantity, record=reviews.public("all"), lone="zero")
     scale = sums.sensitivity("reviewer").l1 / epsilon
-    truth = true_numbers(sums, reviews, weight, group)
+    truth = true_numbers(sums, reviews, weight, group[reviews.reviewer])
     return estimate(sums, truth + rng.laplace(scale=scale, size=truth.size), scale)
 
 

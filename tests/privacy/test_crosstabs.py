@@ -30,7 +30,8 @@ MORE = [
     Small("equal weights", ((1, 1), (1, 1)), (2, 1, 1)),
     Small("hidden miscalibration", ((0, 1), (0, 1)), (2, 1, 1), "miscalibration", hidden=True),
 ]
-CASES = [small for small in (*SMALL, *MORE) if small.limits is None or small.kept is not None]
+CASES = [s for s in (*SMALL, *MORE) if s.properties is None and (s.limits is None or s.kept is not None)]
+
 
 #: Conferences in which the bound is attained, in reviewers that leave one cell and enter another.
 ATTAINED = {

@@ -36,7 +36,8 @@ class State:
 class Small:
     """All conferences of a small record: its scores, the loads of reviewers, and what is public.
 
-    Only the first ``kept`` papers are released. ``values`` are the groups that reviewers may be in.
+    Only the first ``kept`` papers are released. ``values`` are the groups that reviewers may be in. If papers have
+    ``properties``, the first group is that of reviews whose reviewer has the paper's.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Small:
     kept: int | None = None
     limits: tuple[float, float] | None = None
     sizes: tuple[int, ...] | None = None
+    properties: tuple[int, ...] | None = None
 
     @property
     def papers(self) -> int:
@@ -77,10 +79,17 @@ class Small:
         return GroupSums(
             weights=weights,
             limits=self.limits or default_limits(weights),
-            others=0 in self.values,
+            others=0 in self.values and self.properties is None,
             randomised=self.randomised,
             sizes=None if self.sizes is None else (self.sizes[0], self.sizes[1]),
+            pairs=self.properties is not None,
         )
+
+    def of_review(self, paper: int, group: int) -> int:
+        """The group of a review, given that of its reviewer."""
+        if self.properties is None:
+            return group
+        return 1 if group == self.properties[paper] else 2
 
     def states(self) -> Iterator[State]:
         shape = [len(row) for row in self.scores]
@@ -135,7 +144,7 @@ def numbers(small: Small, sums: GroupSums, state: State) -> dict[str, float]:
     own = [0.0] * len(state.groups)
     for p in range(small.papers):
         row = state.scores[p]
-        here = [state.groups[j] for j in state.held[p]]
+        here = [small.of_review(p, state.groups[j]) for j in state.held[p]]
         for k, score in enumerate(row):
             weight = score
             if small.quantity == "miscalibration":
@@ -165,7 +174,11 @@ SMALL = [
     Small("sizes, others", ((0, 1), (0, 1), (0, 1)), (2, 2, 2), values=(0, 1, 2), sizes=(1, 1)),
     Small("sizes, one review each", ((0, 1, 0.5),), (1, 1, 1), values=(0, 1, 2), sizes=(1, 1)),
     Small("sizes, miscalibration", ((0, 1, 1), (0, 1, 0)), (2, 2, 2), "miscalibration", sizes=(2, 1)),
-    Small("sizes, hidden", ((0, 1), (0, 1)), (1, 1, 1, 1), sizes=(2, 2), hidden=True),
+    Small("sizes, hidden", ((0, 1, 1),), (1, 1, 1), sizes=(1, 2), hidden=True),
+    Small("pairs", ((0, 1), (1, 0)), (2, 1, 1), "miscalibration", properties=(1, 2)),
+    Small("pairs, more values", ((0, 1), (0, 1)), (2, 1, 1), "miscalibration", (0, 1, 2), properties=(1, 1)),
+    Small("pairs, one review each", ((0, 1), (0, 1)), (1, 1, 1, 1), "miscalibration", properties=(1, 2)),
+    Small("pairs, left out", ((0, 1), (0, 1), (1,)), (2, 2, 1), "miscalibration", properties=(1, 2, 1), kept=2),
     Small("left out", ((1, 1), (0,), (1,)), (2, 1, 1), kept=1, limits=(0, 1)),
     Small("left out, others", ((1, 1), (0,), (1,)), (2, 1, 1), values=(0, 1, 2), kept=1, limits=(0, 1)),
     Small("left out, hidden", ((1, 1), (0,)), (2, 1), kept=1, hidden=True),
@@ -188,6 +201,8 @@ ATTAINED = {
     ("sizes, others", "reviewer"): 4,
     ("sizes, one review each", "reviewer"): 2,
     ("sizes, hidden", "reviewer"): 3,
+    ("pairs, one review each", "review"): 1.25,
+    ("pairs, one review each", "reviewer"): 1.25,
     ("left out", "reviewer"): 2,
     ("left out, others", "reviewer"): 4,
 }
@@ -232,7 +247,9 @@ def test_the_program_computes_the_numbers_by_their_definition(small: Small) -> N
         if small.quantity == "miscalibration":
             total, size = np.bincount(reviews.paper, weights=weight), np.bincount(reviews.paper)
             weight = weight - (total[reviews.paper] - weight) / (size[reviews.paper] - 1)
-        ours = true_numbers(sums, reviews, weight, np.array(state.groups))
+        pairs = zip(reviews.paper.tolist(), reviews.reviewer.tolist(), strict=True)
+        mine = np.array([small.of_review(p, state.groups[j]) for p, j in pairs])
+        ours = true_numbers(sums, reviews, weight, mine)
         assert ours == pytest.approx(list(numbers(small, sums, state).values()), abs=1e-12)
 
 

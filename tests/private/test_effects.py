@@ -41,6 +41,11 @@ REFUSED = [
     ({"icc": -1.0}, "icc must be"),
     ({"public": "none", "icc": 0.1}, "icc goes with public scores"),
     ({"public": "none", "quantity": "miscalibration"}, "needs public scores"),
+    ({"same": {}}, "compare names groups of reviewers"),
+    ({"compare": None}, "compare must name two groups"),
+    ({"compare": None, "same": {"p0000": "x"}, "quantity": "miscalibration"}, "it has none for 119 papers"),
+    ({"compare": None, "same": {}, "others": True, "quantity": "miscalibration"}, "do not go with it"),
+    ({"compare": None, "same": {}}, "may be better or worse; compare reviews of one paper"),
     ({"quantity": "spread of ratings"}, "difference of means, not of spread of ratings"),
 ]
 
@@ -82,6 +87,50 @@ def test_the_score_is_not_taken_for_another_column(quantity: str) -> None:
     reviews = pv.read(sources[0], attributes=sources[1], scale=(1, 5))
     with pytest.raises(pv.InputError, match="'confidence', which was not read"):
         pv.effect(reviews, **asked(quantity=quantity))
+
+
+def test_reviews_are_compared_whose_reviewer_has_the_value_of_the_paper(tmp_path: Path, run: Run) -> None:
+    rows = [(i, (i + j) % 9, (i * j) % 5 + 1) for i in range(9) for j in range(3)]
+    country = ["de", "fr", "", "de", "us", "fr", "de", "de", "fr"]
+    paper = ["de", "fr", "de", "us", "us", "fr", "jp", "de", "de"]
+    files = {
+        "reviews": ["paper,reviewer,score", *(f"p{i},r{j},{score}" for i, j, score in rows)],
+        "reviewers": ["reviewer,country", *(f"r{j},{value}" for j, value in enumerate(country))],
+        "papers": ["paper,country", *(f"p{i},{value}" for i, value in enumerate(paper))],
+    }
+    for name, lines in files.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    reviews = pv.read(tmp_path / "reviews.csv", attributes=tmp_path / "reviewers.csv", scale=(1, 5))
+    ready = prepare_effect(
+        reviews,
+        by="country",
+        same=pv.read_groups(tmp_path / "papers.csv", group="country"),
+        mechanism=pv.Laplace(epsilon=1.0),
+        public="all",
+        quantity="miscalibration",
+        limits=(-4, 4),
+    )
+    alike = [(i, score) for i, j, score in rows if country[j] == paper[i]]
+    of_paper = [[score for i, _, score in rows if i == p] for p in range(9)]
+    weights = [score - (sum(of_paper[i]) - score) / 2 for i, score in alike]
+    numbers = dict(zip(ready.sums.units, ready.protected().truth / list(ready.sums.units.values()), strict=True))
+    assert numbers["sum_1"] == pytest.approx(sum(weights))
+    assert numbers["reviews_1"] == len(alike)
+    assert numbers["mixed"] == pytest.approx(
+        sum(m * (3 - m) / 2 for m in (sum(i == p for i, _ in alike) for p in range(9)))
+    )
+    files_of = (str(tmp_path / f"{name}.csv") for name in ("reviews", "reviewers", "papers"))
+    options = dict(zip(("file", "--attributes", "--same"), files_of, strict=True))
+    command = ("effect", options.pop("file"), *(word for pair in options.items() for word in pair))
+    command += ("--by", "country", "--public", "all", "--quantity", "miscalibration", "--score-scale", "1,5")
+    assert "budget" in run(*command, "--plan").out
+    out = str(tmp_path / "out")
+    made = run(*command, "--epsilon", "1", "-o", out)
+    assert "by reviewers with the country of the paper" in " ".join(made.out.split())
+    assert pv.verify(out, pv.weigh(reviews.public("all"), "miscalibration")).verified
+    refused = run(*command, "--compare", "de,fr", "--epsilon", "1", "-o", f"{out}2")
+    assert refused.code == 2
+    assert "--compare" in refused.err
 
 
 def test_it_is_declared_that_both_groups_have_reviews() -> None:

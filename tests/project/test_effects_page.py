@@ -38,9 +38,9 @@ def test_the_page_is_true_word_by_word(
         status, words = python.run(text, folder)
         assert status == 0, words
 
-    assert sum(step.output is not None for step in steps("effects")) == 6
+    assert sum(step.output is not None for step in steps("effects")) == 7
     follow("effects", command, code, tmp_path)
-    for place in ("instructions", "seniority", "by-seniority", "effect"):
+    for place in ("instructions", "seniority", "countries", "by-seniority", "effect"):
         assert (tmp_path / place / "report.html").is_file()
 
 

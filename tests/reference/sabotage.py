@@ -138,6 +138,7 @@ TERMS = (
     Sabotage("mixed loads, the smallest one counts", "tracks-apart", ("histogram",), {"counts": 2 * (1 + 2)}),
     Sabotage("groups do not change", "effect", ("laplace",), {"l1": 1.0}),
     Sabotage("only the reviewer's own cell", "by-attribute", ("histogram",), {"counts": 2}),
+    Sabotage("one review of an exchange changes", "effect-pairs", ("laplace",), {"l1": 1.25 * 2}),
     Sabotage("groups do not change", "effect-sizes", ("laplace",), {"l1": 1.0}),
     Sabotage("only one reviewer changes groups", "by-sizes", ("histogram",), {"counts": 2 * (1 + 2)}),
 )

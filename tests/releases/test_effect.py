@@ -53,6 +53,12 @@ ASKED: dict[str, dict[str, Any]] = {
     },
     "others": {"by": "seniority", "compare": ("senior", "junior"), "public": "all", "others": True, "level": 0.8},
     "sizes": {"by": "seniority", "compare": ("senior", "junior"), "public": "all", "others": True, "sizes": (30, 30)},
+    "pairs": {
+        "by": "seniority",
+        "same": {f"p{p:04d}": ("junior", "senior")[p % 2] for p in range(120)},
+        "public": "all",
+        "quantity": "miscalibration",
+    },
     "hidden": {"by": "arm", "compare": ("treated", "control"), "public": "none"},
     "review": {"by": "arm", "compare": ("treated", "control"), "public": "all", "unit": "review", "limits": (2, 9)},
 }

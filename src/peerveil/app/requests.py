@@ -80,7 +80,8 @@ class EffectRequest:
     file: str
     output: str | None = None
     by: str
-    compare: str
+    compare: str | None = None
+    same: str | None = None
     epsilon: float | None = None
     public: str | None = None
     quantity: str = "ratings"

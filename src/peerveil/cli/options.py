@@ -130,6 +130,8 @@ OPTIONS: dict[str, Any] = {
         by="Attribute of reviewers that defines the groups: a column of --attributes.",
         values="Values of the attribute, e.g. 'senior,junior': one group each. They are published.",
         compare="Its values for the two groups, e.g. 'senior,junior'; the effect is first minus second.",
+        same="Instead of --compare: a table of papers, with a public column named as --by. Reviews by reviewers with "
+        "the value of the paper are compared with its other reviews.",
         sizes="Number of reviewers of each group, e.g. '750,750', if these are public; neighbours then share them.",
         limits="Public limits at which weights are clipped, e.g. '-4,4'.",
         icc="Intraclass correlation of a reviewer's weights, if it is public, e.g. from a release of means; otherwise "

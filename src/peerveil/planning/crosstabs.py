@@ -63,7 +63,7 @@ class CrosstabPlan:
 
 
 def plan_by(
-    weights: PublicWeights, *, groups: int, mechanism: Histogram, unit: str = "reviewer", sizes: bool = False
+    weights: PublicWeights, *, groups: int, mechanism: Histogram, unit: str = "reviewer", public_sizes: bool = False
 ) -> CrosstabPlan:
     """Return how precise a release by an attribute would be; only public data is used.
 
@@ -72,7 +72,7 @@ def plan_by(
         groups: the number of groups.
         mechanism: the noise, such as ``Histogram(epsilon=1.0)``.
         unit: the protected unit.
-        sizes: whether the sizes of groups are public.
+        public_sizes: whether the sizes of groups are public.
 
     >>> weights = PublicWeights.from_rows([[1, 2]] * 400, load=2)
     >>> plan_by(weights, groups=2, mechanism=Histogram(epsilon=1.0)).rows()[-1]
@@ -80,7 +80,7 @@ def plan_by(
     """
     if isinstance(groups, bool) or not isinstance(groups, int) or groups < 2:
         raise InputError(Argument("groups"), f" must be a whole number of at least 2, got {groups!r}")
-    bound = crosstab_sensitivity(weights, check_unit(unit), sizes=sizes)
+    bound = crosstab_sensitivity(weights, check_unit(unit), sizes=public_sizes)
     settled = settled_bins(mechanism, weights, bound, groups)
     bins, scale = bins_of(weights, settled.bins or 2).number, settled.settle(bound).mechanism.scale_on_counts
     assert scale is not None  # noqa: S101 - of a settled histogram

@@ -75,6 +75,7 @@ def plan_effect(
     icc: float | None = None,
     level: float = LEVEL,
     sizes: tuple[int, int] | None = None,
+    pairs: bool = False,
 ) -> EffectPlan:
     """Return the smallest effect that would be seen at each budget; only public data is used.
 
@@ -89,6 +90,7 @@ def plan_effect(
         icc: the intraclass correlation; if it is not stated, 0.2 is assumed.
         level: the level of the interval.
         sizes: the number of reviewers of each group, if these are public; then ``first_share`` follows.
+        pairs: whether reviews are compared whose reviewer and paper share a property; then ``first_share`` is theirs.
 
     >>> plan = plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2))
     >>> plan.smallest[0] > plan.smallest[1] > plan.smallest[2] > plan.without_noise
@@ -98,7 +100,8 @@ def plan_effect(
         raise InputError(Argument("first_share"), f" must be a number between 0 and 1, got {first_share}")
     check_level(level)
     limits = default_limits(weights) if limits is None else limits
-    sums = GroupSums(weights=weights, limits=limits, others=others, randomised=randomised, icc=icc, sizes=sizes)
+    how = {"others": others, "randomised": randomised, "pairs": pairs}
+    sums = GroupSums(weights=weights, limits=limits, icc=icc, sizes=sizes, **how)
     first_share = first_share if sizes is None else sizes[0] / sum(sizes)
     icc = ICC if icc is None else icc
     bound, reviews = sums.sensitivity(check_unit(unit)), sums.weights.low.size

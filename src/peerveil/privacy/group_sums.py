@@ -64,6 +64,7 @@ class GroupSums:
         randomised: whether groups were assigned at random, independently of papers.
         icc: the intraclass correlation of a reviewer's weights, if it is stated: from public knowledge only.
         sizes: the number of reviewers of each group, if it is public; with the load of all, numbers of reviews follow.
+        pairs: whether the first group is not of reviewers but of the reviews whose reviewer and paper share a property.
 
     >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1], [0, 1]], load=2), limits=(0, 1))
     >>> sums.units["sum_1"], sums.units["reviews_1"]
@@ -78,6 +79,7 @@ class GroupSums:
     randomised: bool = False
     icc: float | None = None
     sizes: tuple[int, int] | None = None
+    pairs: bool = False
     units: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,12 +88,7 @@ class GroupSums:
             raise InputError(Argument("limits"), f" must be two finite numbers, the lower one first, got {self.limits}")
         object.__setattr__(self, "limits", (low, high))
         if self.icc is not None:
-            icc = real(Argument("icc"), self.icc)
-            if not 0 <= icc <= 1:
-                raise InputError(Argument("icc"), f" must be a number between 0 and 1, got {icc}")
-            object.__setattr__(self, "icc", icc)
-        if self.icc is not None and self.hidden:
-            raise InputError(Argument("icc"), " goes with public scores, whose variance is known; leave it out")
+            object.__setattr__(self, "icc", self._checked_icc(self.icc))
         if self.weights.statistic is not MEAN:
             raise InputError(
                 f"an effect is a difference of means, not of {self.weights.quantity}; release that of the weights (",
@@ -105,6 +102,8 @@ class GroupSums:
                 Argument("quantity", "ratings"),
                 ")",
             )
+        if self.pairs:
+            self._check_pairs()
         if self.relative and self.others and not self.randomised:
             raise InputError(
                 f"reviewers in neither group have a share in the {self.weights.quantity} of both, which is known only "
@@ -115,13 +114,7 @@ class GroupSums:
                 ")",
             )
         if self.sizes is not None:
-            first, second = checked_sizes(self.sizes, 2, self.weights, others=self.others)
-            object.__setattr__(self, "sizes", (first, second))
-            if self.weights.loads.smallest != self.weights.loads.largest:
-                raise InputError(
-                    Argument("sizes"),
-                    " of groups tell how many reviews they have only if everybody has the same load; leave them out",
-                )
+            self._check_sizes(self.sizes)
         self._check_limits()
         object.__setattr__(self, "units", self._units())
 
@@ -197,6 +190,40 @@ class GroupSums:
         inside = np.maximum(np.minimum(values[1:], high) - np.maximum(values[:-1], low), 0.0)
         return float(density @ inside / (density @ np.diff(values)))
 
+    def _checked_icc(self, icc: float) -> float:
+        icc = real(Argument("icc"), icc)
+        if not 0 <= icc <= 1:
+            raise InputError(Argument("icc"), f" must be a number between 0 and 1, got {icc}")
+        if self.hidden:
+            raise InputError(Argument("icc"), " goes with public scores, whose variance is known; leave it out")
+        return icc
+
+    def _check_sizes(self, sizes: tuple[int, int]) -> None:
+        checked_sizes(sizes, 2, self.weights, others=self.others)
+        if self.weights.loads.smallest != self.weights.loads.largest:
+            raise InputError(
+                Argument("sizes"),
+                " of groups tell how many reviews they have only if everybody has the same load; leave them out",
+            )
+
+    def _check_pairs(self) -> None:
+        if not self.relative:
+            raise InputError(
+                "papers that share a property with reviewers may be better or worse; compare reviews of one paper (",
+                Argument("quantity", "miscalibration"),
+                ")",
+            )
+        if self.others or self.randomised or self.sizes is not None:
+            raise InputError(
+                "a property that reviewer and paper share is one of pairs, so ",
+                Argument("others"),
+                ", ",
+                Argument("randomised"),
+                " and ",
+                Argument("sizes"),
+                " do not go with it",
+            )
+
     def _check_limits(self) -> None:
         if self.passing < LEAST_PASSING:
             raise InputError(
@@ -254,6 +281,7 @@ class GroupSums:
         if self.hidden and unit == "reviewer":  # a changed group moves counts besides sums, or another reviewer's sums
             factor += 1.0 if self.others or self.sizes is not None else 0.5
         mixed = 2 * MIXED_UNIT * self.width if self._mixes else 0.0
+        mixed *= 2 if self.pairs else 1  # both reviews may change groups, so counts move besides sums
         return exchanges * (factor * self.width + mixed)
 
     @property
@@ -263,7 +291,7 @@ class GroupSums:
     def _units(self) -> dict[str, float]:
         units = {"sum_1": 1.0}
         if self.reviews is None:
-            units["reviews_1"] = self.width / 2
+            units["reviews_1"] = MIXED_UNIT * self.width if self.pairs else self.width / 2
         if self.others or self.hidden:
             units["sum_2"] = 1.0
         if self.others and self.reviews is None:

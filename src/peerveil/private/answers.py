@@ -155,25 +155,11 @@ def group_of_each(
     """Return the group of each reviewer: the place of their value, from 1, or 0 for another value.
 
     What is declared about groups holds for the whole conference, where papers or reviews were left out: who has a kept
-    review differs between neighbouring assignments. No message says how many reviewers have a value.
-    ``sizes`` are the stated sizes of groups, if any.
+    review differs between neighbouring assignments. ``sizes`` are the stated sizes of groups, if any. No message says
+    how many reviewers have a value.
     """
-    attributes = reviews.attributes
-    whole = attributes if reviews.whole is None else reviews.whole.attributes
-    if attributes is None or whole is None:
-        raise InputError(
-            "the reviews have no attributes of reviewers; read them with a table of these (",
-            Argument("attributes", ...),
-            ")",
-        )
-    if by not in attributes.names:
-        raise InputError(
-            Argument("by"),
-            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
-            f"got {by!r}",
-        )
     place = {name: number for number, name in enumerate(values, 1)}
-    everybody = whole.values[whole.names.index(by)]
+    kept, everybody = attribute_of(reviews, by)
     for name in place:
         if name not in everybody:
             raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
@@ -190,4 +176,23 @@ def group_of_each(
             Argument("others", True),
             "), or correct the table of attributes",
         )
-    return np.array([place.get(value, 0) for value in attributes.values[attributes.names.index(by)]], dtype=np.int64)
+    return np.array([place.get(value, 0) for value in kept], dtype=np.int64)
+
+
+def attribute_of(reviews: Reviews, by: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the value of an attribute for each reviewer, and for everybody in the whole conference."""
+    attributes = reviews.attributes
+    whole = attributes if reviews.whole is None else reviews.whole.attributes
+    if attributes is None or whole is None:
+        raise InputError(
+            "the reviews have no attributes of reviewers; read them with a table of these (",
+            Argument("attributes", ...),
+            ")",
+        )
+    if by not in attributes.names:
+        raise InputError(
+            Argument("by"),
+            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
+            f"got {by!r}",
+        )
+    return attributes.values[attributes.names.index(by)], whole.values[whole.names.index(by)]

@@ -136,7 +136,9 @@ class ReadyCrosstab(ReadyAnswer):
         """Return how precise shares of groups will be, from public data alone."""
         assert self.noise.guarantee.unit is not None  # noqa: S101 - our own claims have one
         how: dict[str, Any] = {"mechanism": self.noise.mechanism, "unit": self.noise.guarantee.unit}
-        return plan_by(self.weights, groups=len(self.question.groups), sizes=self.question.sizes is not None, **how)
+        return plan_by(
+            self.weights, groups=len(self.question.groups), public_sizes=self.question.sizes is not None, **how
+        )
 
     def draw(self, spending: Spending, dataset: str | None) -> Crosstab:
         """Return the release; ``spending`` holds its charge until the caller has written it."""

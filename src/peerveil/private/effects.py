@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from peerveil.mechanisms import Laplace
 from peerveil.privacy.group_sums import GroupSums, default_limits
 from peerveil.privacy.guarantee import Unit, check_unit
 from peerveil.privacy.sensitivity import Sensitivity
-from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of, statement_of
+from peerveil.private.answers import ReadyAnswer, attribute_of, group_of_each, neighbours_of, statement_of
 from peerveil.private.charging import Spending
 from peerveil.private.noise import prepare
 from peerveil.private.release import check_column, public_words, spending_for
@@ -24,7 +24,7 @@ from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
 from peerveil.releases.effects.answers import NOTE_REVIEW
-from peerveil.releases.effects.published import Effect, Question, charged_as, publish
+from peerveil.releases.effects.published import PAIRS, Effect, Question, charged_as, publish
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
 
@@ -33,7 +33,8 @@ def effect(
     reviews: Reviews,
     *,
     by: str,
-    compare: Sequence[str],
+    compare: Sequence[str] | None = None,
+    same: Mapping[str, str] | None = None,
     epsilon: float,
     public: str | PublicRecord | None = None,
     quantity: QuantityLike = "ratings",
@@ -58,6 +59,8 @@ def effect(
         by: the attribute that defines the groups.
         compare: its values for the two groups; the effect is the first group's mean minus the second's. They are
             published.
+        same: instead of ``compare``, the public value of the attribute for each paper (:func:`peerveil.read_groups`).
+            Reviews by reviewers with the same value as the paper are compared with the other reviews of that paper.
         epsilon: the budget.
         public: which scores are public: ``"all"``, ``"none"``, or the public record. There is no default.
         quantity: the weight of a review, as in :func:`peerveil.release`.
@@ -95,6 +98,7 @@ def effect(
             reviews,
             by=by,
             compare=compare,
+            same=same,
             mechanism=Laplace(epsilon=epsilon),
             public=public,
             quantity=quantity,
@@ -142,7 +146,8 @@ def prepare_effect(
     reviews: Reviews,
     *,
     by: str,
-    compare: Sequence[str],
+    compare: Sequence[str] | None = None,
+    same: Mapping[str, str] | None = None,
     mechanism: Laplace,
     public: str | PublicRecord | None,
     quantity: QuantityLike = "ratings",
@@ -165,10 +170,10 @@ def prepare_effect(
     weights = weigh(record, quantity, lone=lone)
     if weights.reviewers < 2:
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
-    first, second = _two(compare)
     question = Question(
         by=by,
-        groups=(first, second),
+        groups=_two(compare, pairs=same is not None),
+        pairs=same is not None,
         others=others,
         randomised=randomised,
         limits=default_limits(weights) if limits is None else (float(limits[0]), float(limits[1])),
@@ -177,7 +182,11 @@ def prepare_effect(
         sizes=None if sizes is None else _pair(sizes),
     )
     sums = question.sums(weights)
-    group = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)
+    if same is None:
+        group = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)
+        mine = group[reviews.reviewer]
+    else:
+        mine = group = shared_with_paper(reviews, by, same)
     noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
     weight = review_weights(reviews, quantity, record=record, lone=lone)
     return ReadyEffect(
@@ -191,16 +200,16 @@ def prepare_effect(
         terms=terms,
         _reviews=reviews,
         _group=group,
-        _truth=noise.checked(true_numbers(sums, reviews, weight, group)),
+        _truth=noise.checked(true_numbers(sums, reviews, weight, mine)),
     )
 
 
-def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, group: Ints) -> Floats:
+def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, mine: Ints) -> Floats:
     """Return the true numbers in their units, which are only ever passed to the noise.
 
-    ``group`` is that of each reviewer: 1, 2, or 0 for others.
+    ``mine`` is the group of each review: 1, 2, or 0 for others.
     """
-    clipped, mine = sums.clipped(weight), group[reviews.reviewer]
+    clipped = sums.clipped(weight)
     numbers: dict[str, float] = {}
     for g in (1, 2):
         numbers[f"sum_{g}"] = math.fsum(clipped[mine == g].tolist())
@@ -213,8 +222,23 @@ def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, group: Ints)
     return np.array([numbers[name] * unit for name, unit in sums.units.items()])
 
 
-def _two(compare: Sequence[str]) -> tuple[str, str]:
-    if isinstance(compare, str) or len(compare) != 2:
+def shared_with_paper(reviews: Reviews, by: str, same: Mapping[str, str]) -> Ints:
+    """Return for each review 1 if reviewer and paper have the same value of an attribute, else 2."""
+    missing = sum(paper not in same for paper in reviews.papers)
+    if missing:
+        raise InputError(Argument("same"), f" must have a value for every paper; it has none for {missing} papers")
+    places = {value: place for place, value in enumerate(sorted(set(same.values())))}
+    theirs = np.array([places[same[paper]] for paper in reviews.papers])
+    mine = np.array([places.get(value, -1) for value in attribute_of(reviews, by)[0]])
+    return np.where(mine[reviews.reviewer] == theirs[reviews.paper], 1, 2)
+
+
+def _two(compare: Sequence[str] | None, *, pairs: bool) -> tuple[str, str]:
+    if pairs:
+        if compare is not None:
+            raise InputError(Argument("compare"), " names groups of reviewers; leave it out with ", Argument("same"))
+        return PAIRS
+    if compare is None or isinstance(compare, str) or len(compare) != 2:
         raise InputError(
             Argument("compare"), " must name two groups, such as 'senior' and 'junior': the values of the attribute"
         )

@@ -23,6 +23,7 @@ from peerveil.private.effects import prepare_effect
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import PublicRecord
+from peerveil.record.tracks import read_groups
 from peerveil.releases.effects.answers import OWN_FILES, Answer
 from peerveil.releases.effects.published import Effect
 from peerveil.reporting.terms import Terms
@@ -65,6 +66,7 @@ def plan(request: EffectRequest, step: Step) -> EffectPlan:
         weights,
         epsilons=sorted({*EPSILONS, *([] if request.epsilon is None else [request.epsilon])}),
         first_share=request.first_share,
+        pairs=request.same is not None,
         **_shared(request),
     )
 
@@ -80,7 +82,8 @@ def effect(request: EffectRequest, spending: Spending, *, step: Step) -> Written
         prepared = prepare_effect(
             reviews,
             by=request.by,
-            compare=listed(request.compare),
+            compare=None if request.compare is None else listed(request.compare),
+            same=None if request.same is None else _papers(request),
             mechanism=mechanism,
             public=public,
             quantity=request.quantity,
@@ -156,6 +159,13 @@ def terms_of(what: ReleaseOptions) -> Terms:
     return Terms(licence=what.licence, citation=what.citation, about=parse_about(what))
 
 
+def _papers(request: EffectRequest) -> dict[str, str]:
+    """The attribute of each paper, from a table with a column of the same name."""
+    assert request.same is not None  # noqa: S101 - checked by the caller
+    reading = request.reading
+    return read_groups(request.same, paper=reading.paper, group=request.by, encoding=reading.encoding)
+
+
 def _what(request: EffectRequest) -> ReleaseOptions:
     """The options of a release that an effect has as well."""
     return ReleaseOptions(
@@ -180,4 +190,6 @@ def _shared(request: EffectRequest) -> dict[str, Any]:
         limits = (ends[0], ends[1])
     sizes = None if request.sizes is None else listed_sizes(request.sizes, 2)
     same = {name: getattr(request, name) for name in ("others", "randomised", "icc", "level", "unit")}
+    if (request.compare is None) == (request.same is None):
+        raise refusal("name the two groups with {compare}, or give a table of papers with {same}")
     return {"limits": limits, "sizes": sizes, **same}

@@ -237,11 +237,9 @@ def _sampling_factor(sums: GroupSums, numbers: dict[str, float], sizes: tuple[fl
     """The variance of the estimate for a sum of squares of 1."""
     reviews = sums.weights.low.size
     first, second = sizes
-    factor = (1 / first + 1 / second) / reviews / sums.passing**2
     if "mixed" in numbers:
-        mixed = max(numbers["mixed"], 1.0)
-        factor *= (first * second / reviews / mixed) ** 2
-    return factor
+        return 1 / max(numbers["mixed"], 1.0) / reviews / sums.passing**2
+    return (1 / first + 1 / second) / reviews / sums.passing**2
 
 
 def _between(sums: GroupSums, value: float, sizes: tuple[float, float]) -> float:

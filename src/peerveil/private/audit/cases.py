@@ -83,6 +83,7 @@ CASES: dict[str, Case] = {
         ),
         Case("by-sizes", "the same, sizes of groups are public", "all", pairs.values_of_public_sizes, by=True),
         Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
+        Case("effect-pairs", "a property that reviewer and paper share", "all", pairs.shared_property, effect=True),
         Case("effect-sizes", "the same, sizes of groups are public", "all", pairs.groups_of_public_sizes, effect=True),
     )
 }
@@ -144,6 +145,10 @@ class Settled:
         if pair.part == "effect" and isinstance(self.mechanism, Laplace):
             effect = prepare_effect(record, compare=ARMS, mechanism=self.mechanism, **asked)
             return [effect.protected()], effect.noise.guarantee
+        if pair.part == "pairs" and isinstance(self.mechanism, Laplace):
+            asked |= {"same": pair.tracks, "quantity": pair.quantity}
+            shared = prepare_effect(record, mechanism=self.mechanism, **asked)
+            return [shared.protected()], shared.noise.guarantee
         if pair.part == "by" and isinstance(self.mechanism, Histogram):
             table = prepare_crosstab(record, values=ARMS, mechanism=self.mechanism, **asked)
             return [table.protected()], table.noise.guarantee

@@ -44,7 +44,7 @@ class Pair:
             left out by a public label; ``"track"``: all tracks, one of which
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
             has reviews in two of them; ``"effect"``: the difference between two groups of reviewers; ``"by"``:
-            counts by an attribute of reviewers.
+            counts by an attribute of reviewers; ``"pairs"``: an effect of a property that reviewer and paper share.
         sizes: the numbers of reviewers of both groups, where these are public.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
@@ -489,3 +489,19 @@ def two_groups(unit: Unit, load: int, _: int, part: str = "effect", *, sizes: bo
 two_values = partial(two_groups, part="by")
 groups_of_public_sizes = partial(two_groups, sizes=True)
 values_of_public_sizes = partial(two_groups, part="by", sizes=True)
+
+
+def shared_property(unit: Unit, load: int, _: int) -> Pair:
+    """A reviewer exchanges reviews, so that both parties get papers whose property they share, unlike before."""
+    conference = _Conference()
+    for i in range(load):
+        (mine,), (theirs,) = conference.give("z", [1.0], track=ARMS[0]), conference.give(f"y{i}", [1.0], track=ARMS[1])
+        conference.review(f"u{i}", conference.paper(mine), 0.0, track=ARMS[0])
+        conference.review(f"v{i}", conference.paper(theirs), 0.0, track=ARMS[1])
+        if unit == "reviewer" or i == 0:
+            conference.exchange(mine, theirs)
+    first, second = ([arm] * load for arm in ARMS)
+    attributes = Attributes(names=(ARM,), values=((*second, *first, *first, ARMS[1]),))  # u0, …, v0, …, y0, …, z
+    pair = conference.pair("pairs", quantity="miscalibration")
+    one, other = (replace(record, attributes=attributes) for record in pair.records)
+    return replace(pair, records=(one, other))

@@ -34,6 +34,9 @@ from peerveil.reporting.terms import Terms
 
 __all__ = ["FILES", "NOTE_REVIEW", "OWN_FILES", "Effect", "Question", "charged_as", "noise_law", "publish"]
 
+#: The names of the groups where reviewer and paper share a property, or do not.
+PAIRS = ("same", "other")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -48,6 +51,7 @@ class Question:
         icc: the stated intraclass correlation; ``None`` if it was learnt.
         level: the level of the interval.
         sizes: the public number of reviewers of each group; ``None`` if these are not public.
+        pairs: whether reviews are compared whose reviewer and paper have the same value of the attribute.
     """
 
     by: str
@@ -58,10 +62,11 @@ class Question:
     icc: float | None = None
     level: float = LEVEL
     sizes: tuple[int, int] | None = None
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         check_names(self.by, self.groups)
-        if len(self.groups) != 2:
+        if len(self.groups) != 2 or (self.pairs and self.groups != PAIRS):
             raise InputError("an effect compares two groups")
 
     def sums(self, weights: Any) -> GroupSums:
@@ -73,24 +78,29 @@ class Question:
             randomised=self.randomised,
             icc=self.icc,
             sizes=self.sizes,
+            pairs=self.pairs,
         )
 
     @property
     def declared(self) -> str:
         """What is declared public about groups, in words."""
+        if self.pairs:
+            return f"the {self.by} of every paper"
         first, second = self.groups
         third = ", or anything else" if self.others else ""
         also = "both groups have reviews" if self.sizes is None else sizes_words(self.groups, self.sizes)
         return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that {also}"
 
     def stated(self, among: str = "") -> tuple[str, ...]:
-        """Return the same as single facts, for a ledger."""
+        """Return the same as single facts, for a ledger; properties of papers are no facts about reviewers."""
+        if self.pairs:
+            return ()
         return attribute_facts(self.by, self.groups, others=self.others, sizes=self.sizes, among=among)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
         stated = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        return {key: value for key, value in stated.items() if key != "sizes" or value is not None}
+        return {key: value for key, value in stated.items() if value or key not in ("sizes", "pairs")}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -153,6 +163,17 @@ class Effect(Answer):
         return self.question.groups
 
     @property
+    def labels(self) -> tuple[str, str]:
+        """The words by which both groups of reviews are told apart."""
+        first, second = self.groups
+        by = self.question.by
+        return (
+            (f"with the same {by}", f"with another {by}")
+            if self.question.pairs
+            else (f"by {first!r}", f"by {second!r}")
+        )
+
+    @property
     def charged_as(self) -> str:
         """What a ledger calls the release."""
         return charged_as(self.question, self.quantity)
@@ -160,17 +181,22 @@ class Effect(Answer):
     @property
     def title(self) -> str:
         """The title of the report."""
-        first, second = self.groups
-        return self.terms.about.title or f"{words_of(self.quantity).label} by {self.question.by}: {first} and {second}"
+        asked = f"by {self.question.by}: {' and '.join(self.groups)}"
+        if self.question.pairs:
+            asked = f"where reviewer and paper have the same {self.question.by}"
+        return self.terms.about.title or f"{words_of(self.quantity).label} {asked}"
 
     @property
     def sentence(self) -> str:
         """The effect in words."""
         first, second = self.groups
+        by, than = f"by {first!r} reviewers", f"by {second!r}"
+        if self.question.pairs:
+            by, than = f"by reviewers with the {self.question.by} of the paper", "by other reviewers of that paper"
         unit, interval = words_of(self.quantity).unit, f"{self.low:.2f} to {self.high:.2f}"
         way = "higher" if self.estimate >= 0 else "lower"
-        seen = f"{abs(self.estimate):.2f}{unit} {way} on average than by {second!r}"
-        sentence = f"{words_of(self.quantity).label} by {first!r} reviewers: {seen} "
+        seen = f"{abs(self.estimate):.2f}{unit} {way} on average than {than}"
+        sentence = f"{words_of(self.quantity).label} {by}: {seen} "
         sentence += f"({percent(self.question.level)} interval of the difference: {interval})."
         if self.low <= 0 <= self.high:
             sentence += " The interval includes zero: this is no evidence of a difference."
@@ -197,7 +223,7 @@ class Effect(Answer):
         facts = [
             ("effect", self.sentence),
             ("test", test),
-            ("groups", f"{about}{first} reviews by {self.groups[0]!r}, {second} by {self.groups[1]!r} ({known})"),
+            ("groups", f"{about}{first} reviews {self.labels[0]}, {second} {self.labels[1]} ({known})"),
             ("meaning", self.meaning),
             ("claim", self.guarantee.summary),
             ("that is", self.guarantee.human),
@@ -273,7 +299,7 @@ class Effect(Answer):
 
 def charged_as(question: Question, quantity: str) -> str:
     """Return what a ledger calls the release of an effect."""
-    return f"effect of {question.by} on {quantity}"
+    return f"effect of {'the same ' if question.pairs else ''}{question.by} on {quantity}"
 
 
 def publish(
