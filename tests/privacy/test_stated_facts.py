@@ -204,11 +204,9 @@ def test_facts_about_an_attribute_are_admitted_if_no_protected_pair_is_lost(
     assert not (more and first in (None, second))
 
 
-def test_facts_of_a_part_depend_on_the_assignment_and_must_be_stated_before() -> None:
+def test_the_first_facts_about_an_attribute_are_admitted_and_remembered() -> None:
     whole = Statement(public="all", invariants=attribute_facts("x", ("a", "b"), others=False))
-    part = Statement(public="all", invariants=attribute_facts("x", ("a", "b"), others=False, among="3 reviews"))
     assert additional(whole, [Statement(public="all")]) == ()
-    assert len(additional(part, [Statement(public="all")])) == 3
     assert unheard(whole, [Statement(public="all")])
     assert not unheard(whole, [whole])
     other = Statement(public="all", invariants=attribute_facts("y", ("a", "b"), others=False))

@@ -196,7 +196,7 @@ def test_the_claim_of_all_releases_names_what_is_declared_about_groups(tmp_path:
     pv.release(reviews, public="all", mechanism=noise, ledger=place)
     pv.effect(reviews, **asked(ledger=place))
     pv.effect(reviews, **asked(ledger=place))
-    values = {"by": "arm", "values": ("control", "treated"), "public": "all", "epsilon": 1.0}
+    values: dict[str, Any] = {"by": "arm", "values": ("control", "treated"), "public": "all", "epsilon": 1.0}
     pv.release_by(reviews, **values, ledger=place)  # the same facts
     first, second = book.statements("conf")
     assert first.statement.invariants == ()
@@ -297,5 +297,5 @@ def test_the_command_line_plans_releases_and_verifies(
 def test_every_question_of_the_tests_names_its_groups() -> None:
     for name, question in ASKED.items():
         made = pv.effect(conference(), epsilon=1.0, **question)
-        assert made.groups == question["compare"], name
+        assert made.groups == question.get("compare", ("same", "other")), name
         assert made.record_digest == weights_of(conference(), question).digest()

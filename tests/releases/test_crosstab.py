@@ -224,7 +224,7 @@ def test_sizes_go_with_whole_conferences_and_effects_with_one_load() -> None:
 
 
 def test_public_sizes_are_exact_and_attributes_are_exchanged() -> None:
-    asked = {"by": "arm", "public": "all", "epsilon": 1.0, "sizes": (45, 45)}
+    asked: dict[str, Any] = {"by": "arm", "public": "all", "epsilon": 1.0, "sizes": (45, 45)}
     table = pv.release_by(conference(), values=("treated", "control"), **asked)
     assert table.mechanism["scale"] == pytest.approx(2 * (2 + 4))
     effect = pv.effect(conference(), compare=("treated", "control"), **asked)

@@ -145,13 +145,12 @@ def unheard(new: Statement, stated: Sequence[Statement]) -> bool:
 
 
 def attribute_facts(
-    by: str, values: Sequence[str], *, others: bool, sizes: Sequence[int] | None = None, among: str = ""
+    by: str, values: Sequence[str], *, others: bool, sizes: Sequence[int] | None = None
 ) -> tuple[str, ...]:
     """Return what a release by an attribute of reviewers declares about it, one fact each.
 
-    ``values`` are the values that occur, ``others`` tells whether there are further ones, and ``sizes`` are public
-    numbers of reviewers. ``among`` names the reviews that were released, if these are a part of a conference: who has
-    one of these depends on the assignment, so the facts are not about the attribute alone.
+    ``values`` are the values that occur in the whole conference, ``others`` tells whether there are further ones, and
+    ``sizes`` are public numbers of reviewers.
 
     >>> for fact in attribute_facts("arm", ("new", "old"), others=False):
     ...     print(fact)
@@ -167,8 +166,7 @@ def attribute_facts(
     facts += [f"some reviewer has the value {name}" for name in names]
     if sizes is not None:
         facts += [f"{size} reviewers have the value {name}" for size, name in zip(sizes, names, strict=True)]
-    about = f"attribute {_named(by)}"
-    return tuple(f"{among}, {about}: {fact}" if among else f"{about}: {fact}" for fact in facts)
+    return tuple(f"attribute {_named(by)}: {fact}" for fact in facts)
 
 
 def _named(text: str) -> str:
@@ -177,7 +175,7 @@ def _named(text: str) -> str:
 
 
 def _attribute(fact: str) -> str | None:
-    """The attribute of reviewers that a fact is about, and about nothing else."""
+    """The attribute of reviewers that a fact is about, if it is."""
     about = _ATTRIBUTE.match(fact)
     return about and about[1]
 

@@ -19,7 +19,7 @@ from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.noise import Prepared
 from peerveil.private.release import Protected, check_dataset, claim_settings
-from peerveil.private.release_facts import part_name, release_statement
+from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Ints, PublicRecord
@@ -136,7 +136,7 @@ class ReadyAnswer(ABC):
 def statement_of(question: Asked, public: str | PublicRecord, record: PublicRecord, *, score: str) -> Statement:
     """Return the statement of a release, with what it declares about groups of reviewers."""
     stated = release_statement(public, record, score=score)
-    return replace(stated, invariants=(*stated.invariants, *question.stated(part_name(record))))
+    return replace(stated, invariants=(*stated.invariants, *question.stated))
 
 
 def neighbours_of(weights: PublicWeights, unit: Unit, question: Asked) -> Neighbours:

@@ -19,8 +19,12 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
     """
     part = record.part
     invariants: tuple[str, ...] = ()
-    if part is not None and part.number == "declared":
-        which = part_name(record)
+    if part is not None and part.number == "declared":  # of a part that a digest of papers and sizes identifies
+        sizes = record.sizes().tolist()
+        labels = [entry.why for entry in part.left_out if entry.filtered]  # several may keep as many reviews
+        identity = [record.papers, sizes, *([labels] if labels else [])]
+        digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+        which = f"the {sum(sizes)} reviews of the part {digest}"
         shown = (f"how many reviewers have one of {which}", f"how many reviewers have which load among {which}")
         invariants = shown[:1] if record.loads.counts is None else shown
     return Statement(
@@ -31,17 +35,6 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
         left_out=() if part is None else tuple(reason.words for reason in part.left_out),
         invariants=invariants,
     )
-
-
-def part_name(record: PublicRecord) -> str:
-    """Return the name of the reviews of a record by a digest of papers and sizes; empty for a whole conference."""
-    if record.part is None:
-        return ""
-    sizes = record.sizes().tolist()
-    labels = [entry.why for entry in record.part.left_out if entry.filtered]  # several may keep as many reviews
-    identity = [record.papers, sizes, *([labels] if labels else [])]
-    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
-    return f"the {sum(sizes)} reviews of the part {digest}"
 
 
 def joint_statement(statements: Mapping[str, Statement], record: PublicRecord | None, *, shared: bool) -> Statement:

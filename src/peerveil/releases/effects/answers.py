@@ -53,8 +53,9 @@ class Asked(Protocol):
     def declared(self) -> str:
         """What is declared public about groups, in words."""
 
-    def stated(self, among: str = "") -> tuple[str, ...]:
-        """Return the same as single facts, for a ledger; ``among`` names a part of a conference."""
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The same as single facts, for a ledger."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""

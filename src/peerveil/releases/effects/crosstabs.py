@@ -70,9 +70,10 @@ class CrosstabQuestion:
         also = "each of these groups has reviews" if self.sizes is None else sizes_words(self.values, self.sizes)
         return f"that every reviewer's {self.by} is {among}{third}, and that {also}"
 
-    def stated(self, among: str = "") -> tuple[str, ...]:
-        """Return the same as single facts, for a ledger."""
-        return attribute_facts(self.by, self.values, others=self.others, sizes=self.sizes, among=among)
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The same as single facts, for a ledger."""
+        return attribute_facts(self.by, self.values, others=self.others, sizes=self.sizes)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""

@@ -91,11 +91,12 @@ class Question:
         also = "both groups have reviews" if self.sizes is None else sizes_words(self.groups, self.sizes)
         return f"that every reviewer's {self.by} is {first!r} or {second!r}{third}, and that {also}"
 
-    def stated(self, among: str = "") -> tuple[str, ...]:
-        """Return the same as single facts, for a ledger; properties of papers are no facts about reviewers."""
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The same as single facts, for a ledger; properties of papers are no facts about reviewers."""
         if self.pairs:
             return ()
-        return attribute_facts(self.by, self.groups, others=self.others, sizes=self.sizes, among=among)
+        return attribute_facts(self.by, self.groups, others=self.others, sizes=self.sizes)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as JSON."""
