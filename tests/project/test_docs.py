@@ -35,6 +35,7 @@ DOCUMENTS = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?= |,|\)|$)", re.M)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 TRACKS = "paper,reviewer,score,track\n" + "".join(
@@ -106,12 +107,29 @@ def test_r_compares_releases_as_peerveil_does(tmp_path: Path) -> None:
     assert len(set(in_r["tells"])) > 1
 
 
-@pytest.mark.parametrize("code", [text for _, text in blocks("python")], ids=[name for name, _ in blocks("python")])
+#: The examples of docs/questions.md have a test of their own, which compares what they print.
+CODE = [(name, text) for name, text in blocks("python") if not name.startswith("questions.md")]
+
+
+@pytest.mark.parametrize("code", [text for _, text in CODE], ids=[name for name, _ in CODE])
 def test_python_blocks_run(code: str, tmp_path: Path, python: Python) -> None:
     if "out/release." in code:
         published(tmp_path / "out")
     status, printed = python.run(code, tmp_path)
     assert status == 0, printed
+
+
+def test_the_ten_examples_print_what_their_page_shows(tmp_path: Path, python: Python) -> None:
+    """Numbers differ, as noise does; the kept answers of real raters are to the same questions."""
+    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    (code,) = (text for name, text in blocks("python") if name.startswith("questions.md"))
+    ours, real = (text for name, text in blocks("text") if name.startswith("questions.md"))
+    status, printed = python.run(code, tmp_path)
+    assert status == 0, printed
+    assert NUMBER.sub("#", printed) == NUMBER.sub("#", ours), page
+    questions = re.compile(r"^\d+\. .*?\?", re.M)
+    assert questions.findall(real) == questions.findall(ours)
+    assert len(questions.findall(ours)) == 10
 
 
 def run_commands(text: str, run: Run) -> list[str]:
