@@ -133,6 +133,31 @@ def test_reviews_are_compared_whose_reviewer_has_the_value_of_the_paper(tmp_path
     assert "--compare" in refused.err
 
 
+def test_a_function_of_several_columns_is_compared() -> None:
+    rows = [(i, (i + j) % 9, (i * j) % 5 + 1, (i + 2 * j) % 5 + 1) for i in range(9) for j in range(3)]
+    table = "paper,reviewer,score,confidence\n" + "".join(f"p{i},r{j},{s},{c}\n" for i, j, s, c in rows)
+    people = "reviewer,arm\n" + "".join(f"r{j},{'b' if j < 3 else 'a'}\n" for j in range(9))
+    sources = io.BytesIO(table.encode()), io.BytesIO(people.encode())
+    reviews = pv.read(sources[0], attributes=sources[1], scale=(1, 5), criteria=["confidence"])
+
+    def product(record: pv.PublicRecord) -> Any:
+        assert record.criteria is not None
+        return record.score * record.criteria[:, 0]
+
+    ready = prepare_effect(
+        reviews,
+        by="arm",
+        compare=("b", "a"),
+        mechanism=pv.Laplace(epsilon=1.0),
+        public="all",
+        quantity=product,
+        limits=(0, 25),
+    )
+    assert ready.protected().truth[0] == pytest.approx(sum(s * c - 12.5 for _, j, s, c in rows if j < 3))
+    with pytest.raises(pv.InputError, match="only be released where all scores are public"):
+        pv.effect(reviews, by="arm", compare=("b", "a"), public="none", quantity=product, epsilon=1.0)
+
+
 def test_it_is_declared_that_both_groups_have_reviews() -> None:
     """Otherwise a release would tell that a group of one person is not empty: without that person it is refused."""
     assert pv.effect(conference(), **asked()).public.endswith(", and that both groups have reviews")

@@ -88,6 +88,13 @@ def test_a_column_that_was_not_read_is_refused() -> None:
     pv.release(renamed, public="all", quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0))
 
 
+@pytest.mark.parametrize("condition", ["score>=6 and confidence>=4", "score >= 6 | score < 2", "a=1&b=2"])
+def test_a_share_of_several_conditions_is_refused(condition: str) -> None:
+    with pytest.raises(pv.InputError, match="must compare one column with a number; for several columns define"):
+        pv.Share(condition)
+    assert pv.Share("Quality (bad=1, good=5) >= 3").column == "Quality (bad=1, good=5)"
+
+
 def test_names_and_conditions() -> None:
     assert Share("Days late > -1.5").name == "share of Days late>-1.5"
     assert Share("score == 6.0") == Share("score=6")

@@ -33,6 +33,9 @@ _SIGNS: dict[str, Callable[[Floats, float], Floats]] = {
 }
 _CONDITION = re.compile(rf"\s*(.*?[^\s!<>=])\s*({'|'.join(_SIGNS)})\s*([^\s!<>=]+)\s*")
 
+# Two conditions in one.
+_SEVERAL = re.compile(r"[<>=]\s*[-+\d.]+\s*(?:\b(?:and|or)\b|&|\|)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -117,6 +120,12 @@ class Share:
             raise InputError(
                 Argument("share"),
                 f" must be a column, a sign (=, !=, <, <=, > or >=) and a number, got {self.condition!r}",
+            )
+        if _SEVERAL.search(self.condition):
+            raise InputError(
+                Argument("share"),
+                " must compare one column with a number; for several columns define a quantity of your own, which is 1 "
+                f"for reviews that satisfy all conditions, got {self.condition!r}",
             )
         _check_column("share", column)
         sign = "=" if sign == "==" else sign
