@@ -59,6 +59,19 @@ def test_the_number_of_reviewers_of_a_part_is_the_one_that_follows(make: Make) -
 
 
 @MAKE
+def test_what_is_not_public_or_not_protected_is_said(make: Make) -> None:
+    reviews = conference()
+    part = reviews.only(reviews.papers[:60])
+    honest, weights = make(part, unit="review"), pv.weigh(part.public("all"))
+    assert [note.split()[0] for note in honest.notes] == ["Which", "How"]
+    assert (
+        f"of the 90 reviewers have a review in this release is not public: {honest.loads.reviewers}" in honest.notes[1]
+    )
+    for notes in (honest.notes[:1], honest.notes[1:], (honest.notes[0], honest.notes[1].replace("90", "91"))):
+        assert pv.verify(replace(honest, notes=notes), weights).failed == ("document",)
+
+
+@MAKE
 def test_an_impossible_part_is_a_failed_check_and_no_error(make: Make) -> None:
     reviews = conference()
     weights = pv.weigh(reviews.public("all"))

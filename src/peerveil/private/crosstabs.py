@@ -27,7 +27,7 @@ from peerveil.quantities.columns import Share
 from peerveil.quantities.functions import QuantityLike, with_statistic
 from peerveil.quantities.weights import weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
-from peerveil.releases.effects.answers import NOTE_REVIEW
+from peerveil.releases.effects.answers import caveats
 from peerveil.releases.effects.crosstabs import Crosstab, CrosstabQuestion, charged_as, people, publish
 from peerveil.reporting.terms import About, Terms
 
@@ -198,7 +198,7 @@ def prepare_crosstab(
         bins=bins,
         noise=noise.about(neighbours_of(weights, protected, question)),
         public=f"{public_words(public, record)}; {question.declared}",
-        notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
+        notes=(*record.notes, *caveats(weights, protected)),
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,

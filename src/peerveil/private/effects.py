@@ -23,7 +23,7 @@ from peerveil.quantities.base import Lone
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
-from peerveil.releases.effects.answers import NOTE_REVIEW
+from peerveil.releases.effects.answers import caveats
 from peerveil.releases.effects.published import PAIRS, Effect, Question, charged_as, publish
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
@@ -195,7 +195,7 @@ def prepare_effect(
         question=question,
         noise=noise.about(neighbours_of(weights, protected, question)),
         public=f"{public_words(public, record)}; {question.declared}",
-        notes=(*record.notes, *([NOTE_REVIEW] if protected == "review" else [])),
+        notes=(*record.notes, *caveats(weights, protected)),
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,

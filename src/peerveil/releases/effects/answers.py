@@ -18,7 +18,7 @@ from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
-from peerveil.record.parts import Part
+from peerveil.record.parts import Part, is_open
 from peerveil.releases import documents
 from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
@@ -296,6 +296,17 @@ def sizes_words(groups: tuple[str, ...], sizes: tuple[int, ...]) -> str:
     first, *rest = (f"{size} are {group!r}" for group, size in zip(groups, sizes, strict=True))
     words = [first.replace(" are ", f" {'reviewer is' if sizes[0] == 1 else 'reviewers are'} ", 1), *rest]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def caveats(weights: PublicWeights, unit: Unit) -> tuple[str, ...]:
+    """Return the notes that an answer with these public weights, for a protected unit, must have."""
+    notes = [NOTE_REVIEW] if unit == "review" else []
+    if is_open(weights.part):
+        notes.append(
+            f"How many of the {weights.part.whole.reviewers} reviewers have a review in this release is not public: "
+            f"{weights.reviewers} is a guess from public data."
+        )
+    return tuple(notes)
 
 
 def percent(share: float) -> str:

@@ -16,7 +16,7 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.checks import Check, RefusedError, attempt, checked, failed, unchecked
 from peerveil.releases.document_check import check_document, check_public, differences
 from peerveil.releases.documents import claim_document
-from peerveil.releases.effects.answers import NOTE_REVIEW, Answer
+from peerveil.releases.effects.answers import Answer, caveats
 from peerveil.releases.file_check import same_statements, same_text, stored_text
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.support.version import rendered_with
@@ -139,7 +139,8 @@ def _document(answer: Answer, document: dict[str, Any], weights: PublicWeights) 
     check_public(answer.public.removesuffix(groups), hidden=weights.hidden_span > 0)
     if any(not note.strip() or not note.isprintable() for note in answer.notes):
         raise RefusedError("a note is empty or not printable")
-    if answer.guarantee.unit == "review" and NOTE_REVIEW not in answer.notes:
-        raise RefusedError("it does not say that groups of reviewers are not protected")
+    unit = answer.guarantee.unit
+    if unit is None or set(caveats(weights, unit)) - set(answer.notes):
+        raise RefusedError("it does not say what is not protected, or not public")
     again = replace(_again(answer, weights), guarantee=answer.guarantee, estimated=answer.estimated)
     return check_document(document, json.loads(again.to_json()))
