@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import peerveil as pv
 from peerveil.private.answers import ReadyAnswer
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
+from peerveil.private.fingerprint import fingerprint
 from peerveil.private.reviews import Attributes
 
 #: Three kept papers and one that is left out, who reviews them, and two neighbours: a and c exchange a review.
@@ -53,6 +56,20 @@ def test_others_without_a_kept_review_must_be_stated_as_well(ready: Callable[...
         with pytest.raises(pv.RecordError, match="some reviewers are in neither group"):
             ready(each)
         ready(each, others=True)
+
+
+def test_a_draw_for_other_attributes_is_not_resumed() -> None:
+    """Nobody shares the value of the first paper, so other reviews tell who has which."""
+    reviews = conferences("senior", "junior", "junior", "junior")[0]
+    same = {"k1": "retired", "k2": "senior", "k3": "junior"}
+    digests = set()
+    for values in product(("senior",), ("senior", "junior"), ("senior", "junior")):
+        each = replace(reviews, attributes=Attributes(names=("seniority",), values=(values,)))
+        ready = effect(each, compare=None, same=same, quantity="miscalibration")
+        mark = fingerprint(each, ready._group)
+        assert mark is not None
+        digests.add(mark.digest)
+    assert len(digests) == 4
 
 
 def test_equal_weights_within_stated_limits_can_be_estimated() -> None:

@@ -202,7 +202,7 @@ def prepare_crosstab(
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,
-        _group=group,
+        _group=group[reviews.reviewer],
         _truth=noise.checked_counts(cells),
     )
 

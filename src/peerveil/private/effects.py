@@ -183,10 +183,9 @@ def prepare_effect(
     )
     sums = question.sums(weights)
     if same is None:
-        group = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)
-        mine = group[reviews.reviewer]
+        mine = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)[reviews.reviewer]
     else:
-        mine = group = shared_with_paper(reviews, by, same)
+        mine = shared_with_paper(reviews, by, same)
     noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
     weight = review_weights(reviews, quantity, record=record, lone=lone)
     return ReadyEffect(
@@ -199,7 +198,7 @@ def prepare_effect(
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
         _reviews=reviews,
-        _group=group,
+        _group=mine,
         _truth=noise.checked(true_numbers(sums, reviews, weight, mine)),
     )
 

@@ -33,13 +33,13 @@ class Fingerprint:
 def fingerprint(reviews: Reviews, group: Ints | None = None) -> Fingerprint | None:
     """The fingerprint of reviews, up to their order and the names of reviewers; ``None`` if no key can be stored.
 
-    ``group`` is that of each reviewer, if it matters.
+    ``group`` is that of each review, if it matters.
     """
     key = _key()
     if key is None:
         return None
     columns = [reviews.paper, reviews.score, *(() if reviews.criteria is None else reviews.criteria.T)]
-    columns += [] if group is None else [group[reviews.reviewer]]
+    columns += [] if group is None else [group]
     order = np.lexsort((reviews.paper, reviews.reviewer))
     table = np.column_stack([column[order] for column in columns]).astype("<f8") + 0.0  # minus zero is zero
     digest = hmac.new(key, digestmod=hashlib.sha256)
