@@ -77,7 +77,7 @@ class Neighbours:
         kept = ", give the same number of reviewers each load among the kept reviews" if self.declared else ""
         kept += ", have no reviewer with reviews in two groups of papers" if self.apart else ""
         scores = ", and in scores that are not public: those of the reviews exchanged, or of one review alone"
-        described = ", in that reviewer's attributes" if self.attributes else ""
+        described = f"{',' if self.hidden else ', and'} in that reviewer's attributes" if self.attributes else ""
         described += ", which were exchanged with another reviewer's" if self.sizes else ""
         return (
             f"two assignments{whose} that fit the public record{kept}{',' if kept else ''} and differ only in that "

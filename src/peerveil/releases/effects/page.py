@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from peerveil.privacy.bins import span_words
+from peerveil.privacy.bins import Bins
 from peerveil.quantities.base import words_of
 from peerveil.releases.effects.answers import percent
 from peerveil.reporting.charts import shares_by_group, to_svg
@@ -53,10 +53,16 @@ def crosstab_html(release: Crosstab) -> str:
         ),
         groups=groups,
         axis=words.short_axis,
-        bins=[span_words(bins, place).removeprefix("at ").removeprefix("between ") for place in range(bins.number)],
+        bins=[_range(bins, place) for place in range(bins.number)],
         deviation=f"{math.sqrt(2) * release.noise_scale:.3g}",
     )
     return html
+
+
+def _range(bins: Bins, place: int) -> str:
+    """The ends of a bin, or its only value."""
+    low, high = (f"{float(end[place]):.3g}" for end in (bins.low, bins.high))
+    return low if low == high else f"{low} to {high}"
 
 
 def _shared(answer: Effect | Crosstab) -> dict[str, Any]:

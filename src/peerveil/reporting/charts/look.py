@@ -139,9 +139,10 @@ def finished(
     """
     if not fit:
         return _sized(layers, title=title, description=description, width=width, height=height)
-    heading: dict[str, Any] = {"text": wrapped(title, _TITLE)}
+    wider = max(width / WIDTH, 1.0)
+    heading: dict[str, Any] = {"text": wrapped(title, int(wider * _TITLE))}
     if explained:
-        heading["subtitle"] = [line for each in explained for line in wrapped(each, _LINE)]
+        heading["subtitle"] = [line for each in explained for line in wrapped(each, int(wider * _LINE))]
     size = alt.AutoSizeParams(type="fit", contains="padding")
     parts = {"title": alt.TitleParams(**heading), "description": description, "autosize": size}
     return _sized(layers, **parts, width=width, height=height)
