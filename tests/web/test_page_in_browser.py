@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, FilePayload, Route, expect
 
 import peerveil as pv
 from browser import Served, Visitor, check_access, chromium, program, served, visitor, wait_until
@@ -469,7 +469,7 @@ def test_our_own_files_are_refined_verified_and_compared_without_a_question(gues
 
 
 #: The start of a release.json, by which one is recognised.
-RELEASE = {"name": "release.json", "mimeType": "application/json", "buffer": b'{"schema_version": 2}'}
+RELEASE: FilePayload = {"name": "release.json", "mimeType": "application/json", "buffer": b'{"schema_version": 2}'}
 
 
 @pytest.mark.slow
