@@ -18,7 +18,7 @@ from bench_effects import (
     SETTINGS,
     Setting,
     Trial,
-    dealt,
+    alike,
     open_interval,
     private,
     trial,
@@ -265,24 +265,12 @@ def covers(
 
 
 def test_intervals_of_a_shared_property_cover() -> None:
-    """Papers of one value are better, and there fewer reviewers share it; 0.2 points for those who do, 100 draws."""
-    rng, covered = np.random.default_rng(31), 0
-    for _ in range(100):
-        cards = dealt(rng, 300, 4, 3)
-        values, papers = (rng.choice(3, size, p=(0.6, 0.3, 0.1)) for size in (300, cards.shape[0]))
-        alike = values[cards] == papers[:, None]
-        score = 10 + papers[:, None] + rng.normal(0, QUALITY, (papers.size, 1)) + 0.4 * alike
-        score = score + rng.normal(0, LENIENCY, 300)[cards] + rng.normal(0, REST, cards.shape)
-        reviews = Trial(reviewer=cards, score=np.clip(np.rint(score / 2), 1, 10), treated=values, load=4).reviews()
-        record = reviews.public("all")
-        weights = pv.weigh(record, "miscalibration")
-        sums = GroupSums(weights=weights, limits=default_limits(weights), pairs=True)
-        scale = sums.sensitivity("reviewer").l1 / 4.0
-        mine = np.where(values[reviews.reviewer] == papers[reviews.paper], 1, 2)
-        numbers = true_numbers(sums, reviews, review_weights(reviews, "miscalibration", record=record), mine)
-        ours = estimate(sums, numbers + rng.laplace(scale=scale, size=numbers.size), scale)
-        covered += ours.low <= 0.2 <= ours.high
-    assert 0.9 - 3 * 0.03 <= covered / 100 <= 0.9 + 3 * 0.03
+    """Papers of one value are better, and there fewer reviewers share it; 100 draws."""
+    rng = np.random.default_rng(31)
+    made = [alike(rng, reviewers=300, epsilon=4.0) for _ in range(100)]
+    covered = np.mean([one.low <= 0.2 <= one.high for one in made])
+    assert 0.9 - 3 * 0.03 <= covered <= 0.9 + 3 * 0.03
+    assert np.mean([one.high - one.low for one in made]) < 0.4  # far less than the scale
 
 
 def test_a_plan_foresees_the_interval() -> None:

@@ -299,6 +299,8 @@ def test_the_command_line_plans_releases_and_verifies(
         ["epsilon", epsilon] for epsilon in ("0.3", "1", "2", "3")
     ]
     assert json.loads(run("effect", *what, "--plan", "--json", "--first-share", "0.3").out)["first_share"] == 0.3
+    assert json.loads(run("effect", *what, "--plan", "--json", "--sizes", "45,45").out)["first_share"] == 0.5
+    assert "--sizes must be 2 whole numbers" in run("effect", *what, "--plan", "--sizes", "45,20,25").err
     made = run("effect", *what, "--epsilon", "1", "--randomised", "--title", "Treatment")
     assert made.code == 0, made.err
     assert "randomisation test" in made.out

@@ -283,6 +283,8 @@ def test_the_command_line_plans_releases_and_verifies(
     assert planned.code == 0, planned.err
     assert "deviation of a share" in planned.out
     assert json.loads(run(*stated, "--dry-run", "--json").out)["scale"] == pytest.approx(10.0)
+    sized = run(*stated, "--sizes", "45,45", "--dry-run", "--json")
+    assert json.loads(sized.out)["scale"] == pytest.approx(12.0)
     assert run("ledger", "open", "budgets.db", "--dataset", "conf", "--epsilon", "1.5").code == 0
     charged = [*stated, "--ledger", "budgets.db"]
     assert "Cost: epsilon 1: 'conf' (reviewer) has 1.5 left, and would have 0.5." in run(*charged, "--dry-run").out
@@ -302,6 +304,8 @@ def test_the_command_line_plans_releases_and_verifies(
         ((*what, "--values", "treated,control"), "--epsilon"),
         ((*stated, "--mechanism", "laplace"), "--bins only"),
         ((*stated, "--estimator", "bayes"), "does not go with"),
+        ((*stated, "--sizes", "45"), "--sizes must be 2 whole numbers"),
+        ((*stated, "--sizes", "40,50"), "does not have the stated numbers"),
         (("release", "reviews.csv", "--values", "a,b", "--public", "all", "--epsilon", "1"), "--by"),
     ):
         refused = run(*arguments, "-o", "new")
