@@ -105,7 +105,7 @@ def estimate_groups(
 def _of_size(noisy: Ints, size: int, scale: float, level: float) -> GroupEstimate:
     """The distribution of a group of public size: its counts share the excess over that size equally."""
     counts = fitted_counts(noisy.astype(np.float64), size)
-    half = _size_error(1, noisy.size, scale).within(level)
+    half = _count_limit(noisy.size, level) * scale
     centre = noisy - (float(noisy.sum()) - size) / noisy.size
     shares = counts / size
     low, high = (np.clip((centre + end) / size, 0.0, 1.0) for end in (-half, half))
@@ -141,6 +141,12 @@ def _size_error(bins: int, cells: int, scale: float) -> Error:
     weights[:bins] = 1 - bins / cells
     error = _noise(weights)
     return Error(variances=error.variances * scale**2, chances=error.chances, scales=error.scales * scale)
+
+
+@lru_cache(maxsize=16)
+def _count_limit(bins: int, level: float) -> float:
+    """The largest likely error of a count that is fitted to its group's size, in units of the scale."""
+    return _size_error(1, bins, 1.0).within(level)
 
 
 @lru_cache(maxsize=16)
