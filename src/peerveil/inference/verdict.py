@@ -33,6 +33,8 @@ class Verdict:
     ('informative', 'adds some', 'adds nothing')
     >>> print(Verdict.of(0.16, 0.40).sentence)
     Informative; the expected error is 0.4 times that of a guess from public data alone.
+    >>> Verdict.of(0.399, 0.40).sentence.partition("; ")[2]
+    'the expected error is about the same as that of a guess from public data alone.'
     >>> Verdict.of(0.39, 0.40).advice, Verdict.of(0.39, 0.40, released=True).advice
     ('adds nothing: do not spend budget on this', 'adds nothing: public data alone said as much')
     """
@@ -64,7 +66,9 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The advice with its reason."""
-        reason = f"the expected error is {self.ratio:.2g} times that of a guess from public data alone."
+        ratio = f"{self.ratio:.2g}"
+        times = "about the same as" if ratio == "1" else f"{ratio} times"
+        reason = f"the expected error is {times} that of a guess from public data alone."
         return f"{self.advice[0].upper()}{self.advice[1:]}; {reason}"
 
     def to_document(self) -> dict[str, Any]:
