@@ -32,7 +32,7 @@ MEASURE = """() => {
   for (const e of document.querySelectorAll("main *:not(svg *)")) {
     const box = e.getBoundingClientRect();
     const hidden = e.closest("thead") && getComputedStyle(e.closest("thead")).position === "absolute";
-    if (hidden) continue;
+    if (hidden || e.closest(".scroll")) continue;  // what is wide scrolls there
     if (box.right > innerWidth + 1 || box.left < -1) found.beyond.push(e.tagName + " " + e.className);
     const shown = getComputedStyle(e);
     if (shown.display === "inline" || shown.display === "contents") continue;
@@ -55,6 +55,26 @@ MEASURE = """() => {
     });
   }
   return found;
+}"""
+
+
+#: Numbers that stand on two lines.
+BROKEN = r"""() => {
+  const broken = [], range = document.createRange();
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    const part = text.parentElement, head = part.closest("thead");
+    if (part.closest("svg, code, pre, a, .by") || (head && getComputedStyle(head).position === "absolute")) continue;
+    for (const found of text.data.matchAll(/(?<![\p{L}\d.,/])\d[\d.,]*(?![\p{L}\d/])/gu)) {
+      range.setStart(text, found.index);
+      range.setEnd(text, found.index + found[0].length);
+      const boxes = [...range.getClientRects()].filter((box) => box.width > 1);
+      const lines = new Set(boxes.map((box) => Math.round(box.top)));
+      if (lines.size > 1) broken.push(`${part.tagName} ${part.className}: ${found[0]}`);
+    }
+  }
+  return broken;
 }"""
 
 
@@ -106,6 +126,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         measured: dict[str, Any] = page.evaluate(MEASURE)
         smallest = measured.pop("smallest")
         assert measured == NOTHING, (width, percent)
+        assert page.evaluate(BROKEN) == [], (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         page.close()
 
@@ -181,7 +202,41 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         measured = page.evaluate(MEASURE)
         del measured["smallest"]
         assert measured == NOTHING, (width, percent, media)
+        assert page.evaluate(BROKEN) == [], (width, percent, media)
         page.close()
+
+
+def reviews_of_groups(folder: Path) -> pv.Reviews:
+    """Reviews by seniors and juniors."""
+    rows = [f"p{i},r{(i + 7 * j) % 120},{(i * j + i) % 9 + 1}" for i in range(160) for j in range(3)]
+    people = [f"r{j},{'senior programme committee' if j % 3 else 'junior'}" for j in range(120)]
+    (folder / "reviews.csv").write_text("\n".join(["paper,reviewer,score", *rows]))
+    (folder / "people.csv").write_text("\n".join(["reviewer,seniority", *people]))
+    return pv.read(folder / "reviews.csv", attributes=folder / "people.csv", scale=(1, 9))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["shares", "difference"])
+def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, kind: str) -> None:
+    reviews, groups = reviews_of_groups(tmp_path), ("senior programme committee", "junior")
+    if kind == "shares":
+        pv.release_by(reviews, by="seniority", values=groups, public="all", epsilon=3.0).save(tmp_path / "out")
+    else:
+        pv.effect(reviews, by="seniority", compare=groups, public="all", epsilon=3.0).save(tmp_path / "out")
+    for width, percent in ((360, 100), (360, 200), (1200, 200)):
+        page = opened(browser, tmp_path / "out", width)
+        page.add_style_tag(content=f"html{{font-size:{percent}%}}")
+        measured: dict[str, Any] = page.evaluate(MEASURE)
+        del measured["smallest"], measured["over"], measured["cut"]  # of the picture, which is not the matter here
+        assert measured == {"beyond": [], "clipped": []}, (width, percent)
+        assert page.evaluate(BROKEN) == [], (width, percent)
+        page.close()
+    context = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto((tmp_path / "out" / "report.html").as_uri())
+    violations = Axe().run(page).response["violations"]
+    assert not [(each["id"], each["impact"]) for each in violations if each["impact"] in ("serious", "critical")]
+    context.close()
 
 
 @pytest.mark.slow
