@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
-from peerveil.app.parsing import parse_lone, parse_numbers, reading_of, weighed
-from peerveil.app.reading import public_of, public_weights, read_reviews
-from peerveil.app.release import Step
+from peerveil.app.parsing import parse_numbers, weighed
+from peerveil.app.reading import public_weights
+from peerveil.app.release import Step, read_release
 from peerveil.app.requests import PlanRequest, ReleaseRequest
+from peerveil.planning.auto import Auto
 from peerveil.planning.plans import EPSILONS, Plan
 from peerveil.planning.plans import plan as plan_releases
+from peerveil.privacy.guarantee import caution
+from peerveil.private.promises import Promise, promise_release
 from peerveil.quantities.weights import weigh
 from peerveil.releases.plan_files import FILES, write_plan
 from peerveil.support import parallel
@@ -44,18 +48,66 @@ def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
     return plan
 
 
-def plan_release(request: ReleaseRequest, epsilons: Iterable[float], *, draws: int, step: Step) -> Plan:
-    """Return a quick plan for a release, computed in this process from the public part of its reviews."""
-    step("Reading the reviews")
-    what = request.what
-    quantity = weighed(what.quantity, what.statistic, what.share, what.weight)
-    reviews = read_reviews(request.file, reading_of(request.reading, quantity))
-    public = reviews.public(public_of(reviews, what, request.loads, request.reading), declare_kept=what.declare_kept)
-    return plan_releases(
-        weigh(public, quantity, lone=parse_lone(what.lone)),
-        epsilons=sorted({*EPSILONS, *epsilons}),
-        unit=what.unit,
-        draws=draws,
-        workers=1,
-        progress=lambda done, total: step(f"Rehearsing releases on public data: {done} of {total}"),
-    )
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """A plan for a release at several budgets, and what the release itself would promise, from the same simulations.
+
+    Attributes:
+        plan: the plan; each budget is planned as a release with it would do.
+        promise: what the release would state and achieve.
+        epsilon: the budget of the release.
+        named: whether the release names its noise, so that it is not the recommended one.
+    """
+
+    plan: Plan
+    promise: Promise
+    epsilon: float
+    named: bool
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The accuracy of the release and the verdict on it, as the promise states them."""
+        (recommended,), alone = self._at(chosen=True).sentences, self.plan.answer[-2]
+        own = (f"Expected error with the noise that you name: {self.promise.accuracy}.",) if self.named else ()
+        verdict = self.promise.verdict
+        words = "" if verdict is None else verdict.sentence
+        return (*own, recommended, alone, " ".join(filter(None, (words, caution(self.epsilon)))))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The accuracy at other budgets, and the verdicts on them."""
+        others = self._at(chosen=False)
+        return (*others.sentences, others.advice)
+
+    def _at(self, *, chosen: bool) -> Plan:
+        choices = tuple(row for row in self.plan.choices if (row.epsilon == self.epsilon) is chosen)
+        return replace(self.plan, choices=choices)
+
+
+def plan_release(request: ReleaseRequest, epsilon: float, *, step: Step) -> ReleasePlan:
+    """Return a plan for a release of all papers together with a budget, computed in this process."""
+    reviews, arguments = read_release(request, step)
+    for name in ("licence", "citation", "about", "region"):
+        del arguments[name]
+    asked, estimator = arguments.pop("mechanism"), arguments.pop("estimator")
+    auto = asked if isinstance(asked, Auto) else Auto(epsilon=epsilon, delta=request.noise.delta)
+    public = reviews.public(arguments["public"], declare_kept=arguments["declare_kept"])
+    weights = weigh(public, arguments["quantity"], lone=arguments["lone"])
+
+    def planned(epsilon: float) -> Plan:
+        def report(done: int, total: int) -> None:
+            step(f"Rehearsing releases of epsilon {epsilon:g} on public data: {done} of {total}")
+
+        return replace(auto, epsilon=epsilon, workers=1).plan(weights, unit=arguments["unit"], progress=report)
+
+    plans = [planned(epsilon) for epsilon in sorted({*EPSILONS, epsilon})]
+    plan = replace(plans[0], choices=tuple(chain.from_iterable(each.choices for each in plans)))
+    if asked is auto:
+        arguments["mechanism"] = replace(auto, planned=plan)
+    else:
+        step("Rehearsing the release on public data")
+        arguments["mechanism"] = asked
+    promise = promise_release(reviews, ledger=None, dataset=None, estimator=estimator, **arguments)
+    if estimator is not None:
+        plan = replace(plan, choices=tuple(row for row in plan.choices if row.estimator == estimator))
+    return ReleasePlan(plan=plan, promise=promise, epsilon=epsilon, named=asked is not auto)

@@ -122,7 +122,7 @@ def dry_run(request: ReleaseRequest, step: Step) -> tuple[Promise | GroupPromise
     _check(request)
     groups = _groups(request)
     folder_names(set(groups.values()))
-    reviews, arguments = _read(request, step)
+    reviews, arguments = read_release(request, step)
     check_region(arguments["region"])
     Terms(**{name: arguments.pop(name) for name in ("licence", "citation", "about")})
     step("Computing how much noise is needed, and simulating releases on public data")
@@ -150,7 +150,7 @@ def release(
     write = write or default_write(report=not request.no_report)
     with staged_folder(request.output, own=own, overwrite=request.overwrite, parents=parents) as stage:
         spending.room, spending.target = Room(stage), request.output
-        reviews, arguments = _read(request, step)
+        reviews, arguments = read_release(request, step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = _drawn(request, spending, reviews, groups, step=step, **arguments)
@@ -195,7 +195,7 @@ def remarks_on(reviews: Reviews) -> tuple[str, ...]:
     return (*(f"left out: {reason}" for reason in reviews.report.left_out), *reviews.report.problems)
 
 
-def _read(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]:
+def read_release(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str, Any]]:
     """Return the reviews, and all arguments of their release."""
     step("Reading the reviews")
     arguments = release_arguments(request.what)

@@ -162,13 +162,14 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.app.plan import plan_release
     from peerveil.reporting.plots import plan_plot
 
-    request, epsilon = request_of(ReleaseRequest, task), task.options["epsilon"]
-    plan = plan_release(request, [epsilon], draws=3, step=step)  # few draws, for a quick answer
+    epsilon = task.options["epsilon"]
+    planned = plan_release(request_of(ReleaseRequest, task), epsilon, step=step)
+    plan = planned.plan
     return {
         "for": [plan.quantity, plan.unit],
         "epsilon": epsilon,
-        "answer": list(plan.answer),
-        "others": [words for each, words in zip(plan.epsilons, plan.answer, strict=False) if each != epsilon],
+        "answer": list(planned.answer),
+        "others": list(planned.others),
         "assumption": plan.assumption,
         "svg": plan_plot(plan, chosen=epsilon).svg,
     }
