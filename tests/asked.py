@@ -90,7 +90,7 @@ class AtOnce(Jobs):
         results: dict[str, dict[str, Any]] = {
             "inspect": {"facts": {"content": "private reviews", "reviewers": 8}},
             "promise": {"summary": f"epsilon = {task.options.get('epsilon')}", "promise": "words"},
-            "plan": {"chosen": {"mechanism": "histogram"}, "for": [], "sentences": [], "svg": ""},
+            "plan": {"answer": ["The plan."], "others": [], "assumption": "", "svg": ""},
         }
 
         def finish() -> None:

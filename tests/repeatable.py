@@ -8,6 +8,7 @@ import pytest
 
 from peerveil.private import noise
 from peerveil.releases import refinement
+from peerveil.releases.effects import answers
 
 
 class _Noise:
@@ -28,4 +29,5 @@ class _Clock(datetime):
 def make_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every release the same noise and the same time."""
     monkeypatch.setattr(noise, "_measurement", lambda *_: _Noise())
-    monkeypatch.setattr(refinement, "datetime", _Clock)
+    for module in (refinement, answers):
+        monkeypatch.setattr(module, "datetime", _Clock)

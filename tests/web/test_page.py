@@ -332,6 +332,42 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
     assert promised["accuracy"] == released["accuracy"] == PROMISES[released["estimator"]]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mechanism": "", "estimator": "safe", "epsilon": 0.5},
+        slow({"mechanism": ""}),
+        slow({"mechanism": "histogram", "bins": 3}),
+    ],
+    ids=["estimator", "chosen", "named"],
+)
+def test_plan_and_promise_state_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    planned, promised = (do(kind, folder, monkeypatch, **options)[1] for kind in ("plan", "promise"))
+    *answer, verdict = planned["answer"]
+    assert verdict == promised["verdict"]["sentence"]
+    made, alone = promised["errors"]
+    assert any(f" {made}" in words for words in answer)
+    assert f"Public data alone, without any release: {alone} points." in answer
+    assert any("the noise that you name" in words for words in answer) is bool(options["mechanism"])
+    budgets = {0.3, 1.0, 3.0} - {options.get("epsilon", 1.0)}
+    assert all(any(words.startswith(f"At epsilon {e:g},") for words in planned["others"]) for e in budgets)
+
+
+def test_a_plan_for_other_choices_says_so(chair: Chair) -> None:
+    def shown() -> str:
+        return chair.ask("GET", f"{chair.here}/choices").body.decode()
+
+    assert chair.choose("1", "/plan") == 303
+    assert "The plan." in shown()
+    assert "for other choices" not in shown()
+    chair.post("/choices", quantity="ratings", unit="reviewer", mechanism="laplace", epsilon="1", title="Another title")
+    assert "for other choices" not in shown(), "it is the same whatever the report is called"
+    chair.choose("2")
+    assert "for other choices" in shown()
+
+
 def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ValueError("ann gave 3 to p1")
@@ -927,7 +963,7 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
     )
     case = Case(tmp_path, answers=answers, files=dict.fromkeys(("people", "mapping", "public_file", "noisy"), HOSTILE))
     case.inspected = {HOSTILE: HOSTILE, "problems": [HOSTILE], "columns": [HOSTILE], "content": HOSTILE}
-    case.planned = {"for": [], "answer": [HOSTILE], "assumption": HOSTILE, "epsilon": HOSTILE}
+    case.planned = {"answer": [HOSTILE], "others": [HOSTILE], "assumption": HOSTILE, "options": {"epsilon": HOSTILE}}
     case.promised = dict.fromkeys(
         ("summary", "promise", "not_protected", "noise", "turn", "choice", "accuracy", "caution"), HOSTILE
     )
@@ -935,6 +971,8 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
     tracks = replace(
         case, promised=case.promised | {"groups": [group | {"errors": (HOSTILE, HOSTILE)}], "remark": HOSTILE}
     )
+    precision = {"header": [HOSTILE], "rows": [[HOSTILE, HOSTILE]], "assumption": HOSTILE, "released": HOSTILE}
+    groups = replace(case, promised=case.promised | precision)
     case.results["m"] = dict.fromkeys(("called", "estimator", "region"), HOSTILE) | {"expected_rmse": None}
     result = dict.fromkeys(
         ("record", "error", "summary", "promise", "estimator", "accuracy", "verdict", "caution"), HOSTILE
@@ -950,6 +988,7 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
         show("chair_choices.html", case=case, here="choices", picture=""),
         show("chair_promise.html", case=case, here="promise", accounts=[account, account | {"dataset": "b"}]),
         show("chair_promise.html", case=tracks, here="promise", accounts=None),
+        show("chair_promise.html", case=groups, here="promise", accounts=None),
         show("ledger.html", accounts=[account], history=[charge]),
         show("researcher.html", case=case),
         show("result.html", case=case, made="m", result=result, pictures={}, study=True),

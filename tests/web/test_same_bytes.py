@@ -14,6 +14,8 @@ import pytest
 import peerveil as pv
 from marks import slow
 from peerveil.cli import main
+from peerveil.releases.effects.answers import FILES as ANSWER_FILES
+from peerveil.releases.effects.answers import Answer
 from peerveil.releases.release import FILES, Release
 from peerveil.web import work
 from peerveil.web.work import Task
@@ -22,8 +24,10 @@ from repeatable import make_repeatable
 ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1) for i in range(12) for j in range(2)]
 TRACK = {f"p{i}": ("Theory", "Systems & nets")[i % 2] for i in range(12)}
 
+GROUP = {f"r{j}": ("senior", "junior")[j % 2] for j in range(8)}
+
 #: The releases by their folders; without tracks, the folder is that of the output.
-Releases = dict[str, Release]
+Releases = dict[str, Release | Answer]
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Choices:
     python: Callable[[], Releases]
     options: str
     answers: dict[str, Any]
+    command: str = "release"
+    files: tuple[str, ...] = FILES
 
 
 def whole(*, reading: dict[str, Any] | None = None, **how: Any) -> Releases:
@@ -50,6 +56,20 @@ def by_track(**how: Any) -> Releases:
     reviews = pv.read("reviews.csv", scale=(1, 9))
     made = pv.release_groups(reviews, TRACK, public="all", mechanism=pv.Laplace(epsilon=0.5), **how)
     return {name.replace(" & ", "-"): release for name, release in made.releases.items()}
+
+
+def grouped() -> pv.Reviews:
+    return pv.read("reviews.csv", scale=(1, 9), attributes="people.csv")
+
+
+def by_seniority() -> Releases:
+    groups = ("senior", "junior")
+    return {"": pv.release_by(grouped(), by="seniority", values=groups, public="all", epsilon=2.0, bins=3)}
+
+
+def difference() -> Releases:
+    how: dict[str, Any] = {"epsilon": 2.0, "others": True, "randomised": True, "limits": (2.0, 8.0)}
+    return {"": pv.effect(grouped(), by="seniority", compare=("senior", "junior"), public="all", **how)}
 
 
 CHOICES = {
@@ -124,6 +144,26 @@ CHOICES = {
         "--mechanism laplace --epsilon 0.5 --groups tracks.csv",
         {"mechanism": "laplace", "epsilon": 0.5, "groups": "tracks.csv"},
     ),
+    "another column": Choices(
+        lambda: whole(reading={"score": "confidence"}, quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0)),
+        "--weight confidence --mechanism laplace --epsilon 1",
+        {"weight": "confidence", "mechanism": "laplace", "epsilon": 1.0},
+    ),
+    "groups of reviewers": Choices(
+        by_seniority,
+        "--by seniority --values senior,junior --attributes people.csv --epsilon 2 --bins 3",
+        {"question": "shares", "by": "seniority", "values": "senior,junior", "attributes": "people.csv"}
+        | {"epsilon": 2.0, "bins": 3},
+        files=ANSWER_FILES,
+    ),
+    "a difference of groups": Choices(
+        difference,
+        "--by seniority --compare senior,junior --attributes people.csv --epsilon 2 --others --randomised --limits 2,8",
+        {"question": "difference", "by": "seniority", "compare": "senior,junior", "attributes": "people.csv"}
+        | {"epsilon": 2.0, "others": True, "randomised": True, "limits": "2,8"},
+        command="effect",
+        files=ANSWER_FILES,
+    ),
 }
 
 
@@ -134,8 +174,11 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
     choices = CHOICES[name]
     make_repeatable(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    lines = [f"{p},{r},{s},{TRACK[p]},{'Withdrawn' if p == 'p3' else 'Accept'}" for p, r, s in ROWS]
-    Path("reviews.csv").write_text("\n".join(["paper,reviewer,score,Track,Decision", *lines]))
+    lines = [f"{p},{r},{s},{TRACK[p]},{'Withdrawn' if p == 'p3' else 'Accept'},{10 - s}" for p, r, s in ROWS]
+    Path("reviews.csv").write_text("\n".join(["paper,reviewer,score,Track,Decision,confidence", *lines]))
+    Path("people.csv").write_text(
+        "\n".join(["reviewer,seniority", *(f"{who},{group}" for who, group in GROUP.items())])
+    )
     Path("tracks.csv").write_text("\n".join(["paper,track", *(f"{paper},{track}" for paper, track in TRACK.items())]))
     shown = [f"{p},{'?' if number % 5 == 0 else s}" for number, (p, _, s) in enumerate(ROWS)]
     Path("public.csv").write_text("\n".join(["paper,score", *shown]))
@@ -143,7 +186,7 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
     made = choices.python()
     for folder, release in made.items():
         release.save(Path("python") / folder)
-    command = ["release", "reviews.csv", "--score-scale", "1,9", "-o", "typed", *shlex.split(choices.options)]
+    command = [choices.command, "reviews.csv", "--score-scale", "1,9", "-o", "typed", *shlex.split(choices.options)]
     monkeypatch.setattr(sys, "argv", ["peerveil", *command, *([] if "--public" in command else ["--public", "all"])])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -153,7 +196,7 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
     state, result = work._outcome(task, lambda _: None)
     assert state == "done", result
     for folder in made:
-        for file in FILES:
+        for file in choices.files:
             first = (Path("python") / folder / file).read_bytes()
             assert (Path("typed") / folder / file).read_bytes() == first, (folder, file)
             assert (Path("page") / folder / "bundle" / file).read_bytes() == first, (folder, file)

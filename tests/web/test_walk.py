@@ -68,6 +68,12 @@ CUT = """(words) => {
   return cut;
 }"""
 
+#: Of parts with a name, a browser shows one at a time.
+UNFOLD = """for (const part of document.querySelectorAll("details:not([open])")) {
+  part.removeAttribute("name");
+  part.open = true;
+}"""
+
 LARGE_TEXT = "addEventListener('DOMContentLoaded', () => { document.documentElement.style.fontSize = '200%'; })"
 
 
@@ -113,7 +119,7 @@ class Walk:
         assert self.page.evaluate("document.documentElement.scrollHeight") <= most, screen
         keep_words = self._words if words is None else words
         assert self.page.evaluate(CUT, keep_words) == [], screen
-        self.page.evaluate("for (const part of document.querySelectorAll('details:not([open])')) part.open = true")
+        self.page.evaluate(UNFOLD)
         assert self.page.evaluate(CUT, keep_words) == [], f"{screen}, unfolded"
         self.texts[screen] = self.page.inner_text("body")
         self.page.evaluate("for (const part of document.querySelectorAll('details[open]')) part.open = false")
@@ -290,6 +296,34 @@ def test_a_file_that_is_wrong_is_told_where_it_was_given(
         expect(page.get_by_label("Title", exact=True)).to_have_value("Kept")
 
 
+def test_every_part_of_the_choices_fits_on_two_screens(browser: Browser, site: Served) -> None:
+    """With criteria, so that all quantities are offered."""
+    with visitor(browser, viewport={"width": 1280, "height": 800}) as guest:
+        page = guest.page
+        page.goto(site.address)
+        page.wait_for_url(f"{site.home}/")
+        page.goto(f"{site.home}/chair")
+        page.get_by_role("button", name=re.compile("^Try it with")).click()
+        page.wait_for_url(re.compile("/file$"))
+        walk = Walk(guest, tallest=1600, words=True)
+        walk.press("Continue", "/public$")
+        page.get_by_label("All scores").check()
+        walk.press("Continue", "/choices$")
+        heights: dict[str, int] = {}
+        for part in page.locator("form > details").all():
+            part.locator("summary").first.click()
+            name = part.locator("summary").first.inner_text()
+            for choice in [None, *part.get_by_role("radio").all()]:
+                if choice is not None:
+                    choice.check()
+                heights[f"{name} {len(heights)}"] = page.evaluate("document.documentElement.scrollHeight")
+                assert page.evaluate(CUT, True) == []
+            check_access(guest)
+            assert page.locator("form > details[open]").count() == 1, "one part at a time"
+        assert len(heights) == 10
+        assert max(heights.values()) <= 1600, heights
+
+
 def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
     page = guest.page
     open_file(page, site, workbook)
@@ -324,3 +358,50 @@ def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, wor
     page.go_back()
     page.get_by_role("link", name="All tracks").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
+
+
+GROUPS = {"shares": "Each group for itself", "difference": "The difference of two groups"}
+
+
+@pytest.mark.parametrize("question", GROUPS)
+def test_groups_of_reviewers_from_a_table_to_the_report(
+    question: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
+) -> None:
+    people = [f"person{who}@uni.example,{('senior', 'junior')[who % 2]}" for who in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["Reviewer,Seniority", *people]))
+    with visitor(browser, viewport={"width": 1280, "height": 800}) as guest:
+        page = guest.page
+        page.goto(site.address)
+        page.wait_for_url(f"{site.home}/")
+        open_file(page, site, workbook)
+        page.wait_for_url(re.compile("/file$"))
+        walk = Walk(guest, tallest=1600, words=True)
+        walk.press("Continue", "/public$")
+        page.get_by_label("All scores").check()
+        walk.press("Continue", "/choices$")
+        page.get_by_text("Groups of reviewers", exact=True).first.click()
+        page.get_by_label(GROUPS[question]).check()
+        page.get_by_label("The table of reviewers").set_input_files(tmp_path / "people.csv")
+        expect(page.locator("#columns option")).to_have_count(1)
+        page.get_by_label("Column of groups").fill("Seniority")
+        page.get_by_label("The groups").fill("senior,junior")
+        page.get_by_label("Epsilon", exact=True).fill("3")
+        walk.press("Show the expected accuracy", "/choices#plan$")
+        expect(page.locator(".plan tbody tr").first).to_be_visible()
+        walk.look("choices")
+        walk.press("Compute the promise", "/promise$")
+        expect(page.locator(".summary")).to_contain_text("by Seniority")
+        walk.look("promise")
+        page.get_by_label("I have read this").check()
+        walk.press("Release", "/result/")
+        expect(page.locator(".picture svg")).to_be_visible()
+        walk.look("result")
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download everything").click()
+        waiting.value.save_as(tmp_path / "release.zip")
+        page.get_by_role("link", name="Read the report").click()
+        page.wait_for_url(re.compile("/report.html$"))
+        with zipfile.ZipFile(tmp_path / "release.zip") as packed:
+            assert packed.read("release/report.html") == guest.context.request.get(page.url).body()
+        assert "uni.example" not in page.content() + "".join(walk.texts.values())
+        assert not guest.complaints

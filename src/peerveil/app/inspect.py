@@ -47,6 +47,14 @@ def columns_of(file: str, reading: ReadingOptions) -> Columns:
     return inspection.columns(file, mapping=reading.mapping, **reading_arguments(reading))
 
 
+def attribute_columns(file: str) -> tuple[str, ...]:
+    """Return the headings of a table of reviewers, to be shown to its owner only; none if it cannot be read."""
+    try:
+        return inspection.attribute_columns(file)
+    except InputError:  # whoever reads it is told
+        return ()
+
+
 def track_column(headings: Iterable[str]) -> str:
     """Return the only heading that is a usual name of a column of tracks; empty if none or several are.
 

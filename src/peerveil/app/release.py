@@ -81,15 +81,15 @@ def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
     together: dict[str, Any] = {
         "charged_as": promised.quantity,
         "costs": [cost_words(quote) for quote in promised.quotes],
-        **_claim_shown(promised.guarantee),
+        **claim_shown(promised.guarantee),
     }
     if isinstance(promised, Promise):
         return together | _shown(promised)
-    groups = [{"name": name} | _claim_shown(part.guarantee) | _shown(part) for name, part in promised.promises.items()]
+    groups = [{"name": name} | claim_shown(part.guarantee) | _shown(part) for name, part in promised.promises.items()]
     return together | {"groups": groups, "quantity": groups[0]["quantity"], "remark": promised.remark}
 
 
-def _claim_shown(claim: Guarantee) -> dict[str, Any]:
+def claim_shown(claim: Guarantee) -> dict[str, Any]:
     """Return a claim as the page shows it."""
     names = ("summary", "human", "promise", "not_protected")
     return {name: getattr(claim, name) for name in names} | {"caution": caution(claim.epsilon)}

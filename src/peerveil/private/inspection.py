@@ -11,6 +11,7 @@ import numpy as np
 
 from peerveil.errors import FileError
 from peerveil.private.readers import choices_from, detect, extract
+from peerveil.private.readers.attributes import identifies
 from peerveil.private.readers.finish import finish, grades
 from peerveil.private.readers.mapping import write_mapping
 from peerveil.private.readers.openreview_live import is_venue
@@ -208,6 +209,19 @@ def columns(source: Readable, *, mapping: str | os.PathLike[str] | None = None, 
             "its first line looks like a review, not like headings; add a line with a name for each column"
         )
     return Columns(headings=table.header, usual=_usual(table))
+
+
+def attribute_columns(source: Readable) -> tuple[str, ...]:
+    """Return the headings of a table of reviewers that do not identify them, to be shown to its owner only.
+
+    >>> import polars as pl
+    >>> attribute_columns(pl.DataFrame({"Reviewer": ["ann"], "Name": ["Ann"], "Seniority": ["senior"]}))
+    ('Seniority',)
+    """
+    table = read_table(source)
+    if any(_is_cell(table, name) for name in table.header):
+        raise table.error("its first line looks like a reviewer, not like headings")
+    return tuple(name for name in table.header if not identifies(name))
 
 
 #: The columns that reviews need: paper, reviewer and score.

@@ -19,15 +19,25 @@ READING = (
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")
 TRACKS = ("tracks", "group_column", "no_shared_reviewers")
-CHOICES = ("quantity", "statistic", "share", "unit", "mechanism", "estimator", "region", "lone", "licence", *TRACKS)
+GROUPS = ("question", "by", "values", "others", "randomised", "limits")
+CHOICES = (
+    *("quantity", "statistic", "share", "weight", "unit", "mechanism", "estimator", "region", "lone", "licence"),
+    *(*TRACKS, *GROUPS),
+)
 ABOUT = ("title", "conference", "author", "contact", "url")
 
 #: The step of a chair that has a field; all other fields are those of the choices.
 STEP_OF = {
     **dict.fromkeys((*READING, "score_scale", "people", "mapping"), "file"),
     **dict.fromkeys((*LOADS, "public", "public_file"), "public"),
-    **dict.fromkeys((*CHOICES, *ABOUT, "groups", "year", "epsilon", "delta", "bins"), "choices"),
+    **dict.fromkeys((*CHOICES, *ABOUT, "groups", "attributes", "year", "epsilon", "delta", "bins"), "choices"),
     "dataset": "promise",
+}
+
+#: Options that do not go with a question about groups of reviewers, which has a mechanism of its own.
+_NOT_WITH = {
+    "shares": ("delta", "estimator", "region", "tracks"),
+    "difference": ("statistic", "share", "weight", "mechanism", "bins", "delta", "estimator", "region", "tracks"),
 }
 
 
@@ -43,7 +53,8 @@ class Case:
         inspected: facts about the file of reviews.
         sheets: the sheets of its workbook, if there are several; ``None`` until somebody looks.
         headings: the headings of its table; ``None`` until somebody looks, or after an answer has changed.
-        planned: the plan for a release.
+        attributes: the headings of its table of reviewers.
+        planned: the plan for a release, with its ``options``.
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
         releasing: the job id of the last release.
@@ -60,6 +71,7 @@ class Case:
     inspected: dict[str, Any] = field(default_factory=dict)
     sheets: tuple[str, ...] | None = None
     headings: tuple[str, ...] | None = None
+    attributes: tuple[str, ...] = ()
     planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -89,8 +101,8 @@ class Case:
 
     def options(self) -> dict[str, Any]:
         """Return all answers and files, as the options of a task."""
-        answers = {name: value for name, value in self.answers.items() if name not in TRACKS}
-        options = answers | self.reading() | self._tracks()
+        answers = {name: value for name, value in self.answers.items() if name not in (*TRACKS, *GROUPS)}
+        options = answers | self.reading() | self._tracks() | self._question()
         if options.get("author"):
             options["author"] = [options["author"]]
         if options.get("public") == "file":
@@ -111,6 +123,24 @@ class Case:
         if not given.get(name):
             raise InputError("Give ", Argument(name), ", or choose all papers together")
         return {name: given[name], "no_shared_reviewers": self.answers.get("no_shared_reviewers") == "yes"}
+
+    def _question(self) -> dict[str, Any]:
+        """Return the options of a question about groups of reviewers, if there is one."""
+        question = self.answers.get("question")
+        if not question:
+            return {}
+        if question not in _NOT_WITH:
+            raise InputError("Choose one of ", Argument("question"))
+        for name, given in (("attributes", self.files), ("by", self.answers), ("values", self.answers)):
+            if not given.get(name):
+                raise InputError("Give ", Argument(name), ", or choose all reviewers together")
+        for name in _NOT_WITH[question]:
+            if self.answers.get(name):
+                raise InputError(Argument(name), " does not go with ", Argument("question", question))
+        asked = {"question": question, "attributes": self.files["attributes"], "by": self.answers["by"]}
+        asked |= {name: self.answers.get(name) == "yes" for name in ("others", "randomised")}
+        groups = {"values": self.answers["values"], "compare": self.answers["values"]}
+        return asked | groups | {"limits": self.answers.get("limits", "")}
 
 
 def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

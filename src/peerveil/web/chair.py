@@ -9,12 +9,12 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
-from peerveil.app.inspect import columns_of, mapping_of, sheets_of, track_column
+from peerveil.app.inspect import attribute_columns, columns_of, mapping_of, sheets_of, track_column
 from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
-from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, Case, loads_of, number, texts, whole
+from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, TRACKS, Case, loads_of, number, texts, whole
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import (
@@ -71,13 +71,17 @@ async def demo(page: Here) -> Response:
 @router.put("/{name}/files/{role}")
 async def another(page: Here, request: Request, name: str, role: str, file: str) -> Response:
     """Take a further file."""
-    if role not in ("public_file", "people", "mapping", "groups"):
+    if role not in ("public_file", "people", "mapping", "groups", "attributes"):
         raise HTTPException(404, "there is no such file")
     case = lookup(page.chairs, name)
     case.changed()
     saved = await keep_file(request, page, case, role, file)
     case.changed()  # again: a promise may have been computed from a partial file
-    return JSONResponse({"name": saved})
+    case.planned = {}
+    if role != "attributes":
+        return JSONResponse({"name": saved})
+    case.attributes = await asyncio.to_thread(attribute_columns, str(case.folder / case.files[role]))
+    return JSONResponse({"name": saved, "columns": case.attributes})
 
 
 @router.get("/{name}/file")
@@ -166,9 +170,21 @@ async def _show_choices(page: Page, case: Case, **values: Any) -> Response:
     await _see_headings(case)
     shown: dict[str, Any] = {
         "picture": without_style(case.planned.get("svg", "")),
+        "other": _planned_otherwise(case),
         "track_column": track_column(case.headings or ()),
     }
     return page.show("chair_choices.html", case=case, here="choices", **shown, **values)
+
+
+def _planned_otherwise(case: Case) -> bool:
+    """Return whether the plan is for other choices than the present ones; it is for all papers, whatever the title."""
+    planned = case.planned.get("options", {})
+    try:
+        options = case.options()
+    except InputError:
+        return True
+    names = {*planned, *options} - {*ABOUT, *TRACKS, "groups", "licence", "year"}
+    return any(planned.get(name) != options.get(name) for name in names)
 
 
 @router.post("/{name}/choices")
@@ -186,8 +202,8 @@ async def chosen(page: Here, request: Request, name: str) -> Response:
 async def plan(page: Here, request: Request, name: str) -> Response:
     """Take the answers on what to release, and plan."""
 
-    def then(case: Case, result: dict[str, Any], _: dict[str, Any]) -> None:
-        case.planned = result
+    def then(case: Case, result: dict[str, Any], asked: dict[str, Any]) -> None:
+        case.planned = result | {"options": asked["options"]}
 
     return await _with_choices(page, request, name, "plan", then)
 
@@ -211,6 +227,8 @@ async def _with_choices(
         case.answers |= dict.fromkeys(stated, "") | texts(form, stated) | numbers | wholes
         mechanism = case.answers["mechanism"]
         parameters = OWN[mechanism].parameters() if mechanism in OWN else ("delta",)  # those of a plan's choice
+        if case.answers["question"] == "shares":
+            parameters = ("delta", "bins")
         case.answers |= {name: None for name in ("delta", "bins") if name not in parameters}
         need(case.answers.get("public") in PUBLIC, *_SAY_PUBLIC)
         need(case.answers["tracks"] in ("", "column", "file"), "Choose one of ", Argument("tracks"))
@@ -294,6 +312,9 @@ async def result(page: Here, name: str, made: str) -> Response:
     result = lookup(case.results, made)
     known = tuple(case.inspected.get("notices", ()))  # said when the file was opened
     result = result | {"remarks": [remark for remark in result.get("remarks", ()) if not remark.endswith(known)]}
+    if "answer" in result:
+        picture = without_style(result["picture"])
+        return page.show("answered.html", case=case, made=made, result=result, picture=picture)
     if "groups" in result:
         return page.show("tracks.html", case=case, made=made, result=result)
     return result_page(page, case, made, result)

@@ -9,8 +9,10 @@ from peerveil.errors import Argument, BudgetError, PeerveilError
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
+    "attributes": "The table of reviewers",
     "author": "Authors",
     "bins": "Bins",
+    "by": "Column of groups",
     "conference": "Conference",
     "contact": "Contact",
     "criteria": "Columns of criteria",
@@ -25,6 +27,7 @@ LABELS = {
     "ids": "Reviewers' ids",
     "leave_out": "Leave out reviews with",
     "load": "Reviews per reviewer, if all have the same",
+    "limits": "Limits of scores",
     "loads": "Counts, a range or a set",
     "licence": "Licence",
     "lone": "Miscalibration of a paper with a single review",
@@ -36,12 +39,15 @@ LABELS = {
     "noise_scale": "Scale of the noise",
     "noisy": "The noisy release",
     "only": "Keep only reviews with",
+    "others": "Other reviewers",
     "paper": "Column of papers",
     "people": "People behind signatures",
     "person": "A subreviewer's review counts for",
     "public": "What is public",
     "public_file": "The file of public scores",
     "quantity": "One number per reviewer",
+    "question": "Groups of reviewers",
+    "randomised": "How groups were made",
     "ratings": "Column of public scores",
     "region": "Region",
     "release": "The release",
@@ -60,7 +66,9 @@ LABELS = {
     "tracks": "One release or several",
     "unit": "What is protected",
     "url": "Address",
+    "values": "The groups",
     "visible_column": "Everyone can see these columns",
+    "weight": "Column instead of the score",
     "words": "How it was made private, in the source's words",
     "year": "Year",
 }
@@ -74,6 +82,8 @@ CHOICES = {
     ("person", "subreviewer"): "the subreviewer",
     ("public", "all"): "All scores",
     ("public", "none"): "No scores",
+    ("question", "difference"): "The difference of two groups",
+    ("question", "shares"): "Each group for itself",
 }
 
 #: What each check of a release is about.
@@ -104,6 +114,7 @@ CHECKS = {
 #: Names of arguments without a field.
 _OTHER = {
     "authors": LABELS["author"],
+    "compare": f"“{LABELS['values']}”",
     "law": LABELS["noise_scale"],
     "shared": f"“{LABELS['no_shared_reviewers']}”",
     "epsilons": LABELS["epsilon"],
@@ -116,6 +127,7 @@ _OTHER = {
 #: The fields of arguments that have another name.
 _FIELDS = {
     "authors": "author",
+    "compare": "values",
     "law": "noise_scale",
     "shared": "no_shared_reviewers",
     "epsilons": "epsilon",

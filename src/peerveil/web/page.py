@@ -92,7 +92,7 @@ class Page:
         """The templates; values are escaped, never markup."""
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
         environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
-        environment.globals |= {"statistics": statistic_choices, "released": released_quantity}
+        environment.globals |= {"statistics": statistic_choices}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
@@ -136,17 +136,6 @@ def statistic_choices() -> list[tuple[str, str]]:
     listed = [(statistic.name, f"{statistic.name}: {statistic.meaning}") for statistic in statistics.registered()]
     others = [(name, label) for name, label in listed if name != "mean"]
     return [("", "mean: as described above"), *others, ("agreement", "agreement: mean distance from co-reviewers")]
-
-
-def released_quantity(answers: Mapping[str, Any]) -> str:
-    """Return the name of the quantity that answers ask for; empty if they contradict each other."""
-    from peerveil.app.parsing import weighed  # noqa: PLC0415 - loads NumPy
-
-    quantity, statistic = answers.get("quantity") or "ratings", answers.get("statistic") or "mean"
-    try:
-        return weighed(quantity, statistic, answers.get("share") or None, None)
-    except InputError:
-        return ""
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from peerveil.app.effects import Written, budget, listed, listed_sizes, terms_of, written
+from peerveil.app.effects import (
+    Write,
+    Written,
+    answer_shown,
+    budget,
+    listed,
+    listed_sizes,
+    plan_shown,
+    terms_of,
+    written,
+)
 from peerveil.app.messages import refusal
 from peerveil.app.options import changed
 from peerveil.app.parsing import parse_lone, reading_of, weighed
@@ -21,6 +32,9 @@ from peerveil.private.release import check_dataset
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
 from peerveil.releases.effects.crosstabs import Crosstab
+
+#: The header of a plan's table.
+PLANNED = ("reviewers in a group", "deviation of a share")
 
 #: Options of other releases, with their defaults, that a table of counts has no use for.
 _ELSEWHERE = {"region": "tight", "estimator": None, "accept_float_noise": False}
@@ -55,7 +69,21 @@ def plan(request: ReleaseRequest, step: Step) -> Planned:
     return Planned(plan=ready.plan(), claim=ready.noise.guarantee.summary, costs=costs, remarks=remarks_on(reviews))
 
 
-def release(request: ReleaseRequest, spending: Spending, *, step: Step) -> Written[Crosstab]:
+def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
+    """Return what the release will state and cost, and how precise it will be, as the page shows it."""
+    _check(request)
+    dataset, ledger = request.what.dataset, request.ledger
+    check_dataset(dataset, ledger)
+    reviews, public = _read(request, step)
+    step("Planning")
+    ready = _prepared(request, reviews, public)
+    of = f"the numbers of reviewers in each bin, for {', '.join(ready.question.groups)}"
+    return answer_shown(ready, of, ledger, dataset) | plan_shown(ready.plan(), PLANNED)
+
+
+def release(
+    request: ReleaseRequest, spending: Spending, *, step: Step, write: Write | None = None
+) -> Written[Crosstab]:
     """Return the release, written into a new folder; the caller closes ``spending`` and reports charges."""
     _check(request)
     request = placed(request)
@@ -65,7 +93,7 @@ def release(request: ReleaseRequest, spending: Spending, *, step: Step) -> Writt
         return _prepared(request, reviews, public).draw(spending, request.what.dataset)
 
     place = (request.output, request.overwrite)
-    return written(*place, lambda: _read(request, step), draw, spending, step=step)
+    return written(*place, lambda: _read(request, step), draw, spending, step=step, write=write)
 
 
 def _check(request: ReleaseRequest) -> None:

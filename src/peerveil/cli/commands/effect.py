@@ -34,7 +34,7 @@ def effect(request: EffectRequest, *, plan: PlanOnly = False, as_json: opt.AsJso
         if as_json:
             print_json(asdict(planned))
             return
-        out.print(rows_table(("budget", "smallest effect seen", "interval"), planned.rows()))
+        out.print(rows_table(effects.PLANNED, planned.rows()))
         out.print()
         out.print(planned.assumption)
         return

@@ -89,7 +89,7 @@ def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> Non
         if as_json:
             print_json(asdict(plan) | {"guarantee": planned.claim, "costs": [asdict(cost) for cost in costs]})
             return
-        out.print(rows_table(("reviewers in a group", "deviation of a share"), plan.rows()))
+        out.print(rows_table(crosstabs.PLANNED, plan.rows()))
         out.print()
         out.print(plan.assumption)
         for words in planned.words:

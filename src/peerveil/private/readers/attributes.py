@@ -58,12 +58,21 @@ def read_attributes(source: Readable, people: Names, reviews: Table, column: str
             "remove these rows",
             column=identity,
         )
-    names = tuple(name for name in table.header if name != identity and plain(name) not in _IDENTITIES)
+    names = tuple(name for name in table.header if name != identity and not identifies(name))
     if not names:
         raise table.error("has no columns that describe reviewers besides those that identify them")
     order = [row_of[code] for code in range(len(place))]
     cells = table.cells[order]
     return Attributes(names=names, values=tuple(tuple(cells[name].str.strip_chars(BLANKS).to_list()) for name in names))
+
+
+def identifies(heading: str) -> bool:
+    """Return whether a column of a table of reviewers identifies them.
+
+    >>> identifies("Reviewer"), identifies("Seniority")
+    (True, False)
+    """
+    return plain(heading) in _IDENTITIES
 
 
 def _lines(table: Table, rows: Sequence[int]) -> str:

@@ -38,6 +38,7 @@ const upload = async (drop, file, name, together = "&first=1") => {
     state.textContent = saved.role && saved.role !== drop.dataset.studyDrop ? "" : saved.name;
     const other = saved.role && one(`[data-study-drop=${saved.role}] .drop-state`);
     if (other) other.textContent = saved.published && saved.role === "noisy" ? "release.json" : saved.name;
+    if (saved.columns) one("#columns").replaceChildren(...saved.columns.map((name) => new Option("", name)));
     all("[aria-invalid]", drop).forEach((part) => part.removeAttribute("aria-invalid"));
     all(".error", drop).forEach((part) => part.remove());
     const form = drop.closest("form");

@@ -6,62 +6,32 @@ import json
 import os
 import signal
 import warnings
-import zipfile
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from peerveil.app.messages import NOTHING_RELEASED, renaming
-from peerveil.app.options import LoadsOptions, filled
+from peerveil.app.options import LoadsOptions
 from peerveil.app.requests import CompareRequest, InspectRequest, RefineRequest, ReleaseRequest, VerifyRequest
 from peerveil.errors import Argument, FileError, FileWarning, InputError, spelled
 from peerveil.inference.verdict import PROMISES
 from peerveil.quantities import statistics
-from peerveil.quantities.base import Quantity, register_missing, registered, words_of
+from peerveil.quantities.base import register_missing, words_of
 from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import CHECKS, Problem, label
+from peerveil.web.work import groups
+from peerveil.web.work.tasks import FILE_FIELDS, PACKED, Step, Task, pack, request_of
 
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
 
-Step = Callable[[str], None]
-
-#: The options that name a file of a field.
-FILE_FIELDS = ("people", "mapping", "public", "groups", "noisy", "signed_by")
-
-#: The zip file of a release, and of all tracks; no track has a folder whose name begins like this.
-PACKED = "_bundle.zip"
+__all__ = ["PACKED", "Task", "main", "pack", "request_of"]
 
 #: A note in the report of the example.
 _SYNTHETIC = "This is an example from a synthetic conference: its reviewers are simulated."
-Request = TypeVar("Request")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """A task.
-
-    Attributes:
-        kind: the function that does it.
-        folder: the working directory, to which the names of files are relative.
-        options: the user's answers, by option name.
-        output: the folder to write to.
-        others: folders of releases to compare with, by title.
-        quantities: the registered quantities; a new process has only those of the package.
-        statistics: the registered reviewer statistics, likewise.
-    """
-
-    kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine", "verify", "compare"]
-    folder: str
-    options: dict[str, Any] = field(default_factory=dict)
-    output: str = ""
-    others: dict[str, str] = field(default_factory=dict)
-    quantities: tuple[Quantity, ...] = field(default_factory=registered)
-    statistics: tuple[statistics.Statistic, ...] = field(default_factory=statistics.registered)
 
 
 def main(pipe: Connection) -> None:
@@ -105,12 +75,6 @@ def _field_of_file(task: Task, error: Exception) -> str:
     return next(("public_file" if role == "public" else role for role in roles), "")
 
 
-def request_of(kind: type[Request], task: Task) -> Request:
-    """Return the request of a task; empty answers keep their defaults."""
-    given = {name: value for name, value in task.options.items() if value not in (None, "")}
-    return filled(kind, given | {"output": task.output})
-
-
 def _warm(task: Task, step: Step) -> dict[str, Any]:
     """Write the script that draws interactive charts."""
     import vl_convert
@@ -152,6 +116,8 @@ def _inspect(task: Task, step: Step) -> dict[str, Any]:
 
 def _promise(task: Task, step: Step) -> dict[str, Any]:
     """Return what the release will state; nothing is drawn or charged."""
+    if task.options.get("question"):
+        return groups.promise(task, step)
     from peerveil.app.release import promise
 
     return promise(request_of(ReleaseRequest, task), step)
@@ -159,6 +125,8 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
 
 def _plan(task: Task, step: Step) -> dict[str, Any]:
     """Return the expected accuracy at each budget; nothing is drawn or charged."""
+    if task.options.get("question"):
+        return groups.promise(task, step)
     from peerveil.app.plan import plan_release
     from peerveil.reporting.plots import plan_plot
 
@@ -166,8 +134,6 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
     planned = plan_release(request_of(ReleaseRequest, task), epsilon, step=step)
     plan = planned.plan
     return {
-        "for": [plan.quantity, plan.unit],
-        "epsilon": epsilon,
         "answer": list(planned.answer),
         "others": list(planned.others),
         "assumption": plan.assumption,
@@ -177,6 +143,8 @@ def _plan(task: Task, step: Step) -> dict[str, Any]:
 
 def _release(task: Task, step: Step) -> dict[str, Any]:
     """Make a release, and return facts about it."""
+    if task.options.get("question"):
+        return groups.release(task, step)
     from peerveil.app.ledger import Spending
     from peerveil.app.release import release
     from peerveil.releases.release import Release
@@ -188,9 +156,9 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
     result, remarks = released.release, [*(spelled(message, label) for message in released.warnings), *released.remarks]
     if isinstance(result, Release):
         return _facts(result) | {"remarks": remarks}
-    groups = [{"name": name, "folder": released.folders[name]} | _facts(part) for name, part in result.releases.items()]
+    tracks = [{"name": name, "folder": released.folders[name]} | _facts(part) for name, part in result.releases.items()]
     claim = {name: getattr(result.guarantee, name) for name in ("summary", "human", "promise")}
-    return claim | {"groups": groups, "remarks": remarks}
+    return claim | {"groups": tracks, "remarks": remarks}
 
 
 def _refine(task: Task, step: Step) -> dict[str, Any]:
@@ -305,16 +273,6 @@ def _facts(release: Release) -> dict[str, Any]:
         "expected_rmse": outlook.expected_rmse if outlook else None,
         "notes": list(release.notes),
     }
-
-
-def pack(folder: Path, file: Path, *, within: str = "") -> None:
-    """Add all files of a folder to a zip file, ``within`` a folder there; the same files give the same bytes."""
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"release/{within}{path.relative_to(folder).as_posix()}")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            packed.writestr(entry, path.read_bytes())
 
 
 _KINDS = {

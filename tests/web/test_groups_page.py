@@ -1,0 +1,165 @@
+"""Groups of reviewers on the page: each for itself, or the difference of two, from a table of reviewers."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import peerveil as pv
+from asked import Chair
+from peerveil.private import noise
+from peerveil.releases.effects.answers import FILES
+from peerveil.web import work
+from peerveil.web.work import PACKED, Task
+
+ROWS = [(f"p{i}", f"zqx-{(i * 3 + j) % 8}@uni.example", (i + 2 * j) % 9 + 1) for i in range(12) for j in range(2)]
+REVIEWS = "paper,reviewer,score,confidence\n" + "".join(f"{p},{r},{s},{s % 5 + 1}\n" for p, r, s in ROWS)
+PEOPLE = "Reviewer,Name,Seniority\n" + "".join(
+    f"zqx-{j}@uni.example,Zqx {j},{('senior', 'junior')[j % 2]}\n" for j in range(8)
+)
+ANSWERS = {"quantity": "ratings", "unit": "reviewer", "epsilon": "2"}
+GROUPS = {"question": "shares", "by": "Seniority", "values": "senior,junior"}
+
+#: Of a person, or a value of the table that nobody typed.
+PRIVATE = "zqx"
+
+
+@pytest.fixture
+def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
+    return Chair(tmp_path, monkeypatch, reviews=REVIEWS)
+
+
+def do(kind: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[str, Any]:
+    monkeypatch.chdir(folder)
+    (folder / "reviews.csv").write_text(REVIEWS)
+    (folder / "people.csv").write_text(PEOPLE)
+    answers = {"file": "reviews.csv", "public": "all", "attributes": "people.csv", "compare": "senior,junior"}
+    answers |= GROUPS | ANSWERS
+    task = Task(
+        kind=kind, folder=str(folder), options=answers | {"epsilon": 2.0} | options, output=str(folder / "made")
+    )
+    return work._outcome(task, lambda _: None)
+
+
+@pytest.mark.parametrize("question", ["shares", "difference"])
+def test_a_promise_states_precision_and_cost_and_one_charge_pays(
+    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "b.db")
+    ledger = pv.Ledger.create(place)
+    ledger.open("x", epsilon=5)
+    with monkeypatch.context() as patch:
+        patch.setattr(noise.Prepared, "draw_often", lambda *_: pytest.fail("noise was drawn"))
+        for kind in ("plan", "promise"):
+            state, promised = do(kind, tmp_path, patch, question=question, ledger=place)
+            assert state == "done", promised
+    assert not ledger.history()
+    assert promised["costs"] == ["epsilon 2: 'x' (reviewer) has 5 left, and would have 3"]
+    assert promised["summary"] == "epsilon = 2 per reviewer (pure differential privacy)"
+    assert all(len(row) == len(promised["header"]) for row in promised["rows"])
+    assert "senior" in promised["released"]
+
+    state, result = do("release", tmp_path, monkeypatch, question=question, ledger=place)
+    assert state == "done", result
+    (charge,) = ledger.history()
+    assert (charge.quantity, charge.spend.epsilon) == (promised["charged_as"], 2.0)
+    assert (result["summary"], result["promise"]) == (promised["summary"], promised["promise"])
+    assert result["picture"].startswith("<svg")
+    bundle = tmp_path / "made" / "bundle"
+    with zipfile.ZipFile(tmp_path / "made" / PACKED) as packed:
+        assert set(packed.namelist()) == {f"release/{name}" for name in FILES}
+        assert all(packed.read(f"release/{name}") == (bundle / name).read_bytes() for name in FILES)
+    assert pv.verify(bundle, pv.weigh(pv.read("reviews.csv").public("all"))).verified
+    assert PRIVATE not in (json.dumps([promised, result]) + (bundle / "report.html").read_text()).casefold()
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "words"),
+    [
+        ({"by": "Rank"}, "by", "“Column of groups” must be one of the 1 columns"),
+        ({"values": "senior"}, "", "at least two different groups"),
+        ({"values": "senior,chief"}, "", "no reviewer is in the group 'chief'"),
+        ({"question": "difference", "compare": "senior"}, "values", "“The groups” must name two groups"),
+        ({"question": "difference", "limits": "9"}, "limits", "“Limits of scores” must look like '-4,4'"),
+        ({"attributes": "none.csv"}, "attributes", "none.csv"),
+        ({"attributes": "short.csv"}, "merge_names", "7 of 8 reviewers have no row in the table of attributes"),
+        ({"mechanism": "laplace"}, "by", "releases counts, with “Epsilon” and “Bins” only"),
+    ],
+)
+def test_what_is_wrong_with_groups_is_shown_at_the_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], field: str, words: str
+) -> None:
+    (tmp_path / "short.csv").write_text("reviewer,Seniority\nzqx-0@uni.example,senior\n")
+    state, problem = do("promise", tmp_path, monkeypatch, **options)
+    assert (state, words in problem.words) == ("failed", True), problem
+    assert problem.field == field
+    assert PRIVATE not in problem.words
+    assert do("release", tmp_path, monkeypatch, **options) == (state, problem), "refused alike, and before any charge"
+
+
+def test_a_chair_asks_about_groups_and_the_headings_are_offered(chair: Chair) -> None:
+    uploaded = chair.put(f"{chair.here}/files/attributes?file=people.csv", PEOPLE)
+    assert json.loads(uploaded.body) == {"name": "people.csv", "columns": ["Seniority"]}
+    shown = chair.ask("GET", f"{chair.here}/choices").body.decode()
+    assert '<option value="Seniority">' in shown
+    assert PRIVATE not in shown
+    assert chair.post("/choices", **GROUPS, **ANSWERS, others="yes", bins="3", limits="2,8").status == 303
+    chair.release(chair.read())
+    assert chair.post("/choices", **GROUPS | {"question": "difference"}, **ANSWERS, randomised="yes").status == 303
+    chair.release(chair.read())
+    assert (
+        chair.post("/choices", **GROUPS | {"question": ""}, **ANSWERS, others="yes", weight="confidence").status == 303
+    )
+    chair.release(chair.read())
+    first, second, third = chair.jobs.released()
+    asked = ("question", "by", "values", "attributes", "others", "bins")
+    assert [first[name] for name in asked] == ["shares", "Seniority", "senior,junior", "people.csv", True, 3]
+    assert [second[name] for name in ("question", "compare", "randomised")] == ["difference", "senior,junior", True]
+    assert not set(third) & {"question", "by", "values", "compare", "attributes", "others"}
+    assert third["weight"] == "confidence"
+
+
+def test_headings_that_look_like_cells_are_not_offered(chair: Chair) -> None:
+    rows = PEOPLE.partition("\n")[2]
+    assert json.loads(chair.put(f"{chair.here}/files/attributes?file=people.csv", rows).body)["columns"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"by": ""}, "Give “Column of groups”, or choose all reviewers together"),
+        ({"values": ""}, "Give “The groups”, or choose all reviewers together"),
+        ({"question": "/etc/passwd"}, "Choose one of “Groups of reviewers”"),
+        ({"estimator": "safe"}, "“Estimator” does not go with “Groups of reviewers”: Each group for itself"),
+        ({"tracks": "column", "group_column": "paper"}, "“One release or several” does not go with"),
+        ({"question": "difference", "share": "score>=6"}, "“Share of reviews with” does not go with"),
+        ({"question": "difference", "weight": "confidence"}, "“Column instead of the score” does not go with"),
+    ],
+)
+def test_what_is_missing_or_does_not_fit_is_told_and_nothing_typed_is_lost(
+    chair: Chair, given: dict[str, str], words: str
+) -> None:
+    refused = chair.post("/choices", **GROUPS, **ANSWERS)
+    assert "Give “The table of reviewers”, or choose all reviewers together" in refused.body.decode()
+    chair.put(f"{chair.here}/files/attributes?file=people.csv", PEOPLE)
+    refused = chair.post("/choices", **GROUPS | ANSWERS | {"title": "Our <title>"} | given)
+    assert refused.status == 422
+    assert words in refused.body.decode()
+    assert 'value="Our &lt;title&gt;"' in refused.body.decode()
+    assert not [task for task in chair.jobs.tasks if task.kind == "promise"]
+
+
+HOSTILE = "\"'></main><script>alert(1)</script>"
+
+
+def test_a_result_about_groups_is_text(chair: Chair) -> None:
+    facts = dict.fromkeys(("answer", "record", "summary", "human", "promise"), HOSTILE)
+    lists = {"facts": [(HOSTILE, HOSTILE)], "remarks": [HOSTILE], "notes": [HOSTILE]}
+    chair.case.results["m"] = facts | lists | {"picture": "<svg></svg>"}
+    shown = chair.ask("GET", f"{chair.here}/result/m").body.decode()
+    assert "&lt;script&gt;alert(1)" in shown
+    assert "<script>alert" not in shown
