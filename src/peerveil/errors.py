@@ -20,7 +20,8 @@
     ├── FileWarning               how a file was read, where it could have been read otherwise
     │   └── WithdrawalWarning     a release that was read is marked as withdrawn
     ├── GroupWarning              a group of papers has few reviewers
-    └── LedgerWarning             something about the ledger that the chair should know
+    ├── LedgerWarning             something about the ledger that the chair should know
+    └── PriorWarning              a release disagrees with the prior pooled from earlier ones
 
 Messages name the argument, the value and the remedy. They never hold an identity. A message is text and
 :class:`Argument` objects in turn, so that the command line and the page can spell arguments in their own words:
@@ -223,6 +224,10 @@ class GroupWarning(PeerveilWarning):
 
 class LedgerWarning(PeerveilWarning):
     """Something about the ledger that does not stop a release, but that its chair should know."""
+
+
+class PriorWarning(PeerveilWarning):
+    """A release disagrees with the prior pooled from earlier ones, so that the usual prior was used."""
 
 
 #: Failures to write that another name would not mend.

@@ -365,6 +365,7 @@ def test_bands_without_doubt_survive_round_off() -> None:
     class Certain:
         mean = np.array([1.5, 2.0, 3.0, 5.0])
         variance = np.zeros(4)
+        evidence = None
 
         def band(self, _: float) -> tuple[Floats, Floats]:
             return np.nextafter(self.mean, np.inf), self.mean.copy()

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from peerveil.inference.family import Family, family_of
 from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, VariationalFit
 from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.pooling import YearPrior, used_prior
 from peerveil.inference.posterior import BRIDGE_MODES, components, discrepancy_laws, steps_along, with_known_sum
 from peerveil.inference.prior import Ensemble
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
@@ -116,6 +117,7 @@ class CountPrior:
         entries: the number of entries counted.
         laws: the laws, in the order of :class:`~peerveil.inference.posterior.EntryPrior`.
         steps: the distribution within bins.
+        pooled: what earlier releases say about leniency and discrepancy, if it is known.
     """
 
     family: Family
@@ -123,6 +125,7 @@ class CountPrior:
     entries: int
     laws: LowRankGaussians
     steps: Steps
+    pooled: YearPrior | None = None
 
     @classmethod
     def of(cls, ensembles: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountPrior:
@@ -140,7 +143,7 @@ class CountPrior:
             modes = family.modes(len(counts.vectors))
             laws.append(discrepancy_laws(counts, step, columns, left, sizes, modes=modes, floor=1e-6))
         steps = Steps.of(ensembles, bins, attainable_means(weights, MOST))
-        return cls(family, bins, n, LowRankGaussians.stacked(laws), steps)
+        return cls(family, bins, n, LowRankGaussians.stacked(laws), steps, used_prior(weights))
 
     def posterior(self, likelihood: CountLikelihood) -> CountPosterior | None:
         """Posterior of the sorted vector; ``None`` if it exceeds floating-point range."""
@@ -150,7 +153,7 @@ class CountPrior:
                 finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
                 if not finite.any():
                     return None
-                keep, probabilities = components(self.family, fit.bound, finite)
+                keep, probabilities, evidence = components(self.family, fit.bound, finite, self.pooled)
                 running, spread, of_bins = _running(fit, keep, self.entries)
             except np.linalg.LinAlgError:
                 return None
@@ -163,7 +166,7 @@ class CountPrior:
         mean = (1 - share) * below[:, bin_] + share * below[:, bin_ + 1]
         own = share * (1 - share) * (count - of_bins[:, bin_])
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
-        below_steps = GaussianMixture(probabilities, mean, variance, keep)
+        below_steps = GaussianMixture(probabilities, mean, variance, keep, evidence)
         return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
 
 
@@ -213,6 +216,11 @@ class CountPosterior:
     width: Floats
     least: float
     entries: int
+
+    @property
+    def evidence(self) -> Floats | None:
+        """The log-likelihood of the noisy data on the grid of the family."""
+        return self.below.evidence
 
     @cached_property
     def _ranks(self) -> Ints:

@@ -24,6 +24,7 @@ from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN, LEV
 from peerveil.inference.family import family_of
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.model import RecordModel
+from peerveil.inference.pooling import used_prior
 from peerveil.inference.posterior import Posterior
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -46,12 +47,14 @@ class Estimate:
         gap: certificate of the last projection.
         outlook: expected error and credible bands; ``None`` where the law of the noise is not known.
         notes: remarks for readers.
+        evidence: the log-likelihood of the noisy data on the grid of the family, by which releases are pooled.
     """
 
     values: Floats
     gap: float
     outlook: ExpectedError | None = None
     notes: tuple[str, ...] = ()
+    evidence: Floats | None = None
 
 
 def check_estimator(estimator: str, *, law_known: bool = True) -> None:
@@ -142,7 +145,14 @@ def _with_outlook(
     expected = _expected_error(point.values, posterior, region, weights, assumption)
     apart = posterior.variance + (posterior.mean - weights.derived(RecordModel).guess) ** 2
     expected = replace(expected, public_rmse=math.sqrt(float(np.mean(apart))))
-    return Estimate(values=point.values, gap=point.gap, outlook=expected)
+    notes, evidence = _on_prior(weights, posterior.evidence), posterior.evidence
+    return Estimate(values=point.values, gap=point.gap, outlook=expected, notes=notes, evidence=evidence)
+
+
+def _on_prior(weights: PublicWeights, evidence: Floats | None) -> tuple[str, ...]:
+    """The note on a pooled prior."""
+    prior = used_prior(weights)
+    return () if prior is None or evidence is None else (prior.note(evidence),)
 
 
 def _expected_error(

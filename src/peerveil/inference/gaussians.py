@@ -179,12 +179,14 @@ class GaussianMixture:
         means: means of the entries.
         variances: variances of the entries.
         laws: the index of the law that each component comes from.
+        evidence: the log-likelihood of the noisy data on a grid of laws, if it is known.
     """
 
     probabilities: Floats
     means: Floats
     variances: Floats
     laws: npt.NDArray[np.int64]
+    evidence: Floats | None = None
 
     @cached_property
     def mean(self) -> Floats:

@@ -328,6 +328,11 @@ class LongPosterior:
     ranks: GaussianMixture
     entries: int
 
+    @property
+    def evidence(self) -> Floats | None:
+        """The log-likelihood of the noisy data on the grid of the family."""
+        return self.ranks.evidence
+
     @cached_property
     def mean(self) -> Floats:
         """The mean of each entry."""

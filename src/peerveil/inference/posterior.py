@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from peerveil.inference.family import CORRELATIONS, MODES, Family, family_of
 from peerveil.inference.gaussians import STEPS, GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import Likelihood
+from peerveil.inference.pooling import YearPrior, grid, used_prior
 from peerveil.inference.prior import Ensemble
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -51,6 +52,10 @@ class Posterior(Protocol):
 
     def shortest_band(self, level: float) -> tuple[Floats, Floats]:
         """A credible band of each entry that is as short as possible."""
+
+    @property
+    def evidence(self) -> Floats | None:
+        """The log-likelihood of the noisy data on the grid of the family (:mod:`peerveil.inference.pooling`)."""
 
 
 def steps_along(means: Floats) -> Floats:
@@ -111,10 +116,12 @@ class EntryPrior:
         family: the prior assumptions.
         laws: for each correlation of :data:`CORRELATIONS`, one law for each discrepancy, in this order; where many
             scores are hidden, all of these for each range of hidden-score offsets.
+        pooled: what earlier releases say about leniency and discrepancy, if it is known.
     """
 
     family: Family
     laws: tuple[LowRankGaussians, ...]
+    pooled: YearPrior | None = None
 
     @classmethod
     def of(cls, ensembles: Sequence[Ensemble], weights: PublicWeights, blocks: int | None = None) -> EntryPrior:
@@ -134,7 +141,7 @@ class EntryPrior:
             discrepancy_laws(ensemble, step, columns, left / each, sizes, blocks=blocks)
             for ensemble, step, (columns, left) in zip(ensembles, along, bridges, strict=True)
         )
-        return cls(family, laws if ranks > _SMALL else (LowRankGaussians.stacked(laws),))
+        return cls(family, laws if ranks > _SMALL else (LowRankGaussians.stacked(laws),), used_prior(weights))
 
     @property
     def size(self) -> int:
@@ -153,18 +160,23 @@ class EntryPrior:
         finite = np.isfinite(bounds) & np.isfinite(means).all(axis=1) & np.isfinite(variances).all(axis=1)
         if not finite.any():
             return None
-        keep, probabilities = components(self.family, bounds, finite)
-        return GaussianMixture(probabilities, means[keep], variances[keep], keep)
+        keep, probabilities, evidence = components(self.family, bounds, finite, self.pooled)
+        return GaussianMixture(probabilities, means[keep], variances[keep], keep, evidence)
 
 
-def components(family: Family, bounds: Floats, finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The laws with non-negligible posterior probability, and these probabilities."""
-    chances = np.outer(family.correlation_chances, list(family.discrepancies.values())).ravel()
-    chances = np.tile(chances, bounds.size // chances.size)  # all ranges of offsets are equally probable
+def components(
+    family: Family, bounds: Floats, finite: npt.NDArray[np.bool_], pooled: YearPrior | None
+) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+    """The laws with non-negligible posterior probability, these probabilities, and the evidence."""
+    evidence = grid(bounds, finite)
+    chances = np.outer(family.correlation_chances, list(family.discrepancies.values()))
+    if pooled is not None:
+        chances = pooled.chances_for(evidence)
+    chances = np.tile(chances.ravel(), bounds.size // chances.size)  # all ranges of offsets are equally probable
     logs = np.where(finite, np.log(chances) + np.where(finite, bounds, 0.0), -np.inf)
     odds = np.exp(logs - logs.max())
     keep = np.flatnonzero(odds > 1e-5 * odds.sum())
-    return keep, odds[keep] / odds[keep].sum()
+    return keep, odds[keep] / odds[keep].sum(), evidence
 
 
 def discrepancy(mean: Floats, uncertainty: float) -> tuple[Floats, Floats]:

@@ -18,9 +18,10 @@ import numpy as np
 from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
 from peerveil.inference.model import RecordModel
+from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.inference.verdict import Verdict
 from peerveil.mechanisms import OWN, Mechanism
-from peerveil.planning.rounds import LENIENCIES, Rounds, plausible
+from peerveil.planning.rounds import LENIENCIES, Rounds, leniencies_of, plausible
 from peerveil.privacy.guarantee import Unit, caution, check_unit
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.base import words_of
@@ -245,10 +246,11 @@ class Plan:
     @property
     def assumption(self) -> str:
         """The assumptions of the simulation."""
-        listed = ", ".join(f"{leniency:g}" for leniency in self.leniencies)
+        listed = ", ".join(f"{leniency:.3g}" for leniency in self.leniencies)
+        differ = "from none to large" if self.leniencies == LENIENCIES else "as earlier releases imply"
         return (
             f"Errors are simulated on up to {self.draws} plausible assignments of the public record, with differences "
-            f"in leniency from none to large ({listed}, equally likely). No private data was used."
+            f"in leniency {differ} ({listed}, equally likely). No private data was used."
         )
 
     def __repr__(self) -> str:
@@ -280,6 +282,7 @@ def plan(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: parallel.Progress | None = None,
+    prior: PooledPrior | None = None,
 ) -> Plan:
     """Return the expected errors of all mechanisms and estimators at several budgets.
 
@@ -299,6 +302,7 @@ def plan(
         workers: number of processes; all cores by default.
         executor: run the work on this executor instead, e.g. that of a cluster.
         progress: called with the numbers of finished and of all tasks.
+        prior: what earlier releases say about reviewers, from :func:`peerveil.pool`; the usual prior by default.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> errors = plan(weights, epsilons=[1, 3], draws=2, workers=1)
@@ -306,6 +310,7 @@ def plan(
     True
     """
     weights = record if isinstance(record, PublicWeights) else weigh(record, with_statistic(quantity, statistic))
+    weights = weights if prior is None else with_prior(weights, prior)
     protected = check_unit(unit)
     budgets = check_budgets(epsilons)
     _check(draws, estimators)
@@ -339,7 +344,7 @@ def plan(
             for candidate in candidates
             for place, estimator in enumerate(estimators)
         ),
-        leniencies=LENIENCIES,
+        leniencies=leniencies_of(weights),
         draws=draws * len(LENIENCIES),
         seed=seed,
         alone=_alone(weights, draws, seed),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from peerveil.inference.family import CORRELATIONS
+from peerveil.inference.pooling import used_prior
 from peerveil.inference.prior import prior
 from peerveil.mechanisms import Mechanism
 from peerveil.planning.rehearsal import Rehearsal
@@ -19,6 +21,9 @@ from peerveil.support import parallel
 #: How strongly reviewers are taken to differ in leniency, each as likely as the others; 0 is not at all.
 LENIENCIES = (0.0, 0.4, 0.9, 2.0)
 
+#: The quantiles of leniency that stand for all, where earlier releases tell how likely each is.
+_QUANTILES = (0.125, 0.375, 0.625, 0.875)
+
 _DECILES = np.arange(1, 10) / 10
 
 #: The number of blocks in which posteriors of long vectors are computed.
@@ -26,6 +31,17 @@ _BLOCKS = 512
 
 #: With fewer simulated reviewers, each assignment counted as so many more, starting processes takes too long.
 _FEW, _MORE = 150_000, 500
+
+
+def leniencies_of(weights: PublicWeights) -> tuple[float, ...]:
+    """The leniencies of plausible assignments, equally likely: the usual ones, or those that earlier releases imply."""
+    prior = used_prior(weights)
+    if prior is None:
+        return LENIENCIES
+    below = np.cumsum(prior.mixed.sum(axis=1))
+    middle = below - np.diff(below, prepend=0.0) / 2
+    correlations = np.maximum(np.interp(_QUANTILES, middle, CORRELATIONS), 0.0)
+    return tuple((correlations / np.sqrt(1 - correlations**2)).tolist())
 
 
 def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Floats:
@@ -38,7 +54,7 @@ def plausible(weights: PublicWeights, leniency: int, draw: int, seed: int) -> Fl
     planned = _planned(weights)
     if (leniency, draw, seed) not in planned.truths:
         seeds = np.random.SeedSequence(seed, spawn_key=(1, leniency, draw))
-        (truth,) = prior(planned.weights, draws=1, seed=seeds).ensemble(LENIENCIES[leniency]).vectors
+        (truth,) = prior(planned.weights, draws=1, seed=seeds).ensemble(planned.leniencies[leniency]).vectors
         truth.flags.writeable = False  # shared by all candidates
         planned.truths[leniency, draw, seed] = truth
     return planned.truths[leniency, draw, seed]
@@ -103,6 +119,7 @@ class _Planned:
     """The weights that a process is planning for, with rehearsals on them and synthetic truths."""
 
     weights: PublicWeights
+    leniencies: tuple[float, ...]
     rehearsals: dict[tuple[Mechanism, Unit], Rehearsal] = field(default_factory=dict)
     truths: dict[tuple[int, int, int], Floats] = field(default_factory=dict)
 
@@ -113,10 +130,11 @@ _PLANNED: dict[Hashable, _Planned] = {}
 
 def _planned(weights: PublicWeights) -> _Planned:
     """What is shared by all tasks on the same weights. Each task unpickles them anew; the first ones serve all."""
-    key = (weights.digest(), weights.loads, weights.hidden_span, weights.reach, weights.model)
+    prior = None if weights.prior is None else weights.prior.digest
+    key = (weights.digest(), weights.loads, weights.hidden_span, weights.reach, weights.model, prior)
     if key not in _PLANNED:
         _PLANNED.clear()
-        _PLANNED[key] = _Planned(weights)
+        _PLANNED[key] = _Planned(weights, leniencies_of(weights))
     return _PLANNED[key]
 
 

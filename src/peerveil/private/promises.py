@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from peerveil.errors import RecordError
+from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.inference.verdict import PROMISES, Verdict
 from peerveil.mechanisms import Asked
 from peerveil.planning.auto import Auto, Undecided, asked_for, decide
@@ -182,6 +183,7 @@ def promise(
     dataset: str | None = None,
     accept_float_noise: bool = False,
     declare_kept: bool = False,
+    prior: PooledPrior | None = None,
 ) -> Promise:
     """Return what a release with these arguments would state, cost and achieve; nothing is drawn or charged.
 
@@ -208,6 +210,7 @@ def promise(
         name=name,
         accept_float_noise=accept_float_noise,
         declare_kept=declare_kept,
+        prior=prior,
     )
 
 
@@ -308,13 +311,14 @@ def _planned(
     lone: Lone = "refuse",
     name: str | None = None,
     declare_kept: bool = False,
+    prior: PooledPrior | None = None,
     **_: Any,
 ) -> Asked:
     """The request with its plan, whose numbers the promise states."""
     if not isinstance(mechanism, Auto) or public is None:
         return mechanism
     weights = weigh(reviews.public(public, declare_kept=declare_kept), quantity, lone=lone, name=name)
-    return decide(Undecided(name="", asked=mechanism, weights=weights, unit=unit), None)
+    return decide(Undecided(name="", asked=mechanism, weights=with_prior(weights, prior), unit=unit), None)
 
 
 def _errors(ready: Ready, asked: Asked, estimator: str | None) -> Errors:

@@ -14,6 +14,7 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError, LedgerWarning
 from peerveil.inference.estimators import check_estimator
+from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.mechanisms import OWN, Asked, Histogram
 from peerveil.planning.auto import asked_for
 from peerveil.privacy.bins import Bins, NoisyCounts
@@ -59,6 +60,7 @@ def release(
     dataset: str | None = None,
     accept_float_noise: bool = False,
     declare_kept: bool = False,
+    prior: PooledPrior | None = None,
     licence: str | None = None,
     citation: str | None = None,
     about: About | None = None,
@@ -91,6 +93,8 @@ def release(
         declare_kept: if papers or reviews were left out, declare the number of reviewers with each load among the kept
             reviews to be public. Noise on the vector requires that, unless it follows from what is public; a histogram
             does not, because it also counts the reviewers without a kept review.
+        prior: what earlier releases say about reviewers, from :func:`peerveil.pool`; the usual prior by default. It
+            costs no privacy.
         licence: the licence of the release, such as ``"CC-BY-4.0"``; none is stated by default.
         citation: how to cite it, instead of the usual citation.
         about: title, conference, authors, contact and address of the release, as its report shows them.
@@ -117,6 +121,7 @@ def release(
             name=name,
             accept_float_noise=accept_float_noise,
             declare_kept=declare_kept,
+            prior=prior,
             licence=licence,
             citation=citation,
             about=about,
@@ -351,6 +356,7 @@ def prepare_release(
     name: str | None = None,
     accept_float_noise: bool = False,
     declare_kept: bool = False,
+    prior: PooledPrior | None = None,
     bound: Bound = sensitivity,
 ) -> Ready:
     """Return a checked release with settled noise, without spending or drawing; ``bound`` is the sensitivity."""
@@ -375,7 +381,7 @@ def prepare_release(
     everybody = reviews.reviewers if reviews.whole is None else reviews.whole.loads().reviewers
     record = reviews.public(public, declare_kept=declare_kept)
     check_column(reviews, record, quantity)
-    weights = weigh(record, quantity, lone=lone, name=name)
+    weights = with_prior(weigh(record, quantity, lone=lone, name=name), prior)
     if everybody < 2 or (weights.reviewers < 2 and not weights.open):
         raise InputError("the file has one reviewer only: there is nobody to hide among, so nothing can be released")
     apart = bound(weights, protected)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerveil.errors import Argument, GroupWarning, InputError, LedgerWarning, RecordError
+from peerveil.inference.pooling import PooledPrior
 from peerveil.mechanisms import Asked, Histogram, Mechanism
 from peerveil.planning.auto import Auto, asked_for
 from peerveil.privacy.guarantee import Guarantee, Unit
@@ -79,6 +80,7 @@ def release_groups(
     ledger: str | None = None,
     dataset: str | None = None,
     accept_float_noise: bool = False,
+    prior: PooledPrior | None = None,
     licence: str | None = None,
     citation: str | None = None,
     about: About | None = None,
@@ -119,6 +121,7 @@ def release_groups(
             name=name,
             dataset=dataset,
             accept_float_noise=accept_float_noise,
+            prior=prior,
             licence=licence,
             citation=citation,
             about=about,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -22,6 +22,14 @@ from peerveil.record.parts import Part, is_open
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_assignable, check_part, frozen, split_rows
 
 T = TypeVar("T")
+
+
+class Prior(Protocol):
+    """What earlier releases say about reviewers: :class:`peerveil.inference.pooling.PooledPrior`."""
+
+    @property
+    def digest(self) -> str:
+        """Its digest, by which a release names it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +50,7 @@ class PublicWeights:
         reach: the weights that a change of one hidden score can move; by default that of the registered quantity.
         model: the version of the model of likely assignments; 1 as in versions 0.1 and 0.2 of the program.
         statistic: what is computed from each reviewer's weights: the mean, unless the quantity names another statistic.
+        prior: what earlier releases say about reviewers, if estimates are to use it.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -58,6 +67,7 @@ class PublicWeights:
     reach: HiddenReach = None  # type: ignore[assignment] # set on construction
     model: int = 2
     statistic: Statistic = None  # type: ignore[assignment] # set on construction
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         if self.statistic is None:

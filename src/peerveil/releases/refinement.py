@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.errors import InputError, PeerveilError, unexpected
+from peerveil.errors import InputError, PeerveilError, PriorWarning, unexpected
 from peerveil.inference.count_posterior import CountLikelihood
 from peerveil.inference.estimators import check_estimator, estimate
 from peerveil.inference.findings import Finding, findings
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
+from peerveil.inference.pooling import MODEL, POOLED, PooledPrior, UsedPrior, Within, with_prior
 from peerveil.mechanisms import Described, External, mechanism_from
 from peerveil.planning.auto import CHOSEN
 from peerveil.privacy.bins import NoisyCounts
@@ -41,6 +43,7 @@ def refine(
     mechanism: Described | None = None,
     region: str = "tight",
     estimator: str | None = None,
+    prior: PooledPrior | None = None,
 ) -> Release:
     """Return a release with a published noisy vector refined by public data.
 
@@ -54,6 +57,7 @@ def refine(
         estimator: ``"safe"`` (default if the noise distribution is known): the posterior mean, kept where it is never
             further from the truth than the noisy vector; ``"projection"``: the nearest vector in the region;
             ``"bayes"``: the posterior mean.
+        prior: what earlier releases say about reviewers, from :func:`peerveil.pool`; the usual prior by default.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -63,6 +67,7 @@ def refine(
     """
     if not isinstance(weights, PublicWeights):
         raise InputError(f"weights must be public weights, got {type(weights).__name__}; peerveil.weigh makes them")
+    weights = with_prior(weights, prior)
     if isinstance(noisy, Release):
         return _refine_again(noisy, weights, mechanism=mechanism, region=region, estimator=estimator)
     source = mechanism or External(words="nothing is known about how the vector was made private")
@@ -115,7 +120,7 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
     _check_law(estimator, release.mechanism)
     refined = assemble(release.perturbed, weights, bounds=bounds, estimator=estimator, **_stated(release))
     if release.schema == 1:  # which states none
-        refined = replace(refined, findings=(), chance=None)
+        refined = replace(refined, findings=(), chance=None, evidence=None, within=None, prior=None)
     kept = ("terms", "group", "charge", "part", "extension", "schema")
     return replace(refined, **{name: getattr(release, name) for name in kept})
 
@@ -147,6 +152,8 @@ def assemble(
     likelihood = None if law is None else EntryLikelihood(r, law) if counts is None else CountLikelihood(counts, law)
     with on_one_thread():
         estimated = estimate(r, weights, bounds, likelihood, estimator=chosen)
+        evidence = estimated.evidence if weights.model == MODEL else None
+        prior = UsedPrior.of(weights, evidence)
         found: tuple[Finding, ...] = ()
         chance: Floats | None = None
         if likelihood is not None and estimated.outlook is not None:
@@ -154,6 +161,9 @@ def assemble(
             if weights.model > 1 and weights.exact and not weights.open:  # unknown to earlier versions
                 chance = weights.derived(RecordModel).dealt[thinned(weights.reviewers, CHANCE_RANKS)]
     lower, upper = proven_bounds(weights, bounds)
+    if prior is not None and prior.unlike:
+        warnings.warn(PriorWarning(*estimated.notes), stacklevel=2)
+    stated = (note for note in notes if POOLED not in note or note in estimated.notes)
     return Release(
         quantity=weights.quantity,
         values=estimated.values,
@@ -168,13 +178,16 @@ def assemble(
         outlook=estimated.outlook,
         findings=found,
         chance=chance,
+        evidence=evidence,
+        within=None if evidence is None else Within.of(weights),
+        prior=prior,
         papers=weights.sizes().size,
         loads=weights.loads,
         part=weights.part,
         public=public,
         record_digest=weights.digest(),
         gap=estimated.gap,
-        notes=tuple(dict.fromkeys((*notes, *_count_note(weights), *bounds.notes, *estimated.notes))),
+        notes=tuple(dict.fromkeys((*stated, *_count_note(weights), *bounds.notes, *estimated.notes))),
         created=datetime.now(UTC).replace(microsecond=0),
         software=software(),
     )
@@ -266,7 +279,9 @@ def finish(work: Unfinished, _: object) -> Release | PeerveilError:
     """Return the release, or the error; a task for parallel workers."""
     try:
         bounds = make_region(work.perturbed.weights, work.region)
-        return replace(work.perturbed.refined(bounds, work.estimator), terms=work.terms)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PriorWarning)  # the release states it, and the caller tells it
+            return replace(work.perturbed.refined(bounds, work.estimator), terms=work.terms)
     except PeerveilError as error:
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - other releases must go on

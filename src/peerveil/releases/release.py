@@ -14,6 +14,7 @@ import numpy as np
 from peerveil.errors import InputError
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN
 from peerveil.inference.findings import Finding
+from peerveil.inference.pooling import UsedPrior, Within, check_evidence
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
@@ -51,7 +52,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 _VECTORS = ("values", "noisy", "lower", "upper")
 
 #: The additions to release.json that are fields of a release.
-_EXTENDED = ("about", "chance")
+_EXTENDED = ("about", "chance", "evidence", "within", "prior")
 
 #: The fields of a guarantee that follow from the others.
 _WORDS = ("promise", "not_protected", "human")
@@ -91,6 +92,12 @@ class Release(Published):
         part: the whole conference, if the release covers a part of its reviews.
         terms: licence, citation, and what the release is about.
         charge: the ledger's number of the charge, 16 hexadecimal digits; ``None`` without a ledger.
+        evidence: the log-likelihood of the noisy data at each leniency and discrepancy of the model, relative to the
+            greatest, by which :func:`peerveil.pool` pools releases; ``None`` if the noise distribution is unknown, and
+            in earlier versions.
+        within: how far reviewers disagree within papers, relative to all scores, by which :func:`peerveil.pool` tells
+            whether years are alike; ``None`` where that is not public or says nothing, and in earlier versions.
+        prior: the pooled prior that the estimates rest on; ``None`` for the usual one.
         extension: additions of later versions to release.json.
         rendered: versions of Peerveil and of the packages that wrote the files.
         schema: version of release.json: 1 if the release was read or refined from such a file. Its claim is then in
@@ -109,6 +116,9 @@ class Release(Published):
     gap: float
     group: Group | None = None
     charge: str | None = None
+    evidence: Floats | None = None
+    within: Within | None = None
+    prior: UsedPrior | None = None
     extension: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=rendered_with)
     schema: int = SCHEMA_VERSION
@@ -119,7 +129,7 @@ class Release(Published):
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
         about = self.terms.about.to_document()
         later = (self.charge, self.part, self.chance, self.extension or None, self.findings or None, about or None)
-        if self.schema == 1 and any(each is not None for each in later):
+        if self.schema == 1 and any(each is not None for each in (*later, self.evidence, self.within, self.prior)):
             raise InputError("a release of schema 1 has no charge, part, extension or findings; leave them out")
         if self.chance is not None and self.chance.size != thinned(self.values.size, CHANCE_RANKS).size:
             raise InputError(f"chance must have one mean for each of up to {CHANCE_RANKS} evenly spread ranks")
@@ -221,7 +231,10 @@ class Release(Published):
         """The additions to release.json."""
         about = self.terms.about.to_document()
         chance = {} if self.chance is None else {"chance": self.chance.tolist()}
-        return self.extension | ({"about": about} if about else {}) | chance
+        evidence = {} if self.evidence is None else {"evidence": self.evidence.tolist()}
+        kept = {name: getattr(self, name) for name in ("within", "prior")}
+        stated = {name: each.to_document() for name, each in kept.items() if each is not None}
+        return self.extension | ({"about": about} if about else {}) | chance | evidence | stated
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
         """Write the release's files into a folder atomically, and return the folder.
@@ -344,6 +357,11 @@ class Release(Published):
             chance=None
             if "chance" not in extension
             else documents.vector_from(extension["chance"], "extension/chance"),
+            evidence=None
+            if "evidence" not in extension
+            else check_evidence(extension["evidence"], "extension/evidence"),
+            within=None if "within" not in extension else Within(*extension["within"]),
+            prior=None if "prior" not in extension else UsedPrior(**extension["prior"]),
             rendered=document.get("rendered", {}),
             histogram=histogram,
             **{name: document[name] for name in ("quantity", "region", "estimator", "software")},

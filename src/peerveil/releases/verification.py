@@ -10,16 +10,18 @@ import json
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from peerveil.errors import InputError
+from peerveil.errors import InputError, PriorWarning
 from peerveil.inference.expected_error import ASSUMPTION_HIDDEN
 from peerveil.inference.family import model_of
 from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
+from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, group_claim, group_sensitivity, joint_claim
@@ -50,6 +52,9 @@ ROUND_OFF, VALUE_TOLERANCE = 1e-9, 1e-6
 #: Relative tolerance of claims.
 CLAIM_TOLERANCE = 1e-9
 
+#: Tolerance of evidence, for the same and for other versions of the software: fits end when they gain less than 0.01.
+_EVIDENCE = (2e-4, 0.1)
+
 UNCHECKED = (
     "Nobody can check from outside that the private reviews were the true ones, or what was stated to be public in "
     "words. Of the noise only its size is tested."
@@ -71,6 +76,7 @@ def verify(
     weights: PublicWeights | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
+    prior: PooledPrior | None = None,
 ) -> Verification:
     """Return the results of checking that a release follows from its noisy vector and the public record.
 
@@ -80,6 +86,7 @@ def verify(
         weights: public weights of the release's record and quantity; without them, what follows from the record is not
             checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
+        prior: the pooled prior that the release names; without it, the estimates that rest on it are not checked.
 
     A result is false if any check fails. Only a file that is missing or not JSON raises an error.
 
@@ -95,21 +102,23 @@ def verify(
     if isinstance(release, Release | Answer):
         if signed_by is not None:
             raise InputError("signed_by needs the release's folder, because its file is signed; give the folder")
-        return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), weights)))
+        return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), weights, prior)))
     keys = None if signed_by is None else trusted_keys(signed_by)
     opened = open_release(release)
     signature = checked("signature", lambda: _signature(opened, keys))
     withdrawn = withdrawal_checks(opened.place, opened.contents)
     if opened.release is None or opened.document is None:
         return Verification(checks=(*withdrawn, opened.schema, signature))
-    checks = (opened.schema, *_all_checks(opened.release, opened.document, weights))
+    checks = (opened.schema, *_all_checks(opened.release, opened.document, weights, prior))
     return Verification(checks=(*withdrawn, *checks, *_beside(opened, opened.release, checks), signature))
 
 
-def _all_checks(release: Release | Answer, document: dict[str, Any], weights: PublicWeights | None) -> Iterator[Check]:
+def _all_checks(
+    release: Release | Answer, document: dict[str, Any], weights: PublicWeights | None, prior: PooledPrior | None
+) -> Iterator[Check]:
     if isinstance(release, Answer):
         return answer_checks(release, document, weights)
-    return _checks(release, document, weights)
+    return _checks(release, document, weights, prior)
 
 
 def _beside(opened: Opened, release: Release | Answer, checks: tuple[Check, ...]) -> Iterator[Check]:
@@ -145,8 +154,12 @@ def _signature(opened: Opened, keys: list[Any] | None) -> Check | str:
     return f"{signed}, which is among the given keys"
 
 
-def _checks(release: Release, document: dict[str, Any], given: PublicWeights | None) -> Iterator[Check]:
+def _checks(
+    release: Release, document: dict[str, Any], given: PublicWeights | None, pooled: PooledPrior | None
+) -> Iterator[Check]:
     yield checked("digest", lambda: _digest(release))
+    if pooled is not None or release.prior is not None:
+        yield checked("prior", lambda: _prior(release, pooled))
     if given is None:
         yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
         return
@@ -169,17 +182,43 @@ def _checks(release: Release, document: dict[str, Any], given: PublicWeights | N
         return
     yield checked("region", lambda: _region(release, weights, bounds))
     yield checked("noise", lambda: _noise(release, bounds))
-    again, problem = attempt(lambda: reassemble(release, weights, bounds=bounds, estimator=release.estimator))
+    again, problem = attempt(lambda: _again(release, weights, bounds, pooled))
     if again is None:
         yield failed("values", f"they could not be recomputed: {problem}")
         yield from (unchecked(name, "the values could not be recomputed") for name in names[5:])
         return
-    yield checked("values", lambda: _values(release, again, bounds))
-    yield checked("certificate", lambda: _certificate(release, again, bounds))
-    yield checked("outlook", lambda: _outlook(release, again, bounds))
-    yield checked("findings", lambda: _findings(release, again))
-    yield checked("notes", lambda: _notes(release, again))
+    if release.prior is not None and pooled is None:
+        yield from (unchecked(name, "it rests on the pooled prior, which was not given") for name in names[4:-1])
+        again = replace(again, prior=release.prior)
+    else:
+        yield checked("values", lambda: _values(release, again, bounds))
+        yield checked("certificate", lambda: _certificate(release, again, bounds))
+        yield checked("outlook", lambda: _outlook(release, again, bounds))
+        yield checked("findings", lambda: _findings(release, again))
+        yield checked("notes", lambda: _notes(release, again))
     yield checked("document", lambda: _document(release, document, again, weights, bounds))
+
+
+def _prior(release: Release, pooled: PooledPrior | None) -> Check | str:
+    """Whether the given prior is the one that the release names."""
+    used = release.prior
+    if used is None:
+        return "none: the release rests on the usual prior, and the given one is not used"
+    named = f"pooled from {used.releases} earlier releases, {used.digest[:19]}…"
+    if pooled is None:
+        return unchecked("prior", f"{named}: give its file to repeat the estimates")
+    if pooled.digest != used.digest:
+        raise RefusedError(f"the release rests on a prior {named}, the given one is {pooled.digest[:19]}…")
+    return f"{named}, as given" + (": the release disagrees with it and uses the usual one" if used.unlike else "")
+
+
+def _again(release: Release, weights: PublicWeights, bounds: Region, pooled: PooledPrior | None) -> Release:
+    """The release, recomputed from its noisy data with the prior that it names."""
+    if release.prior is not None and pooled is not None:
+        weights = with_prior(weights, pooled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PriorWarning)  # which the release states
+        return reassemble(release, weights, bounds=bounds, estimator=release.estimator)
 
 
 def _digest(release: Release) -> str:
@@ -455,8 +494,13 @@ def _document(
     described = release.mechanism if known is None else known.describe()
     if not _same_chance(release, again, bounds):
         raise RefusedError(f"extension/chance differs from its recomputation{_versions(release)}")
+    if not _same_evidence(release, again):
+        raise RefusedError(f"extension/evidence differs from its recomputation{_versions(release)}")
     # Other extensions are not carried over and therefore refused.
-    written = replace(again, mechanism=described, part=weights.part, chance=release.chance, extension={})
+    kept: dict[str, Any] = {"chance": release.chance, "evidence": release.evidence}
+    if release.within is None:  # as in earlier versions
+        kept["within"] = None
+    written = replace(again, mechanism=described, part=weights.part, extension={}, **kept)
     return check_document(document, json.loads(written.to_json())) + _versions(release)
 
 
@@ -466,6 +510,14 @@ def _same_chance(release: Release, again: Release, bounds: Region) -> bool:
     if ours is None or theirs is None:
         return ours is theirs
     return _furthest(ours, theirs) <= bounds.slack(_tolerance(release))
+
+
+def _same_evidence(release: Release, again: Release) -> bool:
+    """Whether the evidence equals its recomputation; earlier versions do not state it."""
+    ours, theirs = again.evidence, release.evidence
+    if ours is None or theirs is None:
+        return theirs is None
+    return _furthest(ours, theirs) <= _EVIDENCE[0 if _same_versions(release) else 1]
 
 
 def _furthest(a: Floats, b: Floats) -> float:

@@ -34,6 +34,7 @@ from peerveil.errors import (
     unexpected,
 )
 from peerveil.inference.estimators import check_estimator
+from peerveil.inference.pooling import POOLED, PooledPrior, with_prior
 from peerveil.mechanisms import Asked
 from peerveil.planning.auto import Undecided, decide
 from peerveil.privacy.budget import Budget
@@ -78,7 +79,7 @@ class Venue:
         name: its name, also the name of its folder.
         read: returns the private reviews and the public record.
         mechanism: the mechanism, with its budget.
-        quantity, unit, region, estimator, lone, accept_float_noise, declare_kept: as in a release.
+        quantity, unit, region, estimator, lone, accept_float_noise, declare_kept, prior: as in a release.
         licence, citation, about: the terms of publication, and what the release is about.
         dataset: the data set to charge; the venue's name by default.
         budget: the budget to open if the data set has none: arguments of ``Ledger.open``.
@@ -96,6 +97,7 @@ class Venue:
     lone: Lone = "refuse"
     accept_float_noise: bool = False
     declare_kept: bool = False
+    prior: PooledPrior | None = None
     licence: str | None = None
     citation: str | None = None
     about: About = field(default=About())
@@ -115,12 +117,13 @@ class Venue:
         """The public data from which a plan chooses its mechanism."""
         reviews, public = self.read()
         weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
-        return Undecided(name=self.name, asked=self.mechanism, weights=weights, unit=self.unit)
+        pooled = with_prior(weights, self.prior)
+        return Undecided(name=self.name, asked=self.mechanism, weights=pooled, unit=self.unit)
 
     def ready(self) -> Ready:
         """Its release, read and checked."""
         reviews, public = self.read()
-        names = ("quantity", "mechanism", "unit", "estimator", "lone", "accept_float_noise", "declare_kept")
+        names = ("quantity", "mechanism", "unit", "estimator", "lone", "accept_float_noise", "declare_kept", "prior")
         return prepare_release(reviews, public=public, **{name: getattr(self, name) for name in names})
 
 
@@ -348,7 +351,9 @@ class _Batch:
             self.spending.leave(item, error)
             raise
         self.spending.written(item)
-        return Outcome.of(name, "released", result, remarks)
+        unlike = result.notes if result.prior is not None and result.prior.unlike else ()
+        told = tuple(note for note in unlike if POOLED in note)
+        return Outcome.of(name, "released", result, (*remarks, *told))
 
     def _kept(self, venue: Venue, ready: Ready, settings: dict[str, str]) -> Kept:
         """The file of a venue: that of an earlier run, or a new one."""

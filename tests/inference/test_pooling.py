@@ -1,0 +1,273 @@
+"""Pooled priors: their probabilities against plain sums, leave-one-out, disagreement, and the promise of `safe`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import peerveil as pv
+from inference.test_estimators import never_further
+from peerveil.inference import pooling
+from peerveil.inference.estimators import estimate
+from peerveil.inference.family import CORRELATIONS, FAMILIES
+from peerveil.inference.likelihood import EntryLikelihood
+from peerveil.inference.model import RecordModel
+from peerveil.inference.pooling import SHAPE, Earlier, PooledPrior, Within, YearPrior, grid, usual, with_prior
+from peerveil.privacy.noise_laws import LaplaceLaw
+from peerveil.record.public_record import Floats
+from reference.theta import theta
+from strategies import Case, cases
+
+FAMILY = FAMILIES[pooling.MODEL]
+
+
+def digest(number: int) -> str:
+    return f"sha256:{number:064x}"
+
+
+def pooled(*evidence: Floats, quantity: str = "weights", record: int = 0) -> PooledPrior:
+    """A prior from the evidence of invented releases."""
+    earlier = (
+        Earlier(name=f"{2000 + k}", record=digest(record + k), release=digest(record + 1000 + k), evidence=each)
+        for k, each in enumerate(evidence)
+    )
+    return PooledPrior(quantity=quantity, releases=tuple(earlier))
+
+
+def around(correlation: float, deviation: float = 0.1) -> Floats:
+    """Evidence of a release that knows its correlation within a deviation, and nothing about its discrepancy."""
+    logs = -0.5 * ((CORRELATIONS - correlation) / deviation) ** 2
+    grid = np.repeat((logs - logs.max())[:, None], SHAPE[1], axis=1)
+    return np.asarray(np.round(np.maximum(grid, -50.0), 4) + 0.0)
+
+
+def certain(row: int, column: int) -> Floats:
+    """Evidence as one-sided as a file can hold."""
+    evidence = np.full(SHAPE, pooling.LEAST)
+    evidence[row, column] = 0.0
+    return evidence
+
+
+def phi(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def slow_chances(prior: PooledPrior) -> Floats:
+    """The same probabilities, summed over every combination of the hyperprior, one release after the other."""
+    wider = [c for c in CORRELATIONS.tolist() if c >= 0]
+    ends = [0.0, *((a + b) / 2 for a, b in pairwise(wider)), 1.0]
+    below = SHAPE[0] - len(wider)
+    sizes = list(FAMILY.discrepancies.values())
+    middles = pooling._TYPICAL.tolist()
+    density = [math.exp(-0.5 * ((m - FAMILY.typical) / FAMILY.spread) ** 2) for m in middles]
+    total, result = 0.0, np.zeros(SHAPE)
+    for middle, dense in zip(middles, density, strict=True):
+        chance = (1 - FAMILY.anything) * dense / sum(density) + FAMILY.anything / len(middles)
+        for apart, likely in pooling._APART.items():
+            mass = [phi((b - middle) / apart) - phi((a - middle) / apart) for a, b in pairwise(ends)]
+            rows = [FAMILY.narrower / below] * below + [(1 - FAMILY.narrower) * m / sum(mass) for m in mass]
+            for tilt, tilted in pooling._TILTS.items():
+                columns = [size * math.exp(tilt * place) for place, size in enumerate(sizes)]
+                law = np.outer(rows, np.array(columns) / sum(columns))
+                weight = chance * likely * tilted
+                for each in prior.releases:
+                    weight *= float(np.sum(law * np.exp(each.evidence)))
+                total += weight
+                result += weight * law
+    return result / total
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4))
+@settings(max_examples=4)
+def test_probabilities_equal_plain_sums(seed: int, number: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = [rng.uniform(-12, 0, SHAPE) for _ in range(number)]
+    prior = pooled(*(np.round(each - each.max(), 4) + 0.0 for each in drawn))
+    assert prior.chances == pytest.approx(slow_chances(prior), rel=1e-9)
+    assert prior.chances.sum() == pytest.approx(1)
+
+
+def test_evidence_sums_over_ranges_of_offsets() -> None:
+    rng = np.random.default_rng(3)
+    bounds = rng.normal(-500, 3, (6, *SHAPE))
+    finite = np.ones(bounds.shape, dtype=bool)
+    bounds[2, 4, 1], finite[2, 4, 1] = np.nan, False
+    logs = np.log(np.sum(np.where(finite, np.exp(bounds + 500), 0.0), axis=0))
+    assert grid(bounds.ravel(), finite.ravel()) == pytest.approx(np.maximum(logs - logs.max(), -50), abs=1e-4)
+
+
+def test_like_years_narrow_the_prior_and_nothing_is_excluded() -> None:
+    def deviation(chances: Floats) -> float:
+        rows = chances.sum(axis=1)
+        return math.sqrt(float(rows @ CORRELATIONS**2 - (rows @ CORRELATIONS) ** 2))
+
+    priors = [pooled(*[around(0.6, 0.15)] * number) for number in (1, 3, 6)]
+    widths = [deviation(prior.chances) for prior in priors]
+    assert deviation(usual()) > widths[0] > widths[1] > widths[2]
+    assert priors[2].chances.sum(axis=1) @ CORRELATIONS == pytest.approx(0.6, abs=0.08)
+    unlike = pooled(*[around(0.1, 0.05), around(0.8, 0.05)] * 2)
+    assert deviation(unlike.chances) > widths[1]  # years that differ leave the next one open
+    hostile = pooled(*[certain(14, 0)] * pooling.MOST)
+    assert YearPrior(hostile, None).chances_for(certain(14, 0)).min() >= pooling.UNLIKE * usual().min()
+
+
+def test_a_year_that_disagrees_gets_the_usual_prior() -> None:
+    year = YearPrior(pooled(*[around(0.1, 0.05)] * 5), None)
+    like, unlike = around(0.15, 0.1), around(0.88, 0.05)
+    assert not year.disagrees(like)
+    assert year.disagrees(unlike)
+    assert year.chances_for(unlike) == pytest.approx(usual())
+    assert year.chances_for(like) == pytest.approx(
+        (1 - pooling.UNLIKE) * year.pooled.chances + pooling.UNLIKE * usual()
+    )
+    odds = [float(np.sum(np.exp(unlike) * chances)) for chances in (usual(), year.pooled.chances)]
+    share = pooling.UNLIKE * odds[0] / (pooling.UNLIKE * odds[0] + (1 - pooling.UNLIKE) * odds[1])
+    assert year.unlike(unlike) == pytest.approx(share)
+    assert "noisy data are unlike" in year.note(unlike)
+    assert "5 earlier releases" in year.note(like)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.45, 0.5, 0.62])
+def test_a_public_record_unlike_the_others_is_noticed_beforehand(share: float) -> None:
+    """Against the probabilities of both cases, with the normal law of one and the even law of the other."""
+    earlier = [Within(value, 0.03) for value in (0.42, 0.44, 0.46)]
+    base = pooled(*[around(0.3, 0.2)] * 3)
+    held = (replace(each, within=within) for each, within in zip(base.releases, earlier, strict=True))
+    year = YearPrior(replace(base, releases=tuple(held)), Within(share, 0.04))
+    deviation = math.sqrt(0.04**2 + 0.03**2 + (0.03**2 + 0.03**2) / 3)
+    like = math.exp(-0.5 * ((share - 0.44) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+    assert year.beforehand == pytest.approx(pooling.UNLIKE / (pooling.UNLIKE + (1 - pooling.UNLIKE) * like))
+    assert (year.beforehand > 0.5) == (share == 0.62)
+    flat = np.zeros(SHAPE)
+    assert year.unlike(flat) == pytest.approx(year.beforehand)
+    assert ("public record is unlike" in year.note(flat)) == (share == 0.62)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_the_share_within_papers_is_that_of_draws(share: float) -> None:
+    rng, found = np.random.default_rng(8), []
+    for _ in range(300):
+        rows = rng.normal(0, math.sqrt(1 - share), (60, 1)) + rng.normal(0, math.sqrt(share), (60, 4))
+        found.append(Within.of(pv.PublicWeights.from_rows(rows, load=4, quantity="ratings")))
+    shares = np.array([each.share for each in found if each is not None])
+    assert shares.size == 300
+    assert shares.mean() == pytest.approx(share, abs=4 * shares.std() / math.sqrt(300) + 0.01)
+    assert np.mean([each.error for each in found if each is not None]) == pytest.approx(shares.std(), rel=0.12)
+    rows = rng.integers(1, 9, (20, 3)).astype(float)
+    record = pv.PublicRecord.from_rows(rows, load=3)
+    assert Within.of(pv.weigh(record)) is not None
+    assert Within.of(pv.weigh(record, "miscalibration")) is None  # whose papers all have the mean 0
+    hidden = pv.PublicRecord.from_rows([[None, 3.0]] * 20, load=2, scale=(1, 10))
+    assert Within.of(pv.weigh(hidden)) is None
+    assert Within.of(pv.PublicWeights.from_rows([[1.0, 1.0]] * 20, load=2)) is None
+    with pytest.raises(pv.InputError, match="within must be a share"):
+        Within(-0.1, 0.1)
+
+
+def test_a_release_never_pools_with_itself() -> None:
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
+    own = Earlier(name="", record=weights.digest(), release=digest(7), evidence=certain(14, 4))
+    other = pooled(around(0.3))
+    both = replace(other, releases=(*other.releases, own))
+    likelihood = EntryLikelihood(np.array([1.0, 2.0, 3.5, 4.0]), LaplaceLaw(scale=0.5))
+    means = [
+        with_prior(weights, prior).derived(RecordModel).posterior(likelihood).mean  # type: ignore[union-attr]
+        for prior in (other, both)
+    ]
+    assert means[0].tolist() == means[1].tolist()
+    with pytest.raises(pv.InputError, match="no other conference"):
+        with_prior(weights, replace(other, releases=(own,)))
+
+
+@pytest.mark.parametrize("mechanism", [pv.Laplace(scale=0.7), pv.Histogram(scale=1.0)])
+def test_evidence_does_not_depend_on_the_prior_and_estimates_do(mechanism: Any) -> None:
+    from peerveil.planning.rehearsal import Rehearsal
+
+    rng = np.random.default_rng(2)
+    weights = pv.PublicWeights.from_rows(rng.integers(1, 11, (30, 4)).astype(float), load=4)
+    rehearsal = Rehearsal.of(weights, mechanism)
+    noisy = rehearsal.perturb(np.sort(rng.normal(5.5, 1.0, 30)), rng)
+    usually = rehearsal.estimates(noisy, ["bayes"])["bayes"]
+    other = replace(rehearsal, weights=with_prior(weights, pooled(*[around(0.1, 0.05)] * 5)))
+    pooled_ = other.estimates(noisy, ["bayes"])["bayes"]
+    assert usually.evidence is not None
+    assert pooled_.evidence is not None
+    assert usually.evidence.tolist() == pooled_.evidence.tolist()
+    assert np.abs(usually.values - pooled_.values).max() > 1e-3
+    assert not usually.notes
+    assert len(pooled_.notes) == 1
+
+
+@given(
+    cases(most_reviews=7),
+    st.integers(0, 2**32),
+    st.sampled_from([1e-2, 0.1, 1.0, 10.0]),
+    st.integers(0, SHAPE[0] - 1),
+    st.integers(0, SHAPE[1] - 1),
+)
+@settings(max_examples=40)
+def test_safe_is_never_further_from_any_possible_truth_whatever_the_prior(
+    case: Case, seed: int, size: float, row: int, column: int
+) -> None:
+    """A hundred releases that all swear to one cell of the grid: the most that a hostile file can hold."""
+    hostile = pooled(*[certain(row, column)] * pooling.MOST)
+    weights = with_prior(case.weights(), hostile)
+    low, high = weights.span
+    law = LaplaceLaw(scale=size * ((high - low) or 1.0))
+    r = np.array(case.truth()) + law.draw(np.random.default_rng(seed), case.reviewers)
+    found = estimate(r, weights, pv.region(weights), EntryLikelihood(r, law))
+    for vector in theta(case.rows, case.loads):
+        assert never_further(found.values, r, np.array([float(x) for x in vector]))
+
+
+def test_evidence_and_priors_that_cannot_be() -> None:
+    good = around(0.3)
+    for bad in (good[:-1], good + 1, good - 1, np.where(good == 0, np.nan, good), "x", [[1e999] * 5] * 15):
+        with pytest.raises(pv.InputError, match="15 rows of 5 numbers from -50 to 0"):
+            pooling.check_evidence(bad)
+    with pytest.raises(pv.InputError, match="from 1 to 100 releases, got 0"):
+        PooledPrior(quantity="ratings", releases=())
+    with pytest.raises(pv.InputError, match="got 101"):
+        pooled(*[good] * 101)
+    with pytest.raises(pv.InputError, match="two releases of one public record"):
+        PooledPrior(quantity="ratings", releases=pooled(good).releases * 2)
+    with pytest.raises(pv.InputError, match="digests of its record"):
+        Earlier(name="", record="7", release=digest(1), evidence=good)
+    with pytest.raises(pv.InputError, match="printable"):
+        Earlier(name="\x1b[2J", record=digest(1), release=digest(1), evidence=good)
+    weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
+    with pytest.raises(pv.InputError, match="pooled from releases of ratings, the weights are of weights"):
+        with_prior(weights, pooled(good, quantity="ratings"))
+    with pytest.raises(pv.InputError, match="prior must be a pooled prior, got str"):
+        with_prior(weights, "prior.json")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_like_years_gain_and_a_year_unlike_the_others_loses_little() -> None:
+    """A small part of benchmarks/bench_pool.py, with another seed."""
+    import bench_pool
+
+    def errors(new: bench_pool.Bank, earlier: bench_pool.Bank) -> Floats:
+        rows = []
+        for place, (year,) in enumerate(new):
+            others = [releases[0].earlier for releases in earlier if releases[0] is not year]
+            chosen = tuple(others[(place + step) % len(others)] for step in range(5))
+            rows.append(year.judged(PooledPrior(quantity="ratings", releases=chosen)))
+        return np.array(rows)
+
+    none, strong = (
+        [bench_pool.synthetic(world, 500 + k) for k in range(24)] for world in ("none", "very strong (1.4)")
+    )
+    like, unlike = errors(none, none), errors(none, strong)
+    assert like[:, 1].mean() < 0.85 * like[:, 0].mean()
+    assert unlike[:, 1].mean() < 1.1 * unlike[:, 0].mean()
+    assert like[:, 4].mean() < 0.1
+    assert unlike[:, 4].mean() > 0.8
+    assert like[:, 3].mean() > 0.85
