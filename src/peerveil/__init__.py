@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from peerveil.errors import LedgerWarning as LedgerWarning
     from peerveil.errors import OutputError as OutputError
     from peerveil.errors import PeerveilError as PeerveilError
+    from peerveil.errors import PriorWarning as PriorWarning
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
     from peerveil.errors import VenueError as VenueError
     from peerveil.errors import WithdrawalWarning as WithdrawalWarning
     from peerveil.errors import WriteError as WriteError
+    from peerveil.inference.pooling import PooledPrior as PooledPrior
     from peerveil.mechanisms.external import External as External
     from peerveil.mechanisms.gaussian import Gaussian as Gaussian
     from peerveil.mechanisms.histogram import Histogram as Histogram
@@ -61,8 +63,11 @@ if TYPE_CHECKING:
     from peerveil.releases.checks import Verification as Verification
     from peerveil.releases.comparison import Comparison as Comparison
     from peerveil.releases.comparison import compare as compare
+    from peerveil.releases.comparison.series import Series as Series
     from peerveil.releases.effects.crosstabs import Crosstab as Crosstab
     from peerveil.releases.effects.published import Effect as Effect
+    from peerveil.releases.pooling import pool as pool
+    from peerveil.releases.pooling import read_prior as read_prior
     from peerveil.releases.refinement import refine as refine
     from peerveil.releases.release import Release as Release
     from peerveil.releases.verification import verify as verify
@@ -72,7 +77,8 @@ if TYPE_CHECKING:
 # Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _NAMES = {
     "errors": "BudgetError FileError FileWarning GroupWarning InputError LedgerError LedgerWarning OutputError "
-    "PeerveilError ProjectionError RecordError VenueError WithdrawalWarning WriteError",
+    "PeerveilError PriorWarning ProjectionError RecordError VenueError WithdrawalWarning WriteError",
+    "inference.pooling": "PooledPrior",
     "mechanisms.external": "External",
     "mechanisms.gaussian": "Gaussian",
     "mechanisms.histogram": "Histogram",
@@ -103,8 +109,10 @@ _NAMES = {
     "regions.projection": "Projection project",
     "releases.checks": "Verification",
     "releases.comparison": "Comparison compare",
+    "releases.comparison.series": "Series",
     "releases.effects.crosstabs": "Crosstab",
     "releases.effects.published": "Effect",
+    "releases.pooling": "pool read_prior",
     "releases.refinement": "refine",
     "releases.release": "Release",
     "releases.verification": "verify",

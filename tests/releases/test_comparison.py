@@ -149,7 +149,7 @@ def test_what_notebooks_show_and_what_is_no_release() -> None:
     assert "Ranks do not identify people" in shown
     assert "Verified." in pv.verify(release, weights)._repr_html_()
     with pytest.raises(pv.InputError, match="second must be a release, got str"):
-        pv.compare(release, "out")  # type: ignore[arg-type]
+        pv.compare(release, "out")  # type: ignore[call-overload]
     with pytest.raises(pv.InputError, match="weights must be public weights, got PublicRecord"):
         pv.refine([1.0], pv.PublicRecord.from_rows([[1]], load=1))  # type: ignore[arg-type]
 

@@ -1,13 +1,17 @@
-"""Comparison of published releases: of two in numbers and words, of several in a chart."""
+"""Several published releases: their comparison, and the prior that they give for the next one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from peerveil.app.requests import CompareRequest
+from peerveil.app.requests import CompareRequest, PoolRequest
+from peerveil.errors import Argument, InputError
+from peerveil.inference.pooling import PooledPrior
 from peerveil.releases.comparison import Comparison
 from peerveil.releases.comparison import compare as compare_releases
+from peerveil.releases.comparison.series import Series, series
+from peerveil.releases.pooling import pool as pool_releases
 from peerveil.releases.release import Release
 
 if TYPE_CHECKING:
@@ -16,10 +20,33 @@ if TYPE_CHECKING:
 
 def compare(request: CompareRequest) -> Comparison:
     """Return the comparison of two published releases; write it if the request names a file."""
+    names = _labels(request) or request.names
+    if len(names) != 2:
+        raise InputError(Argument("labels"), f" must be two names, got {request.labels!r}")
     comparison = compare_releases(Release.load(request.first), Release.load(request.second))
     if request.output is not None:
-        comparison.save(request.output, first=request.names[0], second=request.names[1])
+        comparison.save(request.output, first=names[0], second=names[1])
     return comparison
+
+
+def compare_many(request: CompareRequest) -> Series:
+    """Return the comparison of three or more published releases; write it if the request names a file."""
+    places = (request.first, request.second, *(request.others or ()))
+    made = series([Release.load(place) for place in places], _labels(request))
+    if request.output is not None:
+        made.save(request.output)
+    return made
+
+
+def _labels(request: CompareRequest) -> list[str] | None:
+    return None if request.labels is None else [name.strip() for name in request.labels.split(",")]
+
+
+def pool(request: PoolRequest) -> PooledPrior:
+    """Return the prior pooled from published releases, written into a new file."""
+    prior = pool_releases(request.releases)
+    prior.save(request.output)
+    return prior
 
 
 def comparison_chart(earlier: Mapping[str, str], title: str, release: Release) -> Picture:

@@ -105,6 +105,7 @@ class ReleaseOptions:
     lone: str = "refuse"
     declare_kept: bool = False
     accept_float_noise: bool = False
+    prior: str | None = None
     public_paper: str | None = None
     public_ratings: str | None = None
     public_sheet: str | None = None

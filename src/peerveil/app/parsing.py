@@ -9,6 +9,7 @@ from typing import Any, get_args
 from peerveil.app.messages import refusal
 from peerveil.app.options import LoadsOptions, NoiseOptions, ReadingOptions, ReleaseOptions
 from peerveil.errors import Argument, InputError
+from peerveil.inference.pooling import PooledPrior
 from peerveil.mechanisms import OWN, Asked, Laplace, Mechanism
 from peerveil.planning.auto import Auto
 from peerveil.quantities.base import Lone
@@ -16,6 +17,7 @@ from peerveil.quantities.columns import Column, Share, column_of
 from peerveil.quantities.functions import with_statistic
 from peerveil.record.criteria import MissingCriteria
 from peerveil.record.loads import LoadsStatement
+from peerveil.releases.pooling import read_prior
 from peerveil.reporting.terms import About
 
 
@@ -212,7 +214,12 @@ def release_arguments(what: ReleaseOptions) -> dict[str, Any]:
     same = ("unit", "region", "estimator", "accept_float_noise", "declare_kept", "licence", "citation")
     quantity = weighed(what.quantity, what.statistic, what.share, what.weight)
     parsed = {"quantity": quantity, "lone": parse_lone(what.lone), "about": parse_about(what)}
-    return {name: getattr(what, name) for name in same} | parsed
+    return {name: getattr(what, name) for name in same} | parsed | {"prior": parse_prior(what.prior)}
+
+
+def parse_prior(path: str | None) -> PooledPrior | None:
+    """Return the pooled prior in a file; ``None`` if none is named."""
+    return None if path is None else read_prior(path)
 
 
 def parse_about(what: ReleaseOptions) -> About:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from peerveil.app.parsing import parse_numbers, weighed
+from peerveil.app.parsing import parse_numbers, parse_prior, weighed
 from peerveil.app.reading import public_weights
 from peerveil.app.release import Step, read_release
 from peerveil.app.requests import PlanRequest, ReleaseRequest
+from peerveil.inference.pooling import with_prior
 from peerveil.planning.auto import Auto
 from peerveil.planning.plans import EPSILONS, Plan
 from peerveil.planning.plans import plan as plan_releases
@@ -42,6 +43,7 @@ def plan(request: PlanRequest, progress: parallel.Progress) -> Plan:
                 workers=request.workers,
                 executor=executor,
                 progress=progress,
+                prior=parse_prior(request.prior),
             )
         if folder is not None:
             write_plan(plan, stage)
@@ -92,7 +94,7 @@ def plan_release(request: ReleaseRequest, epsilon: float, *, step: Step) -> Rele
     asked, estimator = arguments.pop("mechanism"), arguments.pop("estimator")
     auto = asked if isinstance(asked, Auto) else Auto(epsilon=epsilon, delta=request.noise.delta)
     public = reviews.public(arguments["public"], declare_kept=arguments["declare_kept"])
-    weights = weigh(public, arguments["quantity"], lone=arguments["lone"])
+    weights = with_prior(weigh(public, arguments["quantity"], lone=arguments["lone"]), arguments["prior"])
 
     def planned(epsilon: float) -> Plan:
         def report(done: int, total: int) -> None:

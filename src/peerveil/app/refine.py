@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peerveil.app.messages import refusal
-from peerveil.app.parsing import parse_mechanism
+from peerveil.app.parsing import parse_mechanism, parse_prior
 from peerveil.app.reading import papers_of, public_weights
 from peerveil.app.release import Step, Write, default_write
 from peerveil.app.requests import RefineRequest
@@ -17,7 +17,7 @@ from peerveil.support.atomic_files import staged_folder
 
 def refine(request: RefineRequest, *, step: Step, write: Write | None = None, parents: bool = True) -> Release:
     """Return the refined release, written into a new folder; ``write`` and ``parents`` as in a release."""
-    mechanism = _stated_noise(request)
+    mechanism, prior = _stated_noise(request), parse_prior(request.prior)
     write = write or default_write(report=not request.no_report)
     with staged_folder(request.output, own=OWN_FILES, overwrite=request.overwrite, parents=parents) as stage:
         step("Reading")
@@ -37,7 +37,12 @@ def refine(request: RefineRequest, *, step: Step, write: Write | None = None, pa
         weights = public_weights(request.public, request.scores, request.loads, quantity, release=release, only=only)
         step("Bounding the truth from public data, estimating")
         refined = refine_vector(
-            source, weights, mechanism=mechanism, region=request.region, estimator=request.estimator
+            source,
+            weights,
+            mechanism=mechanism,
+            region=request.region,
+            estimator=request.estimator,
+            prior=prior,
         )
         write(refined, stage)
     return refined

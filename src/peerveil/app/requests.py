@@ -43,6 +43,7 @@ class PlanRequest:
     seed: int = 1
     workers: int | None = None
     cluster: str | None = None
+    prior: str | None = None
     output: str | None = None
     overwrite: bool = False
 
@@ -116,6 +117,7 @@ class RefineRequest:
     words: str | None = None
     region: str = "tight"
     estimator: str | None = None
+    prior: str | None = None
     loads: LoadsOptions
     scores: PublicOptions
     tracks: TrackOptions
@@ -133,16 +135,27 @@ class VerifyRequest:
     scores: PublicOptions
     tracks: TrackOptions
     signed_by: str | None = None
+    prior: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest:
-    """Compare two published releases."""
+    """Compare two or more published releases."""
 
     first: str
     second: str
+    others: list[str] | None = None
     output: str | None = None
     names: tuple[str, str] = ("first", "second")
+    labels: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolRequest:
+    """Pool earlier releases into a prior."""
+
+    releases: list[str]
+    output: str
 
 
 @dataclass(frozen=True, kw_only=True)

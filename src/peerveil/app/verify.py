@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from peerveil.app.messages import Spelling
+from peerveil.app.parsing import parse_prior
 from peerveil.app.reading import papers_of, public_weights
 from peerveil.app.release import Step
 from peerveil.app.requests import VerifyRequest
@@ -23,6 +24,7 @@ def verify_alone(release: str, *, signed_by: str | None, step: Step) -> Verifica
 def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verification:
     """Return the checks of a published release, each with its result."""
     step("Reading")
+    prior = parse_prior(request.prior)
     opened = open_release(request.release)
     release, first = opened.release, (*withdrawal_checks(opened.place, opened.contents), opened.schema)
     if release is None:
@@ -43,4 +45,4 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
         problem = f"its stated loads do not fit the public record: {error.spelled(spell)}"
         return Verification(checks=(*first, Check(name="record", result="fails", found=problem)))
     step("Recomputing the release")
-    return verify_release(request.release, weights, signed_by=request.signed_by)
+    return verify_release(request.release, weights, signed_by=request.signed_by, prior=prior)

@@ -18,7 +18,7 @@ from peerveil.cli.commands import ledger
 from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
-from peerveil.errors import FileWarning
+from peerveil.errors import FileWarning, PriorWarning
 from peerveil.support.extensions import load_extensions
 
 app = typer.Typer(
@@ -41,14 +41,16 @@ _EXAMPLES = {
     "sign": "out --key ~/.ssh/id_ed25519",
     "withdraw": "out --reason 'The file was of last year.' --superseded-by https://conf.org/reviews-v2",
     "compare": "2025/out 2026/out",
+    "pool": "2023/out 2024/out 2025/out -o prior.json",
     "batch": "venues.toml --ledger budgets.db -o releases",
     "audit": "--mechanism laplace --epsilon 1 --unit reviewer",
     "simulate": "all --draws 100 -o figures",
     "serve": "--ledger budgets.db",
     "demo": "",
 }
+_ELSEWHERE = {"pool": "compare"}  # the module of a command, if it has another name
 for _name, _arguments in _EXAMPLES.items():
-    _command = getattr(import_module(f"peerveil.cli.commands.{_name}"), _name)
+    _command = getattr(import_module(f"peerveil.cli.commands.{_ELSEWHERE.get(_name, _name)}"), _name)
     app.command(cls=LiteralCommand, epilog=f"Example:  peerveil {_name} {_arguments}".rstrip())(_command)
 app.add_typer(ledger.app, name="ledger")
 
@@ -76,17 +78,18 @@ def main() -> None:
 
 @contextmanager
 def notices_shown() -> Iterator[None]:
-    """Print how files were read, where they could have been read otherwise, as it is found."""
+    """Print how files were read, where they could have been read otherwise, and years unlike others, as it is found."""
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, FileWarning):
+        if issubclass(category, FileWarning | PriorWarning):
             _complain(f"note: {message}")
         else:
             usual(message, category, *place, **more)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", FileWarning)
+        warnings.simplefilter("always", PriorWarning)
         warnings.showwarning = show
         yield
 

@@ -156,6 +156,7 @@ OPTIONS: dict[str, Any] = {
         score_scale="Lowest and highest possible score, e.g. '1,10'; other scores are refused.",
         write_public="Write the scores of every paper, without reviewers, to a new CSV file. Publish it only if all "
         "of these scores are public already.",
+        prior="File written by `peerveil pool`: what earlier releases say about reviewers, instead of the usual prior.",
         signed_by="Require a signature by this SSH public key, or by a key of an allowed_signers file.",
         words="How the vector was made private, in the words of its source.",
         methods="Methods to compare.",
@@ -234,8 +235,17 @@ OPTIONS: dict[str, Any] = {
     "CompareRequest.second": typer.Argument(
         help="Another release of the same quantity; differences are second minus first."
     ),
-    "CompareRequest.output": _folder("Also write a new file: a page (.html), a chart (.svg) or all numbers (.json)."),
+    "CompareRequest.output": _folder(
+        "Also write a new file: a page (.html), a chart (.svg), or all numbers (.json; .csv of three or more)."
+    ),
+    "CompareRequest.others": typer.Argument(help="Further releases, in order, such as those of later years."),
     "CompareRequest.names": typer.Option(help="With -o: the names of the two releases, e.g. 2025 2026."),
+    "CompareRequest.labels": typer.Option(help="The names of all releases, e.g. '2024,2025,2026'."),
+    "PoolRequest.releases": typer.Argument(help="Earlier releases of the same quantity: folders, or release.json."),
+    "PoolRequest.output": _folder("New JSON file for the prior."),
+    "VerifyRequest.prior": typer.Option(
+        help="File of the pooled prior that the release names, to repeat its estimates."
+    ),
     "BatchRequest.venues": typer.Argument(
         help="A TOML file with one [[venue]] per venue, or a folder with one file each."
     ),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path, PurePath
 
 from peerveil.errors import InputError
 from peerveil.planning.plans import Choice, Plan
-from peerveil.reporting.charts import comparison, error_against_epsilon, to_svg
+from peerveil.reporting.charts import comparison, error_against_epsilon, over_years, to_svg
+from peerveil.reporting.charts.over_years import Point
 from peerveil.reporting.published import Published
 from peerveil.reporting.report import DRAW
 from peerveil.support.atomic_files import replace_file
@@ -85,6 +86,19 @@ def plan_plot(plan: Plan, *, chosen: float | None = None) -> Plot:
 def comparison_plot(releases: Mapping[str, Published]) -> Plot:
     """Return a chart of named releases of the same quantity, at most six."""
     return Plot(to_svg(comparison(releases)))
+
+
+def series_plot(
+    lines: Mapping[str, Sequence[Point]],
+    quantity: str,
+    *,
+    title: str,
+    names: Sequence[str],
+    level: float,
+    percent: bool,
+) -> Plot:
+    """Return a chart of numbers over several releases, one line per number."""
+    return Plot(to_svg(over_years(lines, quantity, title=title, names=names, level=level, percent=percent)))
 
 
 def plan_rows(plan: Plan) -> list[tuple[str, str, float, float, float]]:

@@ -24,7 +24,7 @@ from peerveil.tables.opening import file_to_read
 
 _GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
 _TYPES = {field.name: str(field.type) for group in _GROUPS for field in fields(group)} | {"no_report": "bool"}
-_PATHS = ("file", "mapping", "people", "attributes")
+_PATHS = ("file", "mapping", "people", "attributes", "prior")
 _BUDGET = ("epsilon", "delta", "rho", "omega")
 
 

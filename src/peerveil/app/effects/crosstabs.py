@@ -37,7 +37,7 @@ from peerveil.releases.effects.crosstabs import Crosstab
 PLANNED = ("reviewers in a group", "deviation of a share")
 
 #: Options of other releases, with their defaults, that a table of counts has no use for.
-_ELSEWHERE = {"region": "tight", "estimator": None, "accept_float_noise": False}
+_ELSEWHERE = {"region": "tight", "estimator": None, "prior": None, "accept_float_noise": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ def _check(request: ReleaseRequest) -> None:
         raise refusal("{by} releases counts, with {epsilon} and {bins} only")
     given = [name for name, default in _ELSEWHERE.items() if getattr(request.what, name) != default]
     if given or request.tracks.given or request.no_shared_reviewers or request.no_report:
-        raise refusal("{by} does not go with {region}, {estimator}, {groups}, {group_column} or {no_report}")
+        raise refusal("{by} does not go with {region}, {estimator}, {prior}, {groups}, {group_column} or {no_report}")
     terms_of(request.what)
 
 

@@ -1,14 +1,18 @@
-"""`peerveil compare`: two releases side by side."""
+"""`peerveil compare` and `peerveil pool`: releases side by side, and the prior that they give for the next one."""
 
 from __future__ import annotations
 
-from peerveil.app.requests import CompareRequest
+from peerveil.app.requests import CompareRequest, PoolRequest
 from peerveil.cli import options as opt
 
 
 @opt.with_options
 def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything: opt.Everything = False) -> None:
-    """Compare two releases, of two years or two tracks, and say how much of a difference may be noise."""
+    """Compare releases, of several years or tracks, and say how much of a difference may be noise.
+
+    Three or more are compared by their findings and deciles over the years: with bands, and whether a change is more
+    than noise, or more than noise and sampling.
+    """
     from rich.text import Text
 
     from peerveil.app.compare import compare
@@ -16,6 +20,9 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
     from peerveil.cli.working import working
     from peerveil.releases.comparison import QUANTILE_COLUMNS
 
+    if request.others:
+        _compare_many(request, as_json=as_json, everything=everything)
+        return
     with working("Comparing"):
         comparison = compare(request)
     if as_json:
@@ -42,3 +49,57 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
         out.print(f"Written: {request.output}", soft_wrap=True)
     if not everything:
         out.print("Every decile: --all", style="dim")
+
+
+def _compare_many(request: CompareRequest, *, as_json: bool, everything: bool) -> None:
+    """Compare three or more releases."""
+    from rich.text import Text
+
+    from peerveil.app.compare import compare_many
+    from peerveil.cli.show import out, print_json, print_screenful, rows_table
+    from peerveil.cli.working import working
+
+    with working("Comparing"):
+        series = compare_many(request)
+    if as_json:
+        print_json(series.to_document())
+        return
+    written = request.output is not None
+    print_screenful(
+        Text(f"{series.quantity} of {len(series.releases)} releases", style="bold"),
+        "",
+        *series.sentences(),
+        "",
+        rows_table(("", *series.names), series.cells()),
+        "",
+        *series.words,
+        everything=everything,
+        after=int(written),
+    )
+    if written:
+        out.print(f"Written: {request.output}", soft_wrap=True)
+
+
+@opt.with_options
+def pool(request: PoolRequest, *, as_json: opt.AsJson = False) -> None:
+    """Pool earlier releases of a conference into a prior, which makes the next release of its kind more accurate.
+
+    Give the file with --prior to plan, release, refine, batch and verify. Only what is published is used, so pooling
+    costs no privacy. A release never pools with itself, and a year that is unlike the others gets the usual prior.
+    """
+    from peerveil.app.compare import pool
+    from peerveil.cli.show import out, print_json, rows_table
+    from peerveil.cli.working import working
+
+    with working("Pooling"):
+        prior = pool(request)
+    if as_json:
+        print_json(prior.to_document())
+        return
+    rows = [(each.name or f"record {each.record[7:15]}", each.release[:19]) for each in prior.releases]
+    out.print(rows_table(("release", "digest"), rows))
+    out.print()
+    out.print(prior.sentence)
+    if len(prior.releases) < len(request.releases):
+        out.print("Releases of one public record count once: the most precise of them.")
+    out.print(f"Written: {request.output}", soft_wrap=True)

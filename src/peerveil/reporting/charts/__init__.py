@@ -8,6 +8,7 @@ from peerveil.reporting.charts.distribution import comparison, cumulative, histo
 from peerveil.reporting.charts.errors import ExpectedError, error_against_epsilon, errors_against_setting
 from peerveil.reporting.charts.groups import shares_by_group
 from peerveil.reporting.charts.look import dark_css, darkened, specification, to_png, to_svg, write_png, write_svg
+from peerveil.reporting.charts.over_years import over_years
 
 __all__ = [
     "ExpectedError",
@@ -20,6 +21,7 @@ __all__ = [
     "errors_against_setting",
     "histogram",
     "miscalibration",
+    "over_years",
     "proven",
     "refinement",
     "shares_by_group",

@@ -1,16 +1,16 @@
-"""Comparison of the distributions in two releases, taking the noise into account."""
+"""Comparison of the distributions in releases, taking the noise into account: of two, and of many (series)."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from peerveil.privacy.guarantee import compose
 from peerveil.quantities.base import words_of
 from peerveil.quantities.statistics import MEAN, split
 from peerveil.record.public_record import Floats
+from peerveil.releases.comparison.series import Series, series
 from peerveil.releases.release import Release
 from peerveil.support.atomic_files import write_new
 from peerveil.support.frames import Backend, make_frame
@@ -266,10 +267,25 @@ class Comparison:
         return [f"{a.sentence} In the second release {b.clause}: {_apart(a, b)}." for a, b in self.findings]
 
 
-def compare(first: Release, second: Release) -> Comparison:
-    """Return the comparison of two releases of the same quantity, such as those of two years or tracks.
+@overload
+def compare(first: Release, second: Release, *, names: Sequence[str] | None = None) -> Comparison: ...
+@overload
+def compare(
+    first: Release, second: Release, third: Release, /, *others: Release, names: Sequence[str] | None = None
+) -> Series: ...
+def compare(
+    first: Release, second: Release, *others: Release, names: Sequence[str] | None = None
+) -> Comparison | Series:
+    """Return the comparison of releases of the same quantity, such as those of two years or tracks.
 
-    Differences are the second release minus the first.
+    Differences are the second release minus the first. Three or more releases, given in order, are compared by their
+    findings and deciles over the years (:class:`Series`).
+
+    Args:
+        first: a release.
+        second: a release.
+        others: further releases.
+        names: the names of three or more releases; by default conference and year, as far as they are stated.
 
     >>> import peerveil as pv
     >>> weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
@@ -282,10 +298,13 @@ def compare(first: Release, second: Release) -> Comparison:
     >>> round(comparison.summaries[0].difference, 6), comparison.summaries[0].name
     (4.625, 'mean')
     """
-    for name, release in (("first", first), ("second", second)):
+    given = (("first", first), ("second", second), *(("others", other) for other in others))
+    for name, release in given:
         if not isinstance(release, Release):
             got = type(release).__name__
             raise InputError(Argument(name), f" must be a release, got {got}; Release.load reads one")
+    if others:
+        return series((first, second, *others), names)
     if first.quantity != second.quantity:
         raise InputError(
             f"the first release is of {first.quantity}, the second of {second.quantity}; compare releases of "
