@@ -46,7 +46,7 @@ TRACKS = "paper,reviewer,score,track\n" + "".join(
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
 #: Pages that are followed from their top to their end (test_first_steps.py, test_effects_page.py); blocks of others
 #: stand for themselves.
-FOLLOWED = [ROOT / "docs" / f"{name}.md" for name in ("start", "platforms", "researchers", "effects")]
+FOLLOWED = [ROOT / "docs" / f"{name}.md" for name in ("start", "platforms", "researchers", "effects", "years")]
 REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
 
 

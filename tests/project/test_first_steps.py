@@ -26,7 +26,7 @@ from peerveil.simulation.conferences import synthetic_conference
 __all__ = ["run"]  # a fixture
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("start", "platforms", "researchers")
+PAGES = ("start", "platforms", "researchers", "years")
 BLOCK = re.compile(r"^(?:<!-- extra: (\w+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Extras that a plain installation lacks.
 EXTRAS = ("cluster", "docs", "postgres", "sign", "web")
@@ -82,7 +82,8 @@ def test_outputs_are_compared() -> None:
     assert not matches("a …\n", "b 17\n")
     assert not matches("a\n", "a\nb\n")
     outputs = {page: [step.output for step in steps(page) if step.output is not None] for page in PAGES}
-    assert {page: len(shown) for page, shown in outputs.items()} == {"start": 5, "platforms": 4, "researchers": 3}
+    counts = {"start": 5, "platforms": 4, "researchers": 3, "years": 2}
+    assert {page: len(shown) for page, shown in outputs.items()} == counts
 
 
 def test_the_readme_shows_what_the_first_page_does() -> None:
