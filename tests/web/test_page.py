@@ -953,7 +953,7 @@ def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:
     assert chair.ask("POST", f"{chair.here}/file", 300 * "a=&").status == 422
 
 
-HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 7 * 7 }}"
+HOSTILE = "\"'></main><script>alert(1)</script><img src=x onerror=y>{{ 4567 * 8910 }}"
 
 
 def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
@@ -1002,7 +1002,7 @@ def test_whatever_is_said_is_text(chair: Chair, tmp_path: Path) -> None:
         text = bytes(page.body).decode()
         assert "&lt;script&gt;alert(1)" in text
         assert "<img" not in text
-        assert "49" not in text
+        assert str(4567 * 8910) not in text
         assert "\"'>" not in text
         scripts = re.findall(r"<script[^>]*>", text)
         assert all(script.startswith(f'<script src="{KEYS.at}/static/') for script in scripts), scripts

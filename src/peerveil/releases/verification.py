@@ -86,7 +86,7 @@ def verify(
         weights: public weights of the release's record and quantity; without them, what follows from the record is not
             checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
-        prior: the pooled prior that the release names; without it, the estimates that rest on it are not checked.
+        prior: the pooled prior that the release names; without it, such a release is not verified.
 
     A result is false if any check fails. Only a file that is missing or not JSON raises an error.
 
@@ -159,7 +159,7 @@ def _checks(
 ) -> Iterator[Check]:
     yield checked("digest", lambda: _digest(release))
     if pooled is not None or release.prior is not None:
-        yield checked("prior", lambda: _prior(release, pooled))
+        yield checked("prior", lambda: _prior(release, pooled, recomputed=given is not None))
     if given is None:
         yield from (unchecked(name, "no public scores were given") for name in ("record", *_FOLLOWING))
         return
@@ -199,12 +199,19 @@ def _checks(
     yield checked("document", lambda: _document(release, document, again, weights, bounds))
 
 
-def _prior(release: Release, pooled: PooledPrior | None) -> Check | str:
-    """Whether the given prior is the one that the release names."""
+def _prior(release: Release, pooled: PooledPrior | None, *, recomputed: bool) -> Check | str:
+    """Whether the given prior is the one that the release names; none may be missing where estimates are recomputed.
+
+    Otherwise any estimates would pass that name a prior which does not exist.
+    """
     used = release.prior
     if used is None:
         return "none: the release rests on the usual prior, and the given one is not used"
     named = f"pooled from {used.releases} earlier releases, {used.digest[:19]}…"
+    if pooled is None and recomputed:
+        raise RefusedError(
+            f"the release rests on a prior {named}: give its file, without which estimates may be anything"
+        )
     if pooled is None:
         return unchecked("prior", f"{named}: give its file to repeat the estimates")
     if pooled.digest != used.digest:
