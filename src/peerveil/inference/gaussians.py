@@ -113,7 +113,8 @@ class VariationalFit:
         return VariationalFit(self.laws, self.likelihood, precision, np.where(where, other.pull, self.pull))
 
     @cached_property
-    def _gram(self) -> Floats:
+    def gram(self) -> Floats:
+        """The precision of the columns' coefficients, one matrix per law."""
         laws, B, scale = self.laws, self.laws.columns, self.laws.scales
         observed = self.precision / (1 + self.precision * laws.rest)
         M = scale[:, :, None] * ((B.swapaxes(1, 2) * laws.gather(observed)[:, None, :]) @ B) * scale[:, None, :]
@@ -133,7 +134,7 @@ class VariationalFit:
             return laws.spread((columns[:, None, :] @ Bt)[:, 0])
 
         damped = 1 + self.precision * laws.rest
-        observed, M = self.precision / damped, self._gram
+        observed, M = self.precision / damped, self.gram
         inverse = scale[:, :, None] * np.linalg.inv(M) * scale[:, None, :]
         pull = self.pull / damped
         dual = pull - observed * out_of(np.einsum("jk,jkl->jl", onto(pull), inverse))
@@ -157,7 +158,7 @@ class VariationalFit:
         """Covariances as ``diag(own) + shared shared'``, for vectors that are not cut into blocks."""
         laws = self.laws
         damped = 1 + self.precision * laws.rest
-        root = np.linalg.inv(np.linalg.cholesky(self._gram)).swapaxes(1, 2)
+        root = np.linalg.inv(np.linalg.cholesky(self.gram)).swapaxes(1, 2)
         return laws.rest / damped, (laws.columns / damped[:, :, None]) @ (laws.scales[:, :, None] * root)
 
     @cached_property
