@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from peerveil.errors import PriorWarning as PriorWarning
     from peerveil.errors import ProjectionError as ProjectionError
     from peerveil.errors import RecordError as RecordError
+    from peerveil.errors import TablesWarning as TablesWarning
     from peerveil.errors import VenueError as VenueError
     from peerveil.errors import WithdrawalWarning as WithdrawalWarning
     from peerveil.errors import WriteError as WriteError
@@ -72,12 +73,16 @@ if TYPE_CHECKING:
     from peerveil.releases.release import Release as Release
     from peerveil.releases.verification import verify as verify
     from peerveil.reporting.terms import About as About
+    from peerveil.sampling.combining import Combined as Combined
+    from peerveil.sampling.combining import combine as combine
+    from peerveil.sampling.tables import SampledTables as SampledTables
+    from peerveil.sampling.tables import sample_tables as sample_tables
     from peerveil.support.version import __version__ as __version__
 
 # Modules and their public names, which are loaded on first use: `import peerveil` and `peerveil --help` stay quick.
 _NAMES = {
     "errors": "BudgetError FileError FileWarning GroupWarning InputError LedgerError LedgerWarning OutputError "
-    "PeerveilError PriorWarning ProjectionError RecordError VenueError WithdrawalWarning WriteError",
+    "PeerveilError PriorWarning ProjectionError RecordError TablesWarning VenueError WithdrawalWarning WriteError",
     "inference.pooling": "PooledPrior",
     "mechanisms.external": "External",
     "mechanisms.gaussian": "Gaussian",
@@ -117,6 +122,8 @@ _NAMES = {
     "releases.release": "Release",
     "releases.verification": "verify",
     "reporting.terms": "About",
+    "sampling.combining": "Combined combine",
+    "sampling.tables": "SampledTables sample_tables",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -21,7 +21,8 @@
     │   └── WithdrawalWarning     a release that was read is marked as withdrawn
     ├── GroupWarning              a group of papers has few reviewers
     ├── LedgerWarning             something about the ledger that the chair should know
-    └── PriorWarning              a release disagrees with the prior pooled from earlier ones
+    ├── PriorWarning              a release disagrees with the prior pooled from earlier ones
+    └── TablesWarning             a function of sampled tables depends on what their release does not tell
 
 Messages name the argument, the value and the remedy. They never hold an identity. A message is text and
 :class:`Argument` objects in turn, so that the command line and the page can spell arguments in their own words:
@@ -228,6 +229,10 @@ class LedgerWarning(PeerveilWarning):
 
 class PriorWarning(PeerveilWarning):
     """A release disagrees with the prior pooled from earlier ones, so that the usual prior was used."""
+
+
+class TablesWarning(PeerveilWarning):
+    """A function of sampled tables depends on what their release does not tell."""
 
 
 #: Failures to write that another name would not mend.
