@@ -80,15 +80,29 @@ def public_weights(
     release: Release | Answer | None = None,
     only: list[str] | None = None,
 ) -> PublicWeights:
-    """Return the public weights of a file's reviews.
+    """Return the public weights of a file's reviews; with a release, only of those that it covers."""
+    record = public_record(file, scores, loads, quantity, release=release, only=only)
+    return weigh(record, quantity, lone=parsing.parse_lone(scores.lone))
 
-    With a release, weigh only the reviews that it covers, in the papers ``only`` or in all; loads default to its own.
+
+def public_record(
+    file: str,
+    scores: PublicOptions,
+    loads: LoadsOptions,
+    quantity: str,
+    *,
+    release: Release | Answer | None = None,
+    only: list[str] | None = None,
+) -> PublicRecord:
+    """Return the public record of a file's reviews, with the columns that a quantity needs.
+
+    With a release, only of the reviews that it covers, in the papers ``only`` or in all; loads default to its own.
     """
-    lone, column = parsing.parse_lone(scores.lone), column_of(quantity)
+    column = column_of(quantity)
     if column is not None and scores.ratings is None and column not in parsing.parse_criteria(scores.criteria):
         scores = replace(scores, ratings=column)
     if release is None:
-        return weigh(_record(file, scores, parsing.loads_arguments(loads)), quantity, lone=lone)
+        return _record(file, scores, parsing.loads_arguments(loads))
     stated = parsing.loads_arguments(loads) if loads.given else release.loads.stated()
     if scores.criteria is None and words_of(quantity).needs == "criteria":
         scores = replace(scores, criteria=",".join(own_criteria(file)) or None)
@@ -97,8 +111,7 @@ def public_weights(
     if stated_part is not None and whole.part is not None:  # what filters left out of the file, to be compared
         others = tuple(entry for entry in stated_part.left_out if not entry.filtered)
         stated_part = replace(stated_part, left_out=(*whole.part.left_out, *others))
-    part = part_of(whole, whole.papers if only is None else only, part=stated_part, **stated)
-    return weigh(part, quantity, lone=lone)
+    return part_of(whole, whole.papers if only is None else only, part=stated_part, **stated)
 
 
 def _column_of_scores(what: ReleaseOptions, reading: ReadingOptions) -> str | None:

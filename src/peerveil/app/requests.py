@@ -139,6 +139,22 @@ class VerifyRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TablesRequest:
+    """Draw tables of papers, pseudonymous reviewers and scores from a published release."""
+
+    release: str
+    public: str
+    output: str
+    tables: int = 20
+    seed: int = 1
+    loads: LoadsOptions
+    scores: PublicOptions
+    tracks: TrackOptions
+    workers: int | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class CompareRequest:
     """Compare two or more published releases."""
 

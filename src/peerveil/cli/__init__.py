@@ -40,6 +40,7 @@ _EXAMPLES = {
     "verify": "out --public iclr.csv",
     "sign": "out --key ~/.ssh/id_ed25519",
     "withdraw": "out --reason 'The file was of last year.' --superseded-by https://conf.org/reviews-v2",
+    "tables": "out --public iclr.csv -o tables",
     "compare": "2025/out 2026/out",
     "pool": "2023/out 2024/out 2025/out -o prior.json",
     "batch": "venues.toml --ledger budgets.db -o releases",
@@ -48,7 +49,8 @@ _EXAMPLES = {
     "serve": "--ledger budgets.db",
     "demo": "",
 }
-_ELSEWHERE = {"pool": "compare"}  # the module of a command, if it has another name
+#: The module of a command, if it has another name.
+_ELSEWHERE = {"pool": "compare"} | {name: f"published.{name}" for name in ("sign", "withdraw", "tables")}
 for _name, _arguments in _EXAMPLES.items():
     _command = getattr(import_module(f"peerveil.cli.commands.{_ELSEWHERE.get(_name, _name)}"), _name)
     app.command(cls=LiteralCommand, epilog=f"Example:  peerveil {_name} {_arguments}".rstrip())(_command)

@@ -231,6 +231,9 @@ OPTIONS: dict[str, Any] = {
     "RefineRequest.noise_scale": typer.Option(help="Scale of the noise, if known.", rich_help_panel="Noise"),
     "VerifyRequest.release": typer.Argument(help=_A_RELEASE),
     "VerifyRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "TablesRequest.release": typer.Argument(help=_A_RELEASE),
+    "TablesRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "TablesRequest.tables": typer.Option(help="Number of tables, from 20 to 1,000."),
     "CompareRequest.first": typer.Argument(help=_A_RELEASE),
     "CompareRequest.second": typer.Argument(
         help="Another release of the same quantity; differences are second minus first."
@@ -324,7 +327,9 @@ _OPTIONS = {
 }
 
 #: Arguments without an option: positional ones, and those of the Python library only.
-_NO_OPTION = frozenset({"estimators", "experiment", "first", "name", "noisy", "reviews_per_paper", "second"})
+_NO_OPTION = frozenset(
+    {"estimators", "experiment", "first", "function", "name", "noisy", "reviews_per_paper", "second"}
+)
 
 
 def option(argument: Argument) -> str:

@@ -1,0 +1,1 @@
+"""Actions on published releases that need no private data: sampled tables."""

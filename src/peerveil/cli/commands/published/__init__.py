@@ -1,0 +1,1 @@
+"""Commands on published releases that neither refine nor check them: signatures, withdrawals, sampled tables."""
