@@ -39,6 +39,7 @@ PUBLIC = {
     "What is published": {
         "reporting": "charts and the report",
         "releases": "files; refine, verify, compare",
+        "sampling": "tables for researchers",
     },
 }
 #: The private half: parts of one package.

@@ -119,7 +119,8 @@ def _kept(prior: CountPrior | EntryPrior, fit: VariationalFit) -> tuple[Ints, Fl
     finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
     if not finite.any():
         raise InputError(_BEYOND)
-    return components(prior.family, fit.bound, finite)
+    keep, probabilities, _ = components(prior.family, fit.bound, finite, prior.pooled)
+    return keep, probabilities
 
 
 def _drawn(rng: np.random.Generator, mean: Floats, own: Floats, shared: Floats) -> Floats:
@@ -182,7 +183,7 @@ class EntryTargets:
         finite = np.isfinite(bounds) & np.isfinite(means).all(axis=1)
         if not finite.any():
             raise InputError(_BEYOND)
-        keep, probabilities = components(prior.family, bounds, finite)
+        keep, probabilities, _ = components(prior.family, bounds, finite, prior.pooled)
         own, shared, damped = (np.concatenate(part)[keep] for part in zip(*map(_covariance, fits), strict=True))
         cuts = _vector_cuts(release.values, weights)
         return cls(cuts, probabilities, means[keep], own, shared, damped, prior.laws[0].width)
