@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, Phase, settings
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+# A console takes its width from the environment when it is made, which tests change for a while.
+import peerveil.cli.show  # noqa: E402, F401
+
 # Tests that a shell started in the background ignore these signals, and so would all processes that they start.
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:

@@ -512,6 +512,7 @@ def test_never_further_from_the_truth_than_the_histogram_alone(
             assert np.sum((answers[name] - theta) ** 2) <= allowed * (1 + 1e-9) + (1e-9 * spread + 1e-14 * size) ** 2
 
 
+@pytest.mark.slow
 @given(hidden_cases().filter(lambda pair: pair[0].reviewers > 1), st.sampled_from([0.1, 3.0]), st.integers(0, 10**6))
 @settings(max_examples=12)
 def test_never_further_with_hidden_scores(pair: tuple[Case, list[list[bool]]], scale: float, seed: int) -> None:

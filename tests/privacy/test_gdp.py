@@ -247,7 +247,7 @@ def test_releases_state_the_kind_of_their_version(mechanism: pv.Gaussian, tmp_pa
     weaker.save(tmp_path / "weaker", report=False)
     assert pv.verify(tmp_path / "weaker", weights).failed == ("guarantee",)
     # Version 0.1.0 knew no other kind.
-    replace(weaker, schema=1, chance=None).save(tmp_path / "earlier", report=False)
+    replace(weaker, schema=1, chance=None, evidence=None, within=None).save(tmp_path / "earlier", report=False)
     assert pv.verify(tmp_path / "earlier", weights)
 
 

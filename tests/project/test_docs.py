@@ -8,8 +8,9 @@ import runpy
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -107,11 +108,18 @@ def test_r_compares_releases_as_peerveil_does(tmp_path: Path) -> None:
     assert len(set(in_r["tells"])) > 1
 
 
+def quick_first(found: Sequence[tuple[str, str]]) -> list[Any]:
+    """Blocks as parameters: those of README are for `make test`, all others for `make test-slow`."""
+    return [
+        pytest.param(text, id=name, marks=() if name.startswith("README") else pytest.mark.slow) for name, text in found
+    ]
+
+
 #: The examples of docs/questions.md have a test of their own, which compares what they print.
 CODE = [(name, text) for name, text in blocks("python") if not name.startswith("questions.md")]
 
 
-@pytest.mark.parametrize("code", [text for _, text in CODE], ids=[name for name, _ in CODE])
+@pytest.mark.parametrize("code", quick_first(CODE))
 def test_python_blocks_run(code: str, tmp_path: Path, python: Python) -> None:
     if "out/release." in code:
         published(tmp_path / "out")
@@ -119,6 +127,7 @@ def test_python_blocks_run(code: str, tmp_path: Path, python: Python) -> None:
     assert status == 0, printed
 
 
+@pytest.mark.slow
 def test_the_ten_examples_print_what_their_page_shows(tmp_path: Path, python: Python) -> None:
     """Numbers differ, as noise does; the kept answers of real raters are to the same questions."""
     page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
@@ -147,7 +156,7 @@ def run_commands(text: str, run: Run) -> list[str]:
 
 
 @pytest.mark.usefixtures("quick_plans")
-@pytest.mark.parametrize("text", [text for _, text in blocks("console")], ids=[name for name, _ in blocks("console")])
+@pytest.mark.parametrize("text", quick_first(blocks("console")))
 def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
         (tmp_path / f"{name}.csv").write_text(contents)

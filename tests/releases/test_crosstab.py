@@ -68,6 +68,7 @@ def test_a_written_release_is_read_as_it_was_and_verified(made: tuple[Path, pv.P
         pv.Release.load(folder)
 
 
+@pytest.mark.slow
 def test_every_changed_number_or_word_is_refused(made: tuple[Path, pv.PublicWeights], tmp_path: Path) -> None:
     folder, weights = made
     document = json.loads((folder / "release.json").read_text(encoding="utf-8"))

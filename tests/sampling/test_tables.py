@@ -86,6 +86,7 @@ def test_tables_have_the_statistics_of_the_release() -> None:
     assert min(tables.diagnostics["renewed"]) > 0.5
 
 
+@pytest.mark.slow
 def test_the_same_release_record_and_seed_give_the_same_tables_with_any_number_of_workers() -> None:
     record, means = conference(1, reviewers=60, loads=(3, 4, 5))
     again = pv.sample_tables(released(record, means), record, seed=5, workers=2)
@@ -157,6 +158,7 @@ def test_loads_are_drawn_where_only_their_range_is_public() -> None:
     assert len({tuple(np.sort(table.loads).tolist()) for table in tables}) > 1
 
 
+@pytest.mark.slow
 def test_other_statistics_and_quantities() -> None:
     record, _ = conference(6, reviewers=40)
     truth = pv.sample_tables(released(record, np.full(40, 5.5), scale=3.0), record, workers=1)[0]

@@ -335,7 +335,7 @@ def test_a_plan_draws_and_spends_nothing_and_can_be_followed(folder: Path, monke
 @pytest.mark.parametrize(
     "options",
     [
-        {"mechanism": "", "estimator": "safe", "epsilon": 0.5},
+        slow({"mechanism": "", "estimator": "safe", "epsilon": 0.5}),
         slow({"mechanism": ""}),
         slow({"mechanism": "histogram", "bins": 3}),
     ],

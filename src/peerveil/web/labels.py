@@ -90,6 +90,7 @@ CHOICES = {
 CHECKS = {
     "schema": "release.json has the right format",
     "digest": "release.json was not changed since it was written",
+    "prior": "The prior pooled from earlier releases is the one that is named",
     "record": "The public scores are those of the release",
     "guarantee": "The privacy claim follows from noise and public scores",
     "groups": "The claim of the group follows from that of all groups",
