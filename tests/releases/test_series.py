@@ -195,6 +195,7 @@ def test_the_command_compares_many(run: Run, tmp_path: Path) -> None:
     assert done.out.endswith("Written: years.csv\n")
     shown = run("compare", "one", "two", "three", "--json")
     assert json.loads(shown.out)["releases"][1]["reviewers"] == SECOND.reviewers
+    assert [each["release"] for each in json.loads(shown.out)["releases"]] == ["one", "two", "three"]
     two = run("compare", "one", "two", "--labels", "2024,2025,2026", "-o", "no.svg")
     assert two.code == 2
     assert "--labels must be two names" in two.err

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peerveil.app.requests import CompareRequest, PoolRequest
@@ -32,7 +33,8 @@ def compare(request: CompareRequest) -> Comparison:
 def compare_many(request: CompareRequest) -> Series:
     """Return the comparison of three or more published releases; write it if the request names a file."""
     places = (request.first, request.second, *(request.others or ()))
-    made = series([Release.load(place) for place in places], _labels(request))
+    releases = [Release.load(place) for place in places]
+    made = series(releases, _labels(request) or _folders(places, releases))
     if request.output is not None:
         made.save(request.output)
     return made
@@ -40,6 +42,14 @@ def compare_many(request: CompareRequest) -> Series:
 
 def _labels(request: CompareRequest) -> list[str] | None:
     return None if request.labels is None else [name.strip() for name in request.labels.split(",")]
+
+
+def _folders(places: Sequence[str], releases: Sequence[Release]) -> list[str] | None:
+    """The names of the folders, if they differ and no release says what it is of."""
+    paths = [Path(place).resolve() for place in places]
+    names = [path.parent.name if path.suffix == ".json" else path.name for path in paths]
+    stated = any(release.terms.about.to_document() for release in releases)
+    return None if stated or len(set(names)) < len(names) or not all(names) else names
 
 
 def pool(request: PoolRequest) -> PooledPrior:
