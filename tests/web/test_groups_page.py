@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,27 @@ def test_what_is_wrong_with_groups_is_shown_at_the_field(
     assert do("release", tmp_path, monkeypatch, **options) == (state, problem), "refused alike, and before any charge"
 
 
+def test_a_promise_without_a_ledger_tells_how_often_these_reviews_were_released(chair: Chair) -> None:
+    for words in ("If these reviews were released before", "released these reviews once", "these reviews 2 times"):
+        chair.choose("1")
+        assert words in chair.ask("GET", f"{chair.here}/promise").body.decode()
+        assert chair.release(chair.read()) == 303
+
+
+def test_the_first_step_tells_what_was_left_out(chair: Chair) -> None:
+    shown = chair.ask("GET", f"{chair.here}/file").body.decode()
+    assert "<dt>Left out</dt>" not in shown
+    chair.case.inspected["left out"] = ["5 metareviews", "1 bot"]
+    assert "<dt>Left out</dt><dd>5 metareviews; 1 bot</dd>" in chair.ask("GET", f"{chair.here}/file").body.decode()
+
+
 def test_a_chair_asks_about_groups_and_the_headings_are_offered(chair: Chair) -> None:
     uploaded = chair.put(f"{chair.here}/files/attributes?file=people.csv", PEOPLE)
     assert json.loads(uploaded.body) == {"name": "people.csv", "columns": ["Seniority"]}
     shown = chair.ask("GET", f"{chair.here}/choices").body.decode()
     assert '<option value="Seniority">' in shown
+    fields = re.findall(r'<input[^>]* name="(by|values|limits)"[^>]* value="([^"]*)"', shown)
+    assert sorted(fields) == [("by", ""), ("limits", ""), ("values", "")], "nothing was answered yet"
     assert PRIVATE not in shown
     assert chair.post("/choices", **GROUPS, **ANSWERS, others="yes", bins="3", limits="2,8").status == 303
     chair.release(chair.read())

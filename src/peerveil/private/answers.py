@@ -162,7 +162,7 @@ def group_of_each(
     kept, everybody = attribute_of(reviews, by)
     for name in place:
         if name not in everybody:
-            raise RecordError(f"no reviewer is in the group {name!r}; values are compared literally")
+            raise RecordError(f"no reviewer is in the group {name!r}; write it exactly as the table does")
     if sizes is not None and [everybody.count(name) for name in values] != list(sizes):
         raise RecordError(
             "the table of attributes does not have the stated numbers of reviewers in these groups; correct the table "
