@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
+from marks import slow
 from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, GroupClaim, compose_groups, group_claim, group_sensitivity, joint_claim
@@ -389,7 +390,7 @@ def ledger(tmp_path: Path) -> str:
 
 
 class TestReleases:
-    @pytest.mark.parametrize("public", ["all", "none", "record"])
+    @pytest.mark.parametrize("public", ["all", slow("none"), slow("record")])
     def test_one_each_and_all_are_verified(self, public: str, tmp_path: Path) -> None:
         reviews = conference(shared=True)
         shown = reviews.public("all")
@@ -481,6 +482,7 @@ class TestReleases:
         document["group"] |= {"groups": 2, "claims": 2 * document["group"]["claims"]}
         assert {"guarantee", "groups"} < set(pv.verify(pv.Release.from_document(document), weights).failed)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("public", ["all", "none"])
     def test_words_say_that_no_reviewer_is_in_two_groups(self, public: str) -> None:
         reviews = conference(shared=False)

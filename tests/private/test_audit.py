@@ -186,6 +186,7 @@ def loss_share(case: str, mechanism: OwnMechanism, unit: Unit) -> tuple[float, b
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "unit"), ATTAINED)
 def test_the_pairs_lose_what_is_claimed_or_nearly_and_never_more(case: str, unit: Unit) -> None:
     tight: tuple[OwnMechanism, ...] = (pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0))

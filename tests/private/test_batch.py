@@ -552,6 +552,7 @@ def as_version_1(folder: Path) -> None:
     shutil.rmtree(f"{folder}.private")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", [0, 1, 2], ids=["not begun", "ended amid", "ended before the old one was gone"])
 def test_a_batch_of_version_1_is_moved_over(tmp_path: Path, ledger: str, moved: int) -> None:
     Ledger(ledger).open("more", epsilon=1.0)

@@ -8,7 +8,7 @@ from marks import slow
 from mutations import FORMATS, fuzz_apart
 
 
-@pytest.mark.parametrize(("seed", "files"), [(0, 5), slow(0, 25), slow(1, 25)])
+@pytest.mark.parametrize(("seed", "files"), [slow(0, 25), slow(1, 25)])
 def test_spoilt_files_are_read_or_refused(seed: int, files: int) -> None:
     found = fuzz_apart(FORMATS, files, seed)
     assert [result["kind"] for result in found] == list(FORMATS)

@@ -146,6 +146,7 @@ def graded(conference: Conference, data: st.DataObject) -> Conference:
     return replace(conference, criteria={name: data.draw(columns) for name in ("soundness", "Clarity of it")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PRIVATE)
 @settings(max_examples=10)
 @given(data=st.data())

@@ -119,6 +119,7 @@ def write(folder: Path, document: dict[str, Any]) -> None:
     (folder / "release.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_changed_number_or_word_is_refused(made: tuple[Path, pv.PublicWeights], tmp_path: Path) -> None:
     folder, weights = made
     document = json.loads((folder / "release.json").read_text(encoding="utf-8"))

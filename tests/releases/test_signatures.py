@@ -105,6 +105,7 @@ def forge(document: dict[str, Any], **changes: Any) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+@pytest.mark.slow
 def test_consistent_inventions_are_refused_where_a_signature_is_asked_for(
     signed: Path, base: Base, keys: Path, tmp_path: Path
 ) -> None:
