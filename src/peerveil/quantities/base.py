@@ -7,6 +7,7 @@ help lists quantities and must start quickly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -237,6 +238,20 @@ def check_name(name: object) -> None:
         raise InputError("a quantity needs a name that can be published (", Argument("name", ...), ")")
     if _found(name) is not None or statistics.split(name)[0] is not statistics.MEAN:
         raise InputError(f"{name!r} is a quantity already; call yours something else (", Argument("name", ...), ")")
+
+
+def possible_range(name: str) -> tuple[float, float]:
+    """Return the range that the numbers of reviewers have whatever the scores: infinite where nothing is known.
+
+    >>> possible_range("share of score>=6"), possible_range("range of ratings"), possible_range("extremity")
+    ((0.0, 1.0), (0.0, inf), (-inf, inf))
+    """
+    statistic, quantity = statistics.split(name)
+    found, everything = _found(quantity), (-math.inf, math.inf)
+    if found is None or not statistics.comes_with_the_package(statistic):
+        return everything
+    span = (0.0, 1.0) if found.reach.binary else (0.0, math.inf) if found.reach.folded else everything
+    return statistic.reach(*span)
 
 
 def words_of(name: str) -> Words:

@@ -67,6 +67,7 @@ class MonotoneMap:
         return float(np.clip(0.0, below, above))
 
 
+# Theorem Q1.
 def fit_monotone(criteria: Floats, score: Floats) -> MonotoneMap:
     """Return the monotone map with the least sum of absolute residuals; if several have it, that of least norm.
 
@@ -125,7 +126,8 @@ def _best_upper_sets(loss: Ints, lower: Ints, upper: Ints) -> tuple[Flags, Flags
     heads = np.concatenate([gains, np.full(losses.size, sink), upper])
     unlimited = np.full(lower.size, np.abs(loss).sum() + 1)
     room = np.concatenate([-loss[gains], loss[losses], unlimited]).astype(np.int32)
-    network = sparse.csr_array((room, (tails, heads)), shape=(size + 2, size + 2))
+    place = (tails.astype(np.int32), heads.astype(np.int32))  # before version 1.15, SciPy's flow takes no others
+    network = sparse.csr_array((room, place), shape=(size + 2, size + 2))
     left = sparse.csr_array(network - maximum_flow(network, source, sink).flow)
     left.eliminate_zeros()
     return _reached(left, source)[:size], ~_reached(sparse.csr_array(left.T), sink)[:size]

@@ -115,6 +115,7 @@ class Part:
         """Number of reviews that were kept."""
         return self.whole.reviews - self.gone
 
+    # Theorem S13.
     def following(self, papers: int) -> Loads | None:
         """Return the loads among the kept reviews of ``papers`` papers if they follow from the whole conference's.
 

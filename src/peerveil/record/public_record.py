@@ -107,10 +107,7 @@ class PublicRecord:
         if any(x is not None and not math.isfinite(x) for row in given for x in row):
             raise RecordError("scores must be finite numbers, or None where they are hidden")
         listed = [np.array([np.nan if x is None else x for x in row], dtype=np.float64) for row in given]
-        if papers is None:  # names in sorted order
-            width = len(str(len(listed)))
-            papers = [f"paper {i:0{width}d}" for i in range(1, len(listed) + 1)]
-        names = [str(name) for name in papers]
+        names = list(numbered_papers(len(listed))) if papers is None else [str(name) for name in papers]
         if len(names) != len(listed):
             raise RecordError(f"papers has {len(names)} names for {len(listed)} rows")
         if not listed or not all(row.size for row in listed):
@@ -201,6 +198,15 @@ class PublicRecord:
         return table("Public record", rows)
 
 
+def numbered_papers(papers: int) -> tuple[str, ...]:
+    """Return names for so many papers, in sorted order.
+
+    >>> numbered_papers(10)[:2]
+    ('paper 01', 'paper 02')
+    """
+    return tuple(f"paper {number:0{len(str(papers))}d}" for number in range(1, papers + 1))
+
+
 def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
     """Refuse scores outside the declared scale."""
     if scale is None:
@@ -210,7 +216,11 @@ def check_scale(scores: Floats, scale: tuple[float, float] | None) -> None:
         raise RecordError(Argument("scale", of="score"), f" must be two finite numbers, the lower first, got {scale}")
     outside = int(np.count_nonzero((scores < low) | (scores > high)))
     if outside:
-        raise RecordError(f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}")
+        raise RecordError(
+            f"{outside} of {scores.size} scores lie outside the declared scale {low:g} to {high:g}; correct them, or "
+            "state the lowest and the highest possible score with ",
+            Argument("scale", ..., of="score"),
+        )
 
 
 def check_assignable(sizes: Ints, loads: Loads) -> None:

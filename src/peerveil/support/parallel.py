@@ -13,15 +13,18 @@ import os
 import signal
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, Generic, TypedDict, TypeVar, cast
 
 import cloudpickle
 import numpy as np
@@ -54,9 +57,22 @@ class Options(TypedDict, total=False):
 
 
 #: Number of tasks submitted ahead of results: enough for many workers, few enough to keep memory flat.
-_AHEAD = 64
+AHEAD = 64
 
-#: How often a pool with a dead worker is replaced before giving up.
+
+class Later:
+    """Yielded in place of a task if the next one depends on results that are not there yet (see :func:`stream`)."""
+
+
+LATER = Later()
+
+#: How often to look whether a cluster is still there, in seconds.
+_LOOK = 2.0
+
+#: How long to try to connect to a cluster, also again, in seconds.
+_CONNECT = 10
+
+#: How often a pool with a dead worker is replaced, or a call that its worker lost is submitted again, before giving up.
 _RESTARTS = 3
 
 
@@ -107,15 +123,20 @@ def run(
 
 def stream(
     function: Function[Task, Result],
-    tasks: Iterable[Task],
+    tasks: Iterable[Task | Later],
     *,
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
+    ahead: int = AHEAD,
+    lost: Callable[[Exception], Result] | None = None,
 ) -> Iterator[tuple[Task, Result]]:
     """Yield each task of an iterable with its result, in the order in which they finish.
 
-    Tasks are taken from the iterable only as fast as they are run. Arguments as in :func:`run`.
+    Tasks are taken from the iterable only as fast as they are run: at most ``ahead`` of them are under way. An iterable
+    whose next task depends on results may yield ``LATER``, and is asked again after the next result. If ``lost`` is
+    given, it makes the result of a task that an executor failed to run, as when each worker that ran it died.
+    Other arguments as in :func:`run`.
 
     >>> def double(number, seeds):
     ...     return 2 * number
@@ -124,40 +145,73 @@ def stream(
     """
     running: dict[int, Task] = {}
 
-    def pending() -> Iterator[tuple[int, Task]]:
+    def pending() -> Iterator[tuple[int, Task] | None]:
         for index, task in enumerate(tasks):
-            running[index] = task
-            yield index, task
+            if isinstance(task, Later):
+                yield None
+            else:
+                running[index] = task
+                yield index, task
 
-    for index, result in _results(function, pending(), seed=seed, workers=cores_for(workers), executor=executor):
+    where: dict[str, Any] = {"workers": cores_for(workers), "executor": executor, "ahead": ahead, "lost": lost}
+    for index, result in _results(function, pending(), seed=seed, **where):
         yield running.pop(index), result
+
+
+@dataclass(frozen=True)
+class Timed(Generic[Result]):
+    """A result, and the seconds that it took where it was computed."""
+
+    result: Result
+    seconds: float
+
+
+def timed(function: Function[Task, Result]) -> Function[Task, Timed[Result]]:
+    """Return a function of tasks whose results are timed.
+
+    >>> timed(lambda number, seeds: 2 * number)(3, None).result
+    6
+    """
+    return partial(_timed, function)
+
+
+def _timed(function: Function[Task, Result], task: Task, seeds: np.random.SeedSequence) -> Timed[Result]:
+    start = time.perf_counter()
+    result = function(task, seeds)
+    return Timed(result, time.perf_counter() - start)
 
 
 def _results(
     function: Function[Task, Result],
-    pending: Iterator[tuple[int, Task]],
+    pending: Iterator[tuple[int, Task] | None],
     *,
     seed: int,
     workers: int,
     executor: Executor | None,
+    ahead: int = AHEAD,
+    lost: Callable[[Exception], Result] | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """Return the results with their tasks' indices, as they finish."""
-    calls = ((index, task, np.random.SeedSequence(seed, spawn_key=(index,))) for index, task in pending)
+    calls: Iterator[Call[Task] | None] = (
+        None if each is None else (*each, np.random.SeedSequence(seed, spawn_key=(each[0],))) for each in pending
+    )
     call = partial(_on_one_thread, function)
     if executor is not None:
-        return _on_executor(call, calls, executor)
+        return _on_executor(call, calls, executor, ahead, lost)
     if workers <= 1:
-        return ((index, call(task, seeds)) for index, task, seeds in calls)
-    return _in_processes(call, calls, workers)
+        return ((each[0], call(*each[1:])) for each in calls if each is not None)
+    return _in_processes(call, calls, workers, ahead)
 
 
 def cores_for(workers: int | None) -> int:
-    """Return the number of processes to use: all available cores by default.
+    """Return the number of processes to use: by default all available cores, or one where no process can be started.
 
     >>> cores_for(0)
     Traceback (most recent call last):
     peerveil.errors.InputError: workers must be a whole number of at least 1, got 0
     """
+    if workers is None and multiprocessing.current_process().daemon:
+        return 1  # such a process, as the page has, cannot start others
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
@@ -176,9 +230,38 @@ def cluster(address: str | None) -> Iterator[Executor | None]:
         return
     client = _client(address)
     try:
-        yield client.get_executor(pure=False)
+        yield _Cluster(client)
     finally:
         client.close()
+
+
+class _Cluster(Executor):
+    """The executor of a cluster's client. Its own one waits forever for a scheduler that is gone."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor: Executor = client.get_executor(pure=False)
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
+        self.check()
+        return self._executor.submit(function, *arguments)
+
+    def check(self) -> None:
+        """Raise an error if the scheduler is gone: Dask closes a client that could not connect again for a while."""
+        if self._client.status in ("closing", "closed"):
+            raise self.gone()
+
+    def gone(self) -> PeerveilError:
+        """Return the error of a lost connection, after Dask has connected again or given up.
+
+        If it were closed in between, it would log a traceback.
+        """
+        until = time.monotonic() + 2 * _CONNECT
+        while self._client.status == "connecting" and time.monotonic() < until:
+            time.sleep(0.1)
+        return PeerveilError(
+            "the scheduler of the cluster is gone or was restarted; see that it runs, and start the same command again"
+        )
 
 
 def _client(address: str) -> Any:
@@ -189,7 +272,7 @@ def _client(address: str) -> Any:
         problem = f"there is no cluster at {address}; start one with `dask scheduler` and `dask worker {address}`"
         connect: Any = distributed.Client
         with suppress(OSError, ValueError):
-            return connect(address, timeout=10, set_as_default=False)
+            return connect(address, timeout=_CONNECT, set_as_default=False)
     raise InputError(problem)
 
 
@@ -201,37 +284,78 @@ def _on_one_thread(function: Function[Task, Result], task: Task, seeds: np.rando
 
 def _submit_all(
     function: Function[Task, Result],
-    calls: Iterator[Call[Task]],
+    calls: Iterator[Call[Task] | None],
     pool: Executor,
     running: dict[Future[Result], Call[Task]],
+    ahead: int,
 ) -> Iterator[tuple[int, Result]]:
     """Submit calls, some ahead of the results, and yield results as they finish.
 
-    After an exception, ``running`` holds the unfinished calls.
+    After an exception, ``running`` holds the unfinished calls. ``None`` among the calls means that the next one depends
+    on results.
     """
+    more = True
     while True:
-        while len(running) < _AHEAD and (call := next(calls, None)) is not None:
+        while more and len(running) < ahead:
+            try:
+                call = next(calls)
+            except StopIteration:
+                more = False
+                break
+            if call is None:
+                break
             running[_submit(function, call, pool)] = call
         if not running:
             return
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        while not (done := wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)[0]):
+            if isinstance(pool, _Cluster):
+                pool.check()
         for future in sorted(done, key=_failed):  # successes first, so that a failure does not lose them
+            if future.cancelled() and isinstance(pool, _Cluster):  # by Dask, as soon as its connection is lost
+                raise pool.gone()
             result = future.result()
             index, _, _ = running.pop(future)
             yield index, result
 
 
 def _failed(future: Future[Any]) -> bool:
-    return future.exception() is not None
+    return future.cancelled() or future.exception() is not None
 
 
 def _on_executor(
-    function: Function[Task, Result], calls: Iterator[Call[Task]], pool: Executor
+    function: Function[Task, Result],
+    calls: Iterator[Call[Task] | None],
+    pool: Executor,
+    ahead: int,
+    lost: Callable[[Exception], Result] | None,
 ) -> Iterator[tuple[int, Result]]:
-    """Run calls on a given executor; after a failure, those that have not started are cancelled."""
+    """Run calls on a given executor; after a failure, those that have not started are cancelled.
+
+    If ``lost`` is given, a call that failed is submitted again first: a cluster blames the death of a worker on every
+    call that waited there.
+    """
     running: dict[Future[Result], Call[Task]] = {}
+    tries: Counter[int] = Counter()
+    failures = 0
     try:
-        yield from _submit_all(function, calls, pool, running)
+        while True:
+            try:
+                for result in _submit_all(function, calls, pool, running, ahead):
+                    failures = 0
+                    yield result
+            except Exception as error:
+                failed = next((future for future in running if future.done() and _failed(future)), None)
+                if lost is None or failed is None or failures > ahead:  # nothing succeeds any more
+                    raise
+                call = running.pop(failed)
+                tries[call[0]] += 1
+                if tries[call[0]] <= _RESTARTS:
+                    running[_submit(function, call, pool)] = call
+                else:
+                    failures += 1
+                    yield call[0], lost(error)
+            else:
+                return
     finally:
         for future in running:
             future.cancel()
@@ -249,14 +373,14 @@ def _submit(function: Function[Task, Result], call: Call[Task], pool: Executor) 
 
 
 def _in_processes(
-    function: Function[Task, Result], calls: Iterator[Call[Task]], workers: int
+    function: Function[Task, Result], calls: Iterator[Call[Task] | None], workers: int, ahead: int
 ) -> Iterator[tuple[int, Result]]:
     """Run calls in local processes; after a worker dies, a new pool runs the unfinished calls."""
     for _ in range(1 + _RESTARTS):
         pool = _Processes(workers)
         running: dict[Future[Result], Call[Task]] = {}
         try:
-            yield from _submit_all(function, calls, pool, running)
+            yield from _submit_all(function, calls, pool, running, ahead)
         except BrokenProcessPool:
             calls = chain(list(running.values()), calls)
         except Exception:
