@@ -69,6 +69,7 @@ def _minimum(function: Callable[[float], float], low: float, high: float, points
     return min((function(float(x)), float(x)) for x in (grid[best], local.x))
 
 
+# Theorem C1.
 @lru_cache(maxsize=1024)
 def epsilon_at(delta: float, rho: float, omega: float = math.inf) -> float:
     """Return the epsilon of a (rho, omega)-concentrated loss at a delta.

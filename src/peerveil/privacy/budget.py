@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from peerveil.errors import Argument, BudgetError, InputError
 from peerveil.privacy.accounting import best_order, check_delta, conversion_cost, epsilon_at
 from peerveil.privacy.gdp import gaussian_epsilon, mu_of_pure
-from peerveil.privacy.guarantee import DELTA, Guarantee
+from peerveil.privacy.guarantee import DELTA, Guarantee, Unit
+from peerveil.privacy.neighbours import Neighbours
 from peerveil.support.arguments import real
 
 #: A sum of charges may exceed its limit by this share, for round-off.
@@ -56,6 +58,15 @@ class Spend(NamedTuple):
             return 0.0
         by_rho = 2 * self.rho if self.gaussian else math.inf
         return by_rho if self.epsilon is None else min(by_rho, mu_of_pure(self.epsilon) ** 2)
+
+    @property
+    def in_any_order(self) -> Spend:
+        """The cost in a series: normal noise counts with its rho, not with squares of mu.
+
+        Which of the two holds is decided by the first release of a budget; conferences could join a series in an order
+        that is chosen when results are known.
+        """
+        return self._replace(gaussian=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +142,20 @@ class Budget:
         """The limit, in epsilon or in rho."""
         return self.epsilon if self.rho is None else self.rho
 
+    def claim(self, unit: Unit, neighbours: Neighbours, *, float_safe: bool = True) -> Guarantee:
+        """Return what all releases within the budget promise together.
+
+        >>> Budget.of(epsilon=5.0).claim("person", Neighbours()).summary
+        'epsilon = 5 per person (pure differential privacy)'
+        """
+        about = partial(Guarantee, unit=unit, neighbours=neighbours, float_safe=float_safe)
+        if self.rho is None:
+            return about(kind="approximate" if self.delta else "pure", epsilon=self.epsilon, delta=self.delta)
+        if math.isinf(self.omega):
+            return about(kind="zcdp", rho=self.rho, delta=self.delta)
+        return about(kind="tcdp", rho=self.rho, omega=self.omega, delta=self.delta)
+
+    # Theorem C5.
     def adds_mu(self, spends: Iterable[Spend]) -> bool:
         """Return whether releases are composed as Gaussian ones, by squares of mu, instead of by Rényi divergences.
 
@@ -191,6 +216,7 @@ class Budget:
             return gaussian_epsilon(self.delta, mu)
         return min(plain, self._by_divergence(spends))
 
+    # Theorem C4.
     def _by_divergence(self, spends: Sequence[Spend]) -> float:
         """Return the epsilon of releases by the sum of their Rényi divergences of the fixed order."""
         assert self.order is not None  # noqa: S101 - callers check

@@ -5,16 +5,38 @@ The terms are those of Bailie, Gong and Meng ("Refreshment stirred, not shaken")
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.joint_claims import Group
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 
+
+class Conference(Protocol):
+    """The public facts about one of several conferences that a release covers."""
+
+    @property
+    def papers(self) -> int:
+        """Number of papers."""
+
+    @property
+    def loads(self) -> Loads:
+        """Public information about loads."""
+
+    @property
+    def part(self) -> Part | None:
+        """The whole conference, if the release covers a part of its reviews."""
+
+    @property
+    def public(self) -> str:
+        """What was declared public, in words."""
+
+
 _UNITS = {"reviewer": "all reviews of one reviewer", "review": "one review"}
 
-_MEASURES = {
+MEASURES = {
     "pure": "pure differential privacy: the probability of any outcome differs between neighbours by at most a factor "
     "e^epsilon",
     "gdp": "Gaussian differential privacy: telling neighbours apart is at least as hard as telling apart normal laws "
@@ -56,8 +78,32 @@ def standard_claim(
         ),
         "invariants": _invariants(papers, loads, part, group, public),
         "neighbours": f"{guarantee.neighbours.words(guarantee.unit)}; both have all the invariants",
-        "measure": _MEASURES[guarantee.kind],
+        "measure": MEASURES[guarantee.kind],
         "parameters": {name: value for name, value in parameters.items() if value is not None},
+    }
+
+
+def linked_claim(guarantee: Guarantee, conferences: Mapping[str, Conference]) -> dict[str, Any]:
+    """Return the claim of a release of two conferences, by their names, in standard terms."""
+    unit = {"reviewer": "all reviews of one person in both conferences"}.get(str(guarantee.unit), "one review")
+    facts = [
+        f"{name}: {fact}"
+        for name, one in conferences.items()
+        for fact in _invariants(one.papers, one.loads, one.part, None, one.public)
+    ]
+    wholes = [one.loads if one.part is None else one.part.whole for one in conferences.values()]
+    hidden = ", with the scores that are not public anywhere on their scale" if guarantee.neighbours.hidden else ""
+    return {
+        "unit": unit,
+        "domain": (
+            "pairs of assignments of "
+            + " and of ".join(f"{whole.reviews} reviews to {whole.reviewers} reviewers" for whole in wholes)
+            + f" in which nobody reviews a paper twice{hidden}; and which reviewers of both are the same people"
+        ),
+        "invariants": facts,
+        "neighbours": f"{guarantee.neighbours.words(str(guarantee.unit))}; both have all the invariants",
+        "measure": MEASURES[guarantee.kind],
+        "parameters": {"epsilon": guarantee.epsilon, "delta": guarantee.delta},
     }
 
 

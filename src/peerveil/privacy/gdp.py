@@ -48,6 +48,7 @@ def _log_delta(a: float, mu: float) -> float:
     return math.log(float(ndtr(-a)) - math.exp(log_density) * float(_mills(a + mu)))
 
 
+# Theorem C2.
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Return the delta of a mu-Gaussian loss at an epsilon.
 
@@ -112,6 +113,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return math.exp(root)
 
 
+# Theorem C3.
 def mu_of_pure(epsilon: float) -> float:
     """Return the least mu for which every epsilon-pure loss is mu-Gaussian: ``-2 Phi^-1(1 / (1 + e^epsilon))``.
 

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from peerveil.errors import Argument, InputError
 from peerveil.privacy.guarantee import Unit
+from peerveil.privacy.joint_claims import SumCosts
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.quantities.statistics import MEAN, split
 from peerveil.quantities.weights import PublicWeights
@@ -22,8 +23,9 @@ from peerveil.record.parts import is_open
 from peerveil.record.public_record import Floats
 from peerveil.support.arguments import real
 
-#: The share of the budget for the squares, from which the interval learns how much a reviewer's reviews have in common.
-SQUARES_SHARE = 0.1
+#: The share of the budget for the squares, from which the interval learns how much each group is spread, and how much a
+#: reviewer's reviews have in common.
+SQUARES_SHARE = 0.2
 
 #: Limits must let so much of a shift of all weights pass.
 LEAST_PASSING = 0.5
@@ -38,7 +40,7 @@ CAP = 6.0
 LEAST_VARIANCE = 1e-12
 
 #: By default, limits are the outermost weights that at least this share of the public weights reaches.
-TAIL = 0.025
+TAIL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,8 +54,8 @@ class GroupSums:
     - ``reviews_1``, ``reviews_2``: the number of its reviews; only ``reviews_1`` if there are no other reviewers;
     - ``mixed``: the sum over papers of ``m (k - m) / (k - 1)``, where ``m`` of its ``k`` reviews are of the first
       group; only for weights that compare reviews of the same paper, unless groups were randomised;
-    - ``squares``: the sum over reviewers of the squared sum of their weights, capped; unless the intraclass correlation
-      is stated.
+    - ``squares_1``, ``squares_2``: the sum over each group's reviewers of the squared sum of their weights, capped;
+      over all reviewers, ``squares``, where groups are of pairs; none if the intraclass correlation is stated.
 
     Each is multiplied by its unit before noise is added, which is the same for all.
 
@@ -70,7 +72,7 @@ class GroupSums:
     >>> sums.units["sum_1"], sums.units["reviews_1"]
     (1.0, 0.5)
     >>> list(sums.units)
-    ['sum_1', 'reviews_1', 'squares']
+    ['sum_1', 'reviews_1', 'squares_1', 'squares_2']
     """
 
     weights: PublicWeights
@@ -171,24 +173,8 @@ class GroupSums:
 
     @cached_property
     def passing(self) -> float:
-        """How much of a small shift of all weights the mean of the clipped ones shows.
-
-        A shift carries weights from each value to the next: in proportion to the density between the two, and to their
-        distance, of which the part within limits counts. Weights are taken for rounded values of a variable that is
-        about normal between neighbouring values.
-        """
-        if self.hidden:
-            return 1.0
-        start, end = (float(ends) for ends in (self.weights.low.min(), self.weights.low.max()))
-        values, counts = np.unique(np.round((self.weights.low - start) / ((end - start) or 1.0), 9), return_counts=True)
-        if values.size < 2:
-            return 1.0
-        quantile = ndtri(np.cumsum(counts[:-1]) / counts.sum())
-        slope = np.gradient(quantile, (values[1:] + values[:-1]) / 2) if values.size > 2 else np.ones(1)
-        density = np.exp(-(quantile**2) / 2) * slope
-        low, high = ((limit - start) / (end - start) for limit in self.limits)
-        inside = np.maximum(np.minimum(values[1:], high) - np.maximum(values[:-1], low), 0.0)
-        return float(density @ inside / (density @ np.diff(values)))
+        """How much of a small shift of all weights the mean of the clipped ones shows."""
+        return 1.0 if self.hidden else passing_share(self.weights.low, self.limits)
 
     def _checked_icc(self, icc: float) -> float:
         icc = real(Argument("icc"), icc)
@@ -257,12 +243,32 @@ class GroupSums:
         >>> round(sums.sensitivity("reviewer").l1 * (1 - SQUARES_SHARE), 9)                         # b R
         2.0
         """
-        people = 2 if unit == "review" else self._people
-        moved = self._exchanged(unit) + self.units.get("squares", 0.0) * people * self.cap
-        # Sums are rounded once, to within 2**-53 of their size; a few operations on each weight before.
-        moved = moved * (1 + 2.0**-46) + 2.0**-49 * self.width * self.weights.low.size
+        changes = 2 if unit == "review" else self._square_changes
+        moved = self._exchanged(unit) + self.units.get(self._squares[0], 0.0) * changes * self.cap
+        moved = self._rounded(moved)
         return Sensitivity(l1=moved, l2=moved, linf=moved)
 
+    def costs(self, scale: float) -> SumCosts:
+        """Return what noise of a scale costs in each exchange and for each reviewer, for the unit reviewer.
+
+        >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1], [0, 1]], load=2), limits=(0, 1), icc=0.2)
+        >>> costs = sums.costs(10.0)
+        >>> round(costs.exchange, 9), costs.exchanges
+        (0.1, 2)
+        """
+        each = self._rounded(self._exchanged("reviewer") / self._exchanges if self._exchanges else 0.0)
+        square = self.units.get(self._squares[0], 0.0) * self.cap
+        own = self._square_changes - self._exchanges
+        return SumCosts(exchange=each / scale, exchanges=self._exchanges, square=square / scale, own=own)
+
+    def _rounded(self, moved: float) -> float:
+        """A bound with room for round-off.
+
+        Sums are rounded once, to within 2**-53 of their size; a few operations on each weight before.
+        """
+        return moved * (1 + 2.0**-46) + 2.0**-49 * self.width * self.weights.low.size
+
+    # Theorem E8.
     @property
     def _exchanges(self) -> int:
         """The number of exchanges in which a review of the record takes part, for the unit reviewer."""
@@ -270,10 +276,20 @@ class GroupSums:
         return b if part is None else min(2 * b, part.whole.largest)
 
     @property
-    def _people(self) -> int:
-        """The number of reviewers whose reviews change, for the unit reviewer."""
-        return 1 + self._exchanges
+    def _squares(self) -> tuple[str, ...]:
+        """The names of the squares, if they are released."""
+        return ("squares",) if self.pairs else ("squares_1", "squares_2")
 
+    # Theorem E5.
+    @property
+    def _square_changes(self) -> int:
+        """How many reviewers' squares the squares move by, for the unit reviewer.
+
+        A reviewer whose group changes leaves one sum of squares and enters the other.
+        """
+        return self._exchanges + (1 if self.pairs else 2)
+
+    # Theorem E1; with others Theorem E2; hidden Theorem E3; the mixture Theorem E4; sizes Theorem E6; pairs Theorem E7.
     def _exchanged(self, unit: Unit) -> float:
         """The bound for all numbers but the squares."""
         exchanges = 1 if unit == "review" else self._exchanges
@@ -300,7 +316,8 @@ class GroupSums:
             units["mixed"] = MIXED_UNIT * self.width
         if self.icc is None:
             share = SQUARES_SHARE / (1 - SQUARES_SHARE)
-            units["squares"] = share * self._exchanged("reviewer") / (self._people * self.cap)
+            unit = share * self._exchanged("reviewer") / (self._square_changes * self.cap)
+            units |= dict.fromkeys(self._squares, unit)
         return units
 
 
@@ -324,8 +341,32 @@ def checked_sizes(sizes: Sequence[int], groups: int, weights: PublicWeights, *, 
     return numbers
 
 
-def default_limits(weights: PublicWeights) -> tuple[float, float]:
+def passing_share(weights: Floats, limits: tuple[float, float]) -> float:
+    """Return how much of a small shift of all weights the mean of those clipped at limits shows.
+
+    A shift carries weights from each value to the next: in proportion to the density between the two, and to their
+    distance, of which the part within limits counts. Weights are taken for rounded values of a variable that is about
+    normal between neighbouring values.
+
+    >>> passing_share(np.array([0.0, 1.0, 2.0]), (0.0, 2.0))
+    1.0
+    """
+    start, end = float(weights.min()), float(weights.max())
+    values, counts = np.unique(np.round((weights - start) / ((end - start) or 1.0), 9), return_counts=True)
+    if values.size < 2:
+        return 1.0
+    quantile = ndtri(np.cumsum(counts[:-1]) / counts.sum())
+    slope = np.gradient(quantile, (values[1:] + values[:-1]) / 2) if values.size > 2 else np.ones(1)
+    density = np.exp(-(quantile**2) / 2) * slope
+    low, high = ((limit - start) / (end - start) for limit in limits)
+    inside = np.maximum(np.minimum(values[1:], high) - np.maximum(values[:-1], low), 0.0)
+    return float(density @ inside / (density @ np.diff(values)))
+
+
+def default_limits(weights: PublicWeights, tail: float = TAIL) -> tuple[float, float]:
     """Return the limits of clipping: the range of hidden weights; that of public ones without rare extremes.
+
+    ``tail`` is the share of the public weights that must reach a limit.
 
     >>> default_limits(PublicWeights.from_rows([[1, 5], [2, 2]], load=2, quantity="ratings"))
     (1.0, 5.0)
@@ -334,9 +375,9 @@ def default_limits(weights: PublicWeights) -> tuple[float, float]:
     """
     low, high = weights.span
     if weights.exact:
-        least = float(np.quantile(weights.low, TAIL, method="inverted_cdf"))
-        greatest = -float(np.quantile(-weights.low, TAIL, method="inverted_cdf"))
+        least = float(np.quantile(weights.low, tail, method="inverted_cdf"))
+        greatest = -float(np.quantile(-weights.low, tail, method="inverted_cdf"))
         low, high = (least, greatest) if least < greatest else (low, high)
     if not low < high:
-        raise InputError("all public weights are equal, so there is no effect to release")
+        raise InputError("all public weights are equal, so there is nothing to release")
     return low, high

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
@@ -15,9 +15,11 @@ from peerveil.privacy.gdp import gaussian_delta, gaussian_epsilon
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.support.arguments import real
 
-#: The protected unit: all reviews of a reviewer, or a single review.
-Unit = Literal["reviewer", "review"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
+#: The protected unit: all reviews of a reviewer, a single review, or all reviews of a person in several conferences.
+Unit = Literal["reviewer", "review", "person"]
+
+#: The units of a release; a person is the unit of a series.
+UNITS: tuple[Unit, ...] = ("reviewer", "review")
 
 #: Kinds of claims, from the strongest to the weakest, then the words of another source.
 Kind = Literal["pure", "gdp", "zcdp", "tcdp", "approximate", "stated"]
@@ -38,6 +40,22 @@ NOT_PROTECTED_KEPT = (
 
 #: Added if it is declared that no reviewer has reviews in two groups of papers.
 NOT_PROTECTED_APART = " So is that no reviewer has reviews in two of the groups of papers."
+
+_TOGETHER = "all releases of the series together"
+
+_YOURS = {
+    "reviewer": "exchanges of your reviews",
+    "review": "an exchange of one of your reviews",
+    "person": "exchanges of your reviews in its conferences",
+}
+
+#: Added for a series of conferences.
+NOT_PROTECTED_SERIES = (
+    " All of this holds for each conference of the series, and so does who reviews for which of them."
+)
+
+#: Added if a release is of two conferences.
+NOT_PROTECTED_LINKED = " All of this holds for both conferences."
 
 _NOT_FLOAT_SAFE = (
     " The noise was drawn in floating-point arithmetic, and this holds for ideal arithmetic: the last digits of the "
@@ -90,7 +108,7 @@ class Guarantee:
             if not self.statement or any(number is not None for number in numbers):
                 raise InputError("a stated guarantee carries words and no numbers of its own")
             return
-        check_unit(self.unit)
+        check_unit(self.unit, get_args(Unit))
         for name in ("epsilon", "delta", "rho", "omega"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, real(name, value))
@@ -166,17 +184,19 @@ class Guarantee:
                 "The public record alone determines what is released: it is the same for every assignment that fits "
                 "it, so the release says nothing more about who wrote which review."
             )
+        many = self.unit == "person"
         if self.kind == "pure":
+            change = f"{_TOGETHER} change" if many else "this release changes"
             gain = (
-                "Whatever someone already knows, this release changes their odds between these two assignments by at "
+                f"Whatever someone already knows, {change} their odds between these two assignments by at "
                 f"most a factor e^{exact(self.epsilon)} = {factor(self.epsilon)}."
             )
         else:
             shown = _upward(self.epsilon)
             gain = (
-                "Between these two, whatever someone already knows, the probability of any conclusion from this "
-                f"release rises from p to at most e^{shown} p + {exact(self.delta)}, where e^{shown} = "
-                f"{factor(float(shown))}."
+                "Between these two, whatever someone already knows, the probability of any conclusion from "
+                f"{_TOGETHER if many else 'this release'} rises from p to at most e^{shown} p + {exact(self.delta)}, "
+                f"where e^{shown} = {factor(float(shown))}."
             )
         return (
             f"Take any {self.neighbours.words(self.unit)}. {gain} Knowledge that ties many reviewers' assignments "
@@ -194,22 +214,26 @@ class Guarantee:
         if self.kind == "stated":
             return ""
         hidden = " and by hidden scores of these, or by one hidden score alone," if self.neighbours.hidden else ""
-        yours = "exchanges of your reviews" if self.unit == "reviewer" else "an exchange of one of your reviews"
+        yours = _YOURS[self.unit or "reviewer"]
         if self.neighbours.attributes:
             swapped = "an exchange of your attributes with another reviewer's"
             yours += f" and by {swapped if self.neighbours.sizes else 'your attributes'}"
+        if self.neighbours.linked and self.unit == "reviewer":
+            yours += " in both conferences and by whether you are known to have reviewed for both"
         apart = ", have no reviewer with reviews in two groups of papers," if self.neighbours.apart else ""
-        both = f"between two assignments that fit what is public{apart} and differ only by"
+        of = " of all conferences of a series" if self.unit == "person" else ""
+        both = f"between two assignments{of} that fit what is public{apart} and differ only by"
         between = f"Someone who hesitates, 50:50, {both} {yours}{hidden}"
         epsilon, delta = _number(self.epsilon), _number(self.delta)
         if self._costless:
             return "This release says nothing more about who wrote which review than what is public."
         sure = 1 / (1 + math.exp(-epsilon))
+        these = _TOGETHER if self.unit == "person" else "this release"
         if self.kind == "pure":
-            return f"{between} can become at most {_percent(sure)} sure of one of them by this release."
+            return f"{between} can become at most {_percent(sure)} sure of one of them by {these}."
         # The better of two equally likely hypotheses is guessed with half of one plus their total variation distance.
         right = sure + delta / (1 + math.exp(min(epsilon, 700.0)))
-        return f"{between} guesses the right one with this release in at most {_percent(right)} of all cases."
+        return f"{between} guesses the right one with {these} in at most {_percent(right)} of all cases."
 
     @property
     def _costless(self) -> bool:
@@ -220,7 +244,9 @@ class Guarantee:
     def not_protected(self) -> str:
         """The limits of the claim, in words."""
         kept = NOT_PROTECTED_KEPT if self.neighbours.declared else ""
-        return NOT_PROTECTED + kept + (NOT_PROTECTED_APART if self.neighbours.apart else "")
+        several = NOT_PROTECTED_SERIES if self.unit == "person" else ""
+        several += NOT_PROTECTED_LINKED if self.neighbours.linked and self.unit != "person" else ""
+        return NOT_PROTECTED + kept + (NOT_PROTECTED_APART if self.neighbours.apart else "") + several
 
     def about(self, neighbours: Neighbours) -> Guarantee:
         """Return this claim for another neighbour relation; a stated guarantee is unchanged."""
@@ -348,17 +374,17 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     return claim(kind="gdp" if costly <= {"gdp"} else "zcdp", rho=rho, delta=at)
 
 
-def check_unit(unit: str | None) -> Unit:
-    """Return a valid unit.
+def check_unit(unit: str | None, units: Sequence[Unit] = UNITS) -> Unit:
+    """Return a valid unit, by default of a release.
 
     >>> check_unit("paper")
     Traceback (most recent call last):
     peerveil.errors.InputError: unit must be 'reviewer' or 'review', got 'paper'
     """
-    for known in UNITS:
+    for known in units:
         if unit == known:
             return known
-    raise InputError(Argument("unit"), f" must be {' or '.join(map(repr, UNITS))}, got {unit!r}")
+    raise InputError(Argument("unit"), f" must be {' or '.join(map(repr, units))}, got {unit!r}")
 
 
 def _at_least_zero(name: str, value: float | None) -> float:

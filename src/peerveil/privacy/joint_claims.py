@@ -19,6 +19,36 @@ from peerveil.support.arguments import real
 
 
 @dataclass(frozen=True, kw_only=True)
+class SumCosts:
+    """What the numbers of an effect in one group of papers cost at most, as parts of its epsilon per reviewer.
+
+    Attributes:
+        exchange: for each exchange in which a review of the group takes part, sums and counts.
+        exchanges: the largest number of these.
+        square: for each reviewer whose reviews change, the squares; 0 if none are released.
+        own: how often that counts for the reviewer whose attributes may change.
+
+    >>> SumCosts(exchange=0.2, exchanges=4, square=0.03, own=2).epsilon
+    0.98
+    """
+
+    exchange: float
+    exchanges: int
+    square: float = 0.0
+    own: int = 2
+
+    def __post_init__(self) -> None:
+        costs = [real("cost", cost) for cost in (self.exchange, self.square)]
+        if not all(math.isfinite(cost) and cost >= 0 for cost in costs) or self.exchanges < 0 or self.own < 1:
+            raise InputError("the costs of an effect must be finite numbers of at least 0")
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon per reviewer of the group alone."""
+        return self.exchanges * self.exchange + (self.exchanges + self.own) * self.square
+
+
+@dataclass(frozen=True, kw_only=True)
 class GroupClaim:
     """The claim of one group's release, with the public numbers that determine the joint claim.
 
@@ -27,6 +57,7 @@ class GroupClaim:
         scale: the scale of the noise on its counts; ``None`` if noise is on the vector, or not needed.
         moved: how many of its means can move, in a histogram; ``None`` if noise is on the vector, or if a hidden score
             also moves the means of third parties.
+        sums: what the numbers of an effect cost; ``None`` for other releases.
 
     >>> pure = Guarantee(kind="pure", unit="reviewer", epsilon=1.0)
     >>> GroupClaim(claim=pure, scale=10.0, moved=5).moved
@@ -39,9 +70,16 @@ class GroupClaim:
     claim: Guarantee
     scale: float | None = None
     moved: int | None = None
+    sums: SumCosts | None = None
 
     def __post_init__(self) -> None:
         claim = self.claim
+        if self.sums is not None and not (
+            claim.kind == "pure" and claim.unit == "reviewer" and _close(claim.epsilon, self.sums.epsilon)
+        ):
+            raise InputError("the claim of a group is not what its noise pays for")
+        if self.sums is not None and not (self.scale is None and self.moved is None):
+            raise InputError("a group has noise on sums or on counts, not on both")
         if claim.kind == "stated":
             raise InputError("the claim of a group must be one of numbers; words cannot be added up")
         if claim.rho is not None and not _close(claim.epsilon, claim.epsilon_at(claim.delta or 0.0)):
@@ -107,6 +145,15 @@ class Group:
         return f"One of {self.groups} releases of groups of papers. {who}: together, {self.together.summary}."
 
 
+def joint_quantity(quantity: str, groups: int) -> str:
+    """Return what a ledger calls the joint release of groups.
+
+    >>> joint_quantity("ratings", 3)
+    'ratings in 3 groups'
+    """
+    return f"{quantity} in {groups} groups"
+
+
 def _close(stated: float | None, due: float) -> bool:
     """Return whether a stated number equals the computed one up to round-off."""
     return stated is not None and math.isclose(stated, due, rel_tol=1e-9)
@@ -128,6 +175,7 @@ def group_sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     return part_sensitivity(weights, unit, largest_load)
 
 
+# Theorem S14; for counts by an attribute Theorem G3.
 def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: int) -> float:
     """Return the joint epsilon per reviewer of histograms of several groups of papers.
 
@@ -148,6 +196,31 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
     return loss * (1 + 2.0**-50)
 
 
+# Theorem E8.
+def joint_sums_epsilon(costs: Sequence[SumCosts], largest_load: int) -> float:
+    """Return the joint epsilon per reviewer of effects in several groups of papers.
+
+    Each of a reviewer's ``L`` reviews is exchanged, or stays where its reviewer's attributes change. An exchange
+    touches the groups of both its reviews, so that at most ``2 L`` times a group has the cost of an exchange, and as
+    often a partner's squares change. The reviewer's own change in at most ``2 L`` groups.
+
+    >>> round(joint_sums_epsilon([SumCosts(exchange=0.25, exchanges=4)] * 10, 4), 9)          # each claims epsilon 1
+    2.0
+    """
+    touched, loss = 2 * largest_load, 0.0
+    for each in sorted(costs, key=lambda cost: -cost.exchange):  # the most costly first
+        times = min(each.exchanges, touched)
+        touched -= times
+        loss += times * each.exchange
+    touched = 2 * largest_load
+    for each in sorted(costs, key=lambda cost: -cost.square):
+        times = min(each.exchanges, touched)
+        touched -= times
+        loss += times * each.square
+    loss += math.fsum(sorted((each.own * each.square for each in costs), reverse=True)[: 2 * largest_load])
+    return loss * (1 + 2.0**-46)
+
+
 def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scale: float | None) -> GroupClaim:
     """Return the claim of a group's release, with the numbers that determine the joint claim.
 
@@ -164,7 +237,12 @@ def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scal
     counts = sensitivity(weights, claim.unit).counts
     if not counts:
         return GroupClaim(claim=claim, moved=0)  # the group's counts are public
-    if scale is None:
+    return counts_claim(claim, weights, counts=counts, scale=scale)
+
+
+def counts_claim(claim: Guarantee, weights: PublicWeights, *, counts: int | None, scale: float | None) -> GroupClaim:
+    """Return the claim of a group's release of counts that move by at most ``counts`` in total."""
+    if scale is None or counts is None:
         raise InputError("only counts with Laplace noise can be released by groups: no joint claim of others is proven")
     return GroupClaim(claim=claim, scale=scale, moved=None if weights.co_reviews_move else counts // 2)
 
@@ -183,7 +261,10 @@ def joint_claim(claims: Sequence[GroupClaim], *, shared: bool, largest_load: int
     """
     joint = math.inf
     counted = all(entry.moved is not None and entry.claim.unit == "reviewer" for entry in claims)
-    if shared and counted and largest_load is not None:
+    sums = [entry.sums for entry in claims if entry.sums is not None]
+    if shared and largest_load is not None and len(sums) == len(claims):
+        joint = joint_sums_epsilon(sums, largest_load)
+    elif shared and counted and largest_load is not None:
         noisy = [(entry.scale, entry.moved or 0) for entry in claims if entry.scale is not None]
         joint = joint_epsilon([scale for scale, _ in noisy], [moved for _, moved in noisy], largest_load)
     return compose_groups([entry.claim for entry in claims], shared=shared, joint=joint, crossing=_crossing(claims))
@@ -194,6 +275,7 @@ def _crossing(claims: Sequence[GroupClaim]) -> bool:
     return any(entry.scale is not None and entry.moved is None for entry in claims)
 
 
+# Theorem S14 where reviewers are shared, Theorem S15 where it is declared that none is.
 def compose_groups(
     claims: Sequence[Guarantee], *, shared: bool, joint: float = math.inf, crossing: bool = False
 ) -> Guarantee:

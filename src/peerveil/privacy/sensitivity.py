@@ -39,6 +39,7 @@ class Sensitivity:
 NONE = Sensitivity(l1=0.0, l2=0.0, linf=0.0, counts=0)
 
 
+# Theorem S1 for the unit review; Theorem S2 to Theorem S7 for the unit reviewer; Theorem S8 for hidden scores.
 def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     """Return the sensitivity for a protected unit.
 
@@ -66,6 +67,7 @@ def sensitivity(weights: PublicWeights, unit: Unit) -> Sensitivity:
     return _of_any_statistic(_of_a_record(weights, unit), weights)
 
 
+# Theorem G1; with sizes Theorem G2.
 def crosstab_sensitivity(weights: PublicWeights, unit: Unit, *, sizes: bool = False) -> Sensitivity:
     """Return the sensitivity of counts of reviewers by bin and by an attribute, which may differ between neighbours.
 
@@ -92,6 +94,7 @@ def crosstab_sensitivity(weights: PublicWeights, unit: Unit, *, sizes: bool = Fa
     return Sensitivity(l1=counts, l2=math.sqrt(2 * counts), linf=counts / 2, counts=counts)
 
 
+# Theorem S9.
 def _moved_within(paper: int, exchanges: int) -> int:
     """Return how many reviewers change in a whole conference.
 
@@ -101,6 +104,7 @@ def _moved_within(paper: int, exchanges: int) -> int:
     return 1 + exchanges * (2 * paper - 1 if paper else 1)
 
 
+# Theorem S11 for counts, Theorem S12 for vectors; Theorem S16 for what labels keep.
 def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensitivity:
     """Return the sensitivity of a part of a conference.
 
@@ -127,6 +131,7 @@ def part_sensitivity(weights: PublicWeights, unit: Unit, largest_load: float) ->
     return _of_any_statistic(bound, weights)
 
 
+# Theorem S10.
 def _of_any_statistic(bound: Sensitivity, weights: PublicWeights) -> Sensitivity:
     """Return the sensitivity of another statistic than the mean: as many entries move, each anywhere in its range."""
     if weights.statistic is MEAN or not bound or math.isinf(bound.l1):
@@ -166,6 +171,7 @@ def _of_a_part(weights: PublicWeights, unit: Unit, largest_load: float) -> Sensi
     return Sensitivity(l1=max(l1, within.l1), l2=max(l2, within.l2), linf=max(linf, within.linf), counts=counts)
 
 
+# Theorem S12.
 def _exchanged_share(smallest: int, largest: int, most: float) -> float:
     """Return the largest total move of other reviewers' means, in units of the range, over two kinds of exchanges.
 
@@ -180,6 +186,7 @@ def _exchanged_share(smallest: int, largest: int, most: float) -> float:
     return max(p / a + q / (a + 1) for p, q in corners)
 
 
+# Theorem S11.
 def _moved_by_hidden(largest_paper: int, b: int, unit: Unit, largest_load: float) -> float:
     """Return how many means can change if hidden scores change all weights of their papers."""
     if unit == "review":
@@ -189,6 +196,7 @@ def _moved_by_hidden(largest_paper: int, b: int, unit: Unit, largest_load: float
     return 1 + 2 * b * (largest_paper - 1) + min(2 * b, largest_load)
 
 
+# Theorem S17.
 def _widened(norms: tuple[float, float, float], weights: PublicWeights, moved: int) -> tuple[float, float, float]:
     """Return norms widened by round-off: a mean is one rounded sum and one division, within 2**-52 of its size."""
     round_off = 2 * moved * 2.0**-52 * max(map(abs, weights.span))
@@ -232,6 +240,7 @@ def _of_a_record(weights: PublicWeights, unit: Unit) -> Sensitivity:
     return Sensitivity(l1=l1, l2=l2, linf=linf, counts=2 * min(loads.reviewers, changed))
 
 
+# Theorem S3, Theorem S4; for one load Theorem S6 and Theorem S7.
 def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[float, float, float]:
     """Return the norms for public scores: moves cancel if loads are equal, and a reviewer's papers are distinct."""
     loads = weights.loads
@@ -249,6 +258,7 @@ def _of_a_reviewer_in_public(weights: PublicWeights, width: float) -> tuple[floa
     return l1, min(l2, math.sqrt(l1 * linf)), linf
 
 
+# Theorem S5.
 def _turned_over(weights: PublicWeights, most: int) -> Floats:
     """Return, for 1, 2, … ``most`` exchanges, the largest sum of differences between exchanged weights.
 

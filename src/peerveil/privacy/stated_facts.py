@@ -108,6 +108,7 @@ class Statement:
         return "; ".join(parts)
 
 
+# Theorem C6.
 def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
     """Return the facts that a statement adds to those stated before, in words.
 
@@ -126,11 +127,11 @@ def additional(new: Statement, stated: Sequence[Statement]) -> tuple[str, ...]:
         return ()
     facts = _additional_scores(new, stated)
     known = _facts(stated)
-    read = {_attribute(fact) for fact in known}
+    read = {attribute_of(fact) for fact in known}
     facts += [
         f"{fact!r} is declared (before: not declared)"
         for fact in new.invariants
-        if fact not in known and (_attribute(fact) is None or _attribute(fact) in read)
+        if fact not in known and (attribute_of(fact) is None or attribute_of(fact) in read)
     ]
     return tuple(dict.fromkeys(facts))
 
@@ -174,7 +175,7 @@ def _named(text: str) -> str:
     return shown if len(shown) <= _LONGEST else f"of digest {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _attribute(fact: str) -> str | None:
+def attribute_of(fact: str) -> str | None:
     """The attribute of reviewers that a fact is about, if it is."""
     about = _ATTRIBUTE.match(fact)
     return about and about[1]

@@ -19,6 +19,7 @@ def baseline(weights: PublicWeights) -> Region:
     return Region(name="baseline", lower=lower, upper=upper, total=total_range(weights))
 
 
+# Theorem R2.
 def total_range(weights: PublicWeights) -> tuple[float, float]:
     """The least and greatest possible sum of all reviewers' means.
 

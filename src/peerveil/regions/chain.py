@@ -53,6 +53,7 @@ def chain(weights: PublicWeights) -> Region:
     return replace(base, lower=lower, upper=0.0 - mirrored[::-1], notes=notes)
 
 
+# Theorem R3.
 def lower_bounds(
     rows: Sequence[Sequence[float]], reviewers: int, sizes: Sequence[int], *, effort: int | None = None
 ) -> tuple[Floats, int]:

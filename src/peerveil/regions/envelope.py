@@ -26,6 +26,7 @@ def envelope(weights: PublicWeights) -> Region:
     return _uniform(weights) if weights.loads.uniform else _any_loads(weights)
 
 
+# Theorem R4, Theorem R5; where weights are intervals, Theorem R7.
 def _uniform(weights: PublicWeights) -> Region:
     """One load for all: the lower curve is exact, and so are the bounds on the largest that it implies."""
     n, load = weights.reviewers, weights.loads.smallest
@@ -79,6 +80,7 @@ def _between(least: Floats, most: Floats, low: float, high: float) -> tuple[Floa
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
 
+# Theorem R6.
 def _any_loads(weights: PublicWeights) -> Region:
     """Different loads, by the rearrangement inequality: the smallest weights get the largest shares."""
     low_end, high_end = weights.span

@@ -63,6 +63,7 @@ class Curves:
         rest = (np.repeat(blocks.value, blocks.size) - direction) @ centred
         return blocks.reach(blocks.value, reached, self.total) + float(rest)
 
+    # Theorem P3.
     def _first_gap(self, noisy: Floats, blocks: Blocks, t: Floats, pushed: Floats) -> float:
         """A bound on the product of the first pass's residual with `theta - t`, over the set.
 
@@ -117,6 +118,7 @@ class Blocks:
         curve[0], curve[-1] = 0.0, total
         return curve
 
+    # Theorem P1.
     def second_pass(self, total: float) -> tuple[Floats, Floats]:
         """The projection of the blocks at a total, and what was subtracted from them; shifted to reduce round-off."""
         shift = (float(self.value @ self.size) - total) / float(self.ends[-1])
@@ -126,6 +128,7 @@ class Blocks:
         pushed = np.asarray(isotonic_regression(excess, weights=self.size).x, dtype=np.float64)
         return shifted - pushed, pushed + shift
 
+    # Theorem P2.
     def best_total(self, between: tuple[float, float]) -> float:
         """The total with the least distance, which is convex in the total: where its slope changes sign."""
 

@@ -28,6 +28,7 @@ MOST_TUPLES = 150
 EVERY_Z = 64
 
 
+# Theorem R8.
 def pigeonhole_bounds(weights: Floats, reviewers: int, load: int) -> Floats:
     """Lower bounds on the ascending means for one load, whatever the papers.
 

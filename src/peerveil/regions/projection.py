@@ -71,6 +71,7 @@ def check_vector(name: str, vector: npt.ArrayLike, length: int) -> Floats:
     return array
 
 
+# Theorem R1: never further from the truth than the noisy vector.
 def project(noisy: npt.ArrayLike, region: Region) -> Projection:
     """Return the projection of a noisy vector on a region.
 

@@ -106,6 +106,7 @@ class Rows:
         return Rows(self.weight[reviews], size, self.reviewers, self.load, self.centre)
 
 
+# Theorem R4.
 def least_totals(rows: Rows) -> Floats:
     """For each `i`, the exact least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``.
 
@@ -144,6 +145,7 @@ def _within_limits(rows: Rows, upto: int) -> Floats:
     return np.array(totals)
 
 
+# Theorem R5.
 def pinned_totals(rows: Rows) -> tuple[Floats, Floats]:
     """For each `q`, the least total of the `q` reviewers with the largest means, and the greatest of the smallest.
 

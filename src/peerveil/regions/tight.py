@@ -21,6 +21,7 @@ MOST_ENTRIES = 2_000
 EFFORT, EFFORT_PER_REVIEWER = 20_000, 20
 
 
+# Theorem R9: exact where public data determine the vector.
 @register
 def tight(weights: PublicWeights) -> Region:
     """The envelope, with bounds on entries from chains and from packing for small records.
