@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,10 +18,11 @@ from peerveil.inference.gaussians import GaussianMixture, LowRankGaussians, Vari
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.pooling import YearPrior, used_prior
 from peerveil.inference.posterior import BRIDGE_MODES, components, discrepancy_laws, steps_along, with_known_sum
-from peerveil.inference.prior import Ensemble
+from peerveil.inference.prior import MANY_HIDDEN, Ensemble, placed
 from peerveil.privacy.bins import MOST, Bins, NoisyCounts, attainable_means
 from peerveil.privacy.law import Law
 from peerveil.privacy.noise_laws import LaplaceLaw
+from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints
 
@@ -107,6 +108,46 @@ def _shares_below(ensemble: Ensemble, bins: Bins, bin_: Ints, start: Floats, end
     return np.asarray(np.clip((below + np.clip(even, 0.0, 1.0)) / (last - first + 1), 0.0, 1.0))
 
 
+@dataclass(frozen=True)
+class PlaceDoubt:
+    """How far an entry may be from where draws have it in its bin, because nothing public tells which values occur.
+
+    Attributes:
+        half: half the width of the interval of values that are not told apart, within a bin.
+        uniform: 2 if both the place in draws and the true one are uniform there, independent of each other; 1 if
+            draws have entries at its middle.
+    """
+
+    half: float
+    uniform: int
+
+    @classmethod
+    def of(cls, weights: PublicWeights, bins: Bins) -> PlaceDoubt | None:
+        """The doubt about entries of a public record; ``None`` if the record shows what values occur.
+
+        Whole scores have means on a grid, where draws have any: both are in the same step. Of other statistics nothing
+        is known but their bin.
+        """
+        if np.mean(~placed(weights)) < MANY_HIDDEN:
+            return None
+        widest = float((bins.high - bins.low).max())
+        if weights.statistic is not MEAN:
+            return cls(widest, 1)
+        return cls(min(max(0.5 / weights.loads.smallest, widest / 6), widest), 2)
+
+    def variance(self, width: Floats) -> Floats:
+        """The variance of the distance from an entry's place, given the widths of the bins."""
+        return np.asarray(self.uniform * np.minimum(self.half, width / 2) ** 2 / 3)
+
+    def reach(self, level: float) -> float:
+        """A distance from an entry's place that is kept with a probability: that of a triangular law, or any.
+
+        >>> PlaceDoubt(0.5, 1).reach(0.9), round(PlaceDoubt(0.5, 2).reach(0.99), 6)
+        (0.5, 0.9)
+        """
+        return self.half if self.uniform == 1 else 2 * self.half * (1 - math.sqrt(1 - level))
+
+
 @dataclass(frozen=True, eq=False)
 class CountPrior:
     """Prior of the counts: Gaussian laws for each leniency and discrepancy.
@@ -118,6 +159,9 @@ class CountPrior:
         laws: the laws, in the order of :class:`~peerveil.inference.posterior.EntryPrior`.
         steps: the distribution within bins.
         pooled: what earlier releases say about leniency and discrepancy, if it is known.
+        doubt: how far an entry may be from its place in its bin, if nothing public tells which values occur.
+        shaped: whether there are laws for each shape of leniency.
+        kinds: prior probabilities of several kinds of reviewers and correlations, if there are laws for each of them.
     """
 
     family: Family
@@ -126,9 +170,20 @@ class CountPrior:
     laws: LowRankGaussians
     steps: Steps
     pooled: YearPrior | None = None
+    doubt: PlaceDoubt | None = None
+    shaped: bool = False
+    kinds: Floats | None = None
 
     @classmethod
-    def of(cls, ensembles: Sequence[Ensemble], bins: Bins, weights: PublicWeights) -> CountPrior:
+    def of(
+        cls,
+        ensembles: Sequence[Ensemble],
+        bins: Bins,
+        weights: PublicWeights,
+        *,
+        shaped: bool = False,
+        kinds: Floats | None = None,
+    ) -> CountPrior:
         """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights."""
         n = weights.reviewers
         counted = [ensemble.counted(bins) for ensemble in ensembles]
@@ -136,14 +191,16 @@ class CountPrior:
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
         family, typical = family_of(weights), _typical_values(ensembles, bins)
         uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
-        laws = []
+        laws, fewest = [], min(len(counts.vectors) for counts in counted)
         for counts, step in zip(counted, steps_along(means), strict=True):
             columns, left = _discrepancy(counts.mean, anywhere)
             columns = with_known_sum(columns, typical - typical @ counts.mean / n, uncertainty)
-            modes = family.modes(len(counts.vectors))
+            modes = family.modes(fewest if shaped or kinds is not None else len(counts.vectors))
             laws.append(discrepancy_laws(counts, step, columns, left, sizes, modes=modes, floor=1e-6))
         steps = Steps.of(ensembles, bins, attainable_means(weights, MOST))
-        return cls(family, bins, n, LowRankGaussians.stacked(laws), steps, used_prior(weights))
+        doubt = PlaceDoubt.of(weights, bins) if family.hidden_doubt else None
+        pooled = None if kinds is not None else used_prior(weights)
+        return cls(family, bins, n, LowRankGaussians.stacked(laws), steps, pooled, doubt, shaped, kinds)
 
     def posterior(self, likelihood: CountLikelihood) -> CountPosterior | None:
         """Posterior of the sorted vector; ``None`` if it exceeds floating-point range."""
@@ -153,7 +210,9 @@ class CountPrior:
                 finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
                 if not finite.any():
                     return None
-                keep, probabilities, evidence = components(self.family, fit.bound, finite, self.pooled)
+                keep, probabilities, evidence = components(
+                    self.family, fit.bound, finite, self.pooled, shaped=self.shaped, kinds=self.kinds
+                )
                 running, spread, of_bins = _running(fit, keep, self.entries)
             except np.linalg.LinAlgError:
                 return None
@@ -167,7 +226,7 @@ class CountPrior:
         own = share * (1 - share) * (count - of_bins[:, bin_])
         variance = np.maximum((1 - share) * variance[:, bin_] + share * variance[:, bin_ + 1] + own, 0.0)
         below_steps = GaussianMixture(probabilities, mean, variance, keep, evidence)
-        return CountPosterior(below_steps, self.steps.width, float(self.bins.low[0]), self.entries)
+        return CountPosterior(below_steps, self.steps.width, self.bins, self.entries, self.doubt)
 
 
 def _typical_values(ensembles: Sequence[Ensemble], bins: Bins) -> Floats:
@@ -208,19 +267,30 @@ class CountPosterior:
     Attributes:
         below: the posterior of the number of entries below each step.
         width: the widths of the steps.
-        least: the least mean.
+        bins: the bins.
         entries: the number of entries.
+        doubt: how far an entry may be from its place in its bin, if nothing public tells which values occur.
     """
 
     below: GaussianMixture
     width: Floats
-    least: float
+    bins: Bins
     entries: int
+    doubt: PlaceDoubt | None = None
+
+    @property
+    def least(self) -> float:
+        """The least mean."""
+        return float(self.bins.low[0])
 
     @property
     def evidence(self) -> Floats | None:
         """The log-likelihood of the noisy data on the grid of the family."""
         return self.below.evidence
+
+    def told(self, evidence: Floats) -> CountPosterior:
+        """The same posterior with other evidence."""
+        return replace(self, below=self.below.told(evidence))
 
     @cached_property
     def _ranks(self) -> Ints:
@@ -245,7 +315,9 @@ class CountPosterior:
         height = np.concatenate(([0.0], np.cumsum(self.width)))
         middle = height[-1] / 2
         square = middle**2 + self._expected(np.diff((height - middle) ** 2))
-        return np.asarray(np.maximum(square - (self.mean - self.least - middle) ** 2, 0.0))
+        variance = np.maximum(square - (self.mean - self.least - middle) ** 2, 0.0)
+        width = (self.bins.high - self.bins.low)[self.bins.place(self.mean)]
+        return np.asarray(variance if self.doubt is None else variance + self.doubt.variance(width))
 
     def band(self, level: float) -> tuple[Floats, Floats]:
         """The equal-tailed credible band of each entry."""
@@ -265,7 +337,14 @@ class CountPosterior:
         few, many = (np.maximum.accumulate(self.below.quantile(p)) for p in (1 - tail - level, 1 - tail))
         ranks = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (many, few))
         lower, upper = (self.least + _stairs(rank, self.width, self.entries) for rank in ranks)
-        return np.minimum(lower, upper), upper  # sums in another order may differ in their last digit
+        lower = np.minimum(lower, upper)  # sums in another order may differ in their last digit
+        if self.doubt is not None:
+            bins, slack = self.bins, 1e-9 * (self.bins.high[-1] - self.bins.low[0])
+            last = np.searchsorted(bins.high[:-1], upper - slack)  # a common end is that of the lower bin
+            reach = self.doubt.reach(level)
+            lower = np.maximum(lower - reach, bins.low[bins.place(lower)])
+            upper = np.minimum(upper + reach, bins.high[last])
+        return lower, upper
 
 
 def _stairs(ranks: Ints, width: Floats, entries: int) -> Floats:

@@ -167,10 +167,23 @@ def _expected_error(
     # Round-off may swap the ends of a band of almost no width.
     lower, upper = np.minimum(first, second), np.maximum(first, second)
     if honest:
+        lower, upper = _with_width(lower, upper, np.sqrt(squares), (least, most))
         lower = np.minimum.accumulate(np.minimum(lower, values)[::-1])[::-1]
         upper = np.maximum.accumulate(np.maximum(upper, values))
     rmse = math.sqrt(float(np.mean(squares)))
     return ExpectedError(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumption)
+
+
+def _with_width(lower: Floats, upper: Floats, doubt: Floats, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The bands, where bounds leave one value of a band: as wide as its doubt, within these bounds.
+
+    A posterior may lie beyond the bounds, which it does not know; then its band is cut to a single value.
+    """
+    point = (lower == upper) & (doubt > 0)
+    if not point.any():
+        return lower, upper
+    least, most = np.maximum(lower - doubt, ends[0]), np.minimum(upper + doubt, np.maximum(*ends))
+    return np.where(point, np.minimum(least, lower), lower), np.where(point, np.maximum(most, upper), upper)
 
 
 def _with_doubt(posterior: Posterior) -> tuple[Floats, Floats]:
@@ -237,6 +250,7 @@ def degrees_of_freedom(t: Floats, region: Region) -> int:
     return int(np.sum(np.maximum(np.diff(upto) - 1, 0)) + np.count_nonzero(free) - upto[-1])
 
 
+# Theorem P5.
 def nearest_safe(
     guess: Projection, projected: Projection, region: Region, r: Floats, *, long: bool = False
 ) -> Projection:
@@ -274,6 +288,7 @@ def nearest_safe(
         return projected
 
 
+# Theorem P4.
 def _is_safe(t: Floats, r: Floats, curves: Curves, region: Region) -> bool:
     """Whether ``t`` is no further than ``r`` from any ``theta`` of the set, with a margin for round-off.
 

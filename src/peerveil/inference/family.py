@@ -37,6 +37,9 @@ class Family:
             directions would seem to have no variance.
         honest_bands: whether a band contains the released value and has the width that its doubt implies.
         limit: whether long vectors are computed in the limit of many reviewers.
+        second_opinion: whether estimates from counts follow the data where these tell against normal leniency.
+        hidden_doubt: whether bands allow for what nothing public tells where scores are hidden: how large weights
+            around zero are, and which values of a bin occur.
     """
 
     typical: float
@@ -49,6 +52,8 @@ class Family:
     draws_per_mode: int = 5
     honest_bands: bool = True
     limit: bool = True
+    second_opinion: bool = True
+    hidden_doubt: bool = True
 
     @cached_property
     def correlation_chances(self) -> Floats:
@@ -91,6 +96,8 @@ FAMILIES = MappingProxyType(
             draws_per_mode=1,
             honest_bands=False,
             limit=False,
+            second_opinion=False,
+            hidden_doubt=False,
         ),
         2: Family(
             typical=0.35,

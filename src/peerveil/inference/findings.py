@@ -386,7 +386,7 @@ def _from_counts(weights: PublicWeights, likelihood: CountLikelihood) -> tuple[f
 def _moments_in_bins(weights: PublicWeights, likelihood: CountLikelihood) -> tuple[Floats, Floats]:
     """The mean distance from the mean weight within each bin and its mean square; one row per leniency."""
     bins = likelihood.noisy.bins
-    steps = weights.derived(RecordModel).count_prior(bins).steps
+    steps = weights.derived(RecordModel).count_prior(bins, shaped=False).steps
     end = bins.low[0] + np.cumsum(steps.width) - weights.low.mean()
     start = end - steps.width
     first_step = np.searchsorted(steps.bin, np.arange(bins.number))

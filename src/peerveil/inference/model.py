@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 from typing import Any, TypeVar, cast
@@ -10,12 +11,16 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from peerveil.errors import RecordError
-from peerveil.inference.count_posterior import CountLikelihood, CountPrior
+from peerveil.inference.count_posterior import CountLikelihood, CountPosterior, CountPrior
 from peerveil.inference.family import CORRELATIONS, LENIENCIES, family_of
+from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.limit import in_limit, limit_ensembles, limit_posterior, stretched
+from peerveil.inference.pooling import MODEL, used_prior
+from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.inference.posterior import EntryPrior, Posterior
-from peerveil.inference.prior import Ensemble, prior
+from peerveil.inference.prior import MANY_HIDDEN, Ensemble, prior
+from peerveil.inference.second_opinion import chance_of_others, other_kinds
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
@@ -24,8 +29,14 @@ from peerveil.support.threads import on_one_thread
 
 T = TypeVar("T")
 
-#: Where at least this share of the scores is hidden, their offset is drawn in so many equally probable ranges.
-MANY_HIDDEN, OFFSET_RANGES = 0.1, 6
+#: Where many scores are hidden, their offset is drawn in so many equally probable ranges.
+OFFSET_RANGES = 6
+
+#: The most reviewers for whom shapes of leniency are told apart, by a noisy vector and by noisy counts.
+MOST_SHAPED, MOST_COUNTED = 500, 2_000
+
+#: The greatest probability of other kinds of reviewers at which estimates rest on normal leniency alone.
+MOST_DOUBTED = 0.5
 
 #: The maximal number of floating-point numbers that are kept with the weights of a record, unless asked for more.
 MOST_KEPT = 5_000_000
@@ -85,15 +96,58 @@ class RecordModel:
         assert self._dealt is not None  # noqa: S101 - drawn
         return self._dealt
 
-    def entry_prior(self, blocks: int | None = None) -> EntryPrior:
-        """Prior of the sorted vector; see :meth:`EntryPrior.of`."""
-        make = partial(EntryPrior.of, weights=self._weights, blocks=blocks)
-        return self.kept(("entries", blocks), lambda: make(self.ensembles), lambda made: made.size)
+    def tells_shapes(self, *, counts: bool) -> bool:
+        """Whether shapes of leniency are told apart: where all weights are public, and reviewers not too many.
 
-    def count_prior(self, bins: Bins) -> CountPrior:
+        Many reviewers show their own shape, and earlier releases add little.
+        """
+        weights, most = self._weights, MOST_COUNTED if counts else MOST_SHAPED
+        return weights.model == MODEL and weights.exact and weights.reviewers <= most
+
+    @property
+    def shaped_ensembles(self) -> tuple[Ensemble, ...]:
+        """Those of :attr:`ensembles`, and as many for each other shape of leniency; small correlations share them."""
+        return self.kept("shaped", self._draw_shapes, lambda drawn: sum(ensemble.vectors.size for ensemble in drawn))
+
+    def _draw_shapes(self) -> tuple[Ensemble, ...]:
+        draws = max(len(self.ensembles[0].vectors) // 2, 1)  # which are enough to tell shapes apart
+        drawn, by_load = prior(self._weights, draws=draws), family_of(self._weights).by_load
+        others = (
+            drawn.ensemble(leniency, by_load=by_load, shape=shape) if shaped else usual
+            for shape in SHAPES.values()
+            for leniency, shaped, usual in zip(LENIENCIES.tolist(), SHAPED.tolist(), self.ensembles, strict=True)
+        )
+        return (*self.ensembles, *others)
+
+    def _shaped(self, shaped: bool | None, *, counts: bool) -> bool:
+        """Whether a prior has all shapes of leniency: by default if earlier releases tell how probable they are."""
+        return self.tells_shapes(counts=counts) and (self._weights.prior is not None if shaped is None else shaped)
+
+    def _drawn_for(self, *, every: bool) -> tuple[Ensemble, ...]:
+        return self.shaped_ensembles if every else self.ensembles
+
+    def entry_prior(self, blocks: int | None = None, *, shaped: bool | None = None) -> EntryPrior:
+        """Prior of the sorted vector; see :meth:`EntryPrior.of`."""
+        every = self._shaped(shaped, counts=False)
+        make = partial(EntryPrior.of, weights=self._weights, blocks=blocks, shaped=every)
+        return self.kept(("entries", blocks, every), lambda: make(self._drawn_for(every=every)), lambda made: made.size)
+
+    def count_prior(self, bins: Bins, *, shaped: bool | None = None) -> CountPrior:
         """Prior of the counts in bins."""
-        key = (bins.low.tobytes(), bins.high.tobytes())
-        return self.kept(key, lambda: CountPrior.of(self.ensembles, bins, self._weights), lambda made: made.laws.size)
+        every = self._shaped(shaped, counts=True)
+        make = partial(CountPrior.of, bins=bins, weights=self._weights, shaped=every)
+        key = (bins.low.tobytes(), bins.high.tobytes(), every)
+        return self.kept(key, lambda: make(self._drawn_for(every=every)), lambda made: made.laws.size)
+
+    def shaped_evidence(self, likelihood: Likelihood | CountLikelihood) -> Floats | None:
+        """The log-likelihood of noisy data for each shape of leniency; ``None`` where shapes are not told apart."""
+        if not self.tells_shapes(counts=isinstance(likelihood, CountLikelihood)):
+            return None
+        try:
+            found = self._posterior(likelihood, shaped=True)
+        except RecordError:
+            return None
+        return None if found is None else found.evidence
 
     def posterior(self, likelihood: Likelihood | CountLikelihood, blocks: int | None = None) -> Posterior | None:
         """Posterior of the sorted vector; ``None`` without a valid assignment, or beyond floating-point range.
@@ -101,12 +155,53 @@ class RecordModel:
         A number of ``blocks`` makes it faster and slightly less exact (:meth:`EntryPrior.of`).
         """
         try:
-            if isinstance(likelihood, CountLikelihood):
-                return self.count_prior(likelihood.noisy.bins).posterior(likelihood)
-            made = self.entry_prior(blocks)
-            return limit_posterior(made, likelihood) if self.long else made.posterior(likelihood)
+            if self.long and not isinstance(likelihood, CountLikelihood):
+                return limit_posterior(self.entry_prior(blocks), likelihood)
+            found = self._posterior(likelihood, blocks)
+            earlier, evidence = used_prior(self._weights), None if found is None else found.evidence
+            if earlier is None:
+                return self._second_opinion(likelihood, found) if blocks is None else found
+            if evidence is None or not earlier.disagrees(evidence):
+                return found
+            usual = self._posterior(likelihood, blocks, shaped=False)  # exactly as without earlier releases
+            return None if usual is None else usual.told(evidence)
         except RecordError:
             return None
+
+    def _posterior(
+        self, likelihood: Likelihood | CountLikelihood, blocks: int | None = None, *, shaped: bool | None = None
+    ) -> CountPosterior | GaussianMixture | None:
+        """Posterior of a vector that is not long; without earlier releases if ``shaped`` or not is asked for."""
+        alone = shaped is not None
+        if isinstance(likelihood, CountLikelihood):
+            counts = self.count_prior(likelihood.noisy.bins, shaped=shaped)
+            return (replace(counts, pooled=None) if alone else counts).posterior(likelihood)
+        entries = self.entry_prior(blocks, shaped=shaped)
+        return (replace(entries, pooled=None) if alone else entries).posterior(likelihood)
+
+    def _second_opinion(
+        self, likelihood: Likelihood | CountLikelihood, found: CountPosterior | GaussianMixture | None
+    ) -> CountPosterior | GaussianMixture | None:
+        """The posterior with other kinds of reviewers where noisy counts prefer these; otherwise the one found."""
+        family = family_of(self._weights)
+        asked = family.second_opinion and self.tells_shapes(counts=True)
+        if not asked or found is None or found.evidence is None or not isinstance(likelihood, CountLikelihood):
+            return found
+        prior = self._prior_of_kinds(likelihood.noisy.bins)
+        other = prior.posterior(likelihood)
+        if other is None or other.evidence is None or prior.kinds is None:
+            return found
+        differ = len(self._weights.loads.sizes) > 1  # nothing public tells whether leniency goes with load
+        if not differ and chance_of_others(other.evidence, prior.kinds, family) <= MOST_DOUBTED:
+            return found
+        return other.told(found.evidence)
+
+    def _prior_of_kinds(self, bins: Bins) -> CountPrior:
+        def made() -> CountPrior:
+            kinds, ensembles = other_kinds(self._weights, self.ensembles)
+            return CountPrior.of(ensembles, bins, self._weights, kinds=kinds)
+
+        return self.kept(("kinds", bins.low.tobytes(), bins.high.tobytes()), made, lambda prior: prior.laws.size)
 
     def kept(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
         """The value of a key, computed once if there is room for it."""
@@ -122,7 +217,8 @@ class RecordModel:
     def _draw(self) -> tuple[Ensemble, ...]:
         weights = self._weights
         around_zero = weights.reach.centred or weights.reach.folded
-        many = not around_zero and np.mean(weights.low != weights.high) >= MANY_HIDDEN
+        ranged = family_of(weights).hidden_doubt or not around_zero
+        many = ranged and np.mean(weights.low != weights.high) >= MANY_HIDDEN
         kinds = (False, True) if many and may_be_whole(weights) else (False,)
         ends = np.linspace(0.0, 1.0, (OFFSET_RANGES // len(kinds) if many else 1) + 1).tolist()
         ranges = list(pairwise(ends))

@@ -53,6 +53,7 @@ class NoiseCheck:
         return self.large < (LEVEL if self.small is None else LEVEL / 2)
 
 
+# Theorem V1.
 def vector_noise(noisy: Floats, lower: Floats, upper: Floats, law: Law) -> NoiseCheck:
     """Test the noise on a sorted vector, given ascending bounds on each entry of the true one.
 

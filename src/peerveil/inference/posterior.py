@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from peerveil.inference.family import CORRELATIONS, MODES, Family, family_of
 from peerveil.inference.gaussians import STEPS, GaussianMixture, LowRankGaussians
 from peerveil.inference.likelihood import Likelihood
-from peerveil.inference.pooling import YearPrior, grid, used_prior
+from peerveil.inference.pooling import YearPrior, grid, used_prior, usual
 from peerveil.inference.prior import Ensemble
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -117,14 +117,23 @@ class EntryPrior:
         laws: for each correlation of :data:`CORRELATIONS`, one law for each discrepancy, in this order; where many
             scores are hidden, all of these for each range of hidden-score offsets.
         pooled: what earlier releases say about leniency and discrepancy, if it is known.
+        shaped: whether there are all of these for each shape of leniency (:mod:`peerveil.inference.pooling.shapes`).
     """
 
     family: Family
     laws: tuple[LowRankGaussians, ...]
     pooled: YearPrior | None = None
+    shaped: bool = False
 
     @classmethod
-    def of(cls, ensembles: Sequence[Ensemble], weights: PublicWeights, blocks: int | None = None) -> EntryPrior:
+    def of(
+        cls,
+        ensembles: Sequence[Ensemble],
+        weights: PublicWeights,
+        blocks: int | None = None,
+        *,
+        shaped: bool = False,
+    ) -> EntryPrior:
         """The prior of the ensembles that a :class:`~peerveil.inference.model.RecordModel` drew from the weights.
 
         Where vectors are shorter than the number of reviewers, each of their ranks stands for the mean of several
@@ -137,11 +146,13 @@ class EntryPrior:
         uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
         along = steps_along(np.array([ensemble.mean for ensemble in ensembles]))
         bridges = [discrepancy(ensemble.mean, uncertainty) for ensemble in ensembles]
+        modes = min(MODES, *(len(ensemble.vectors) for ensemble in ensembles)) if shaped else MODES
         laws = tuple(
-            discrepancy_laws(ensemble, step, columns, left / each, sizes, blocks=blocks)
+            discrepancy_laws(ensemble, step, columns, left / each, sizes, modes=modes, blocks=blocks)
             for ensemble, step, (columns, left) in zip(ensembles, along, bridges, strict=True)
         )
-        return cls(family, laws if ranks > _SMALL else (LowRankGaussians.stacked(laws),), used_prior(weights))
+        parts = laws if ranks > _SMALL else (LowRankGaussians.stacked(laws),)
+        return cls(family, parts, used_prior(weights), shaped)
 
     @property
     def size(self) -> int:
@@ -160,20 +171,36 @@ class EntryPrior:
         finite = np.isfinite(bounds) & np.isfinite(means).all(axis=1) & np.isfinite(variances).all(axis=1)
         if not finite.any():
             return None
-        keep, probabilities, evidence = components(self.family, bounds, finite, self.pooled)
+        keep, probabilities, evidence = components(self.family, bounds, finite, self.pooled, shaped=self.shaped)
         return GaussianMixture(probabilities, means[keep], variances[keep], keep, evidence)
 
 
 def components(
-    family: Family, bounds: Floats, finite: npt.NDArray[np.bool_], pooled: YearPrior | None
+    family: Family,
+    bounds: Floats,
+    finite: npt.NDArray[np.bool_],
+    pooled: YearPrior | None,
+    *,
+    shaped: bool = False,
+    kinds: Floats | None = None,
 ) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-    """The laws with non-negligible posterior probability, these probabilities, and the evidence."""
-    evidence = grid(bounds, finite)
-    chances = np.outer(family.correlation_chances, list(family.discrepancies.values()))
-    if pooled is not None:
+    """The laws with non-negligible posterior probability, these probabilities, and the evidence.
+
+    Laws are all those of one kind of reviewers after the other, if prior probabilities of several ``kinds``, at each
+    correlation, are given.
+    """
+    evidence = grid(bounds, finite, shaped=shaped or kinds is not None)
+    if kinds is not None:
+        chances = np.multiply.outer(kinds, list(family.discrepancies.values()))
+    elif pooled is not None:
         chances = pooled.chances_for(evidence)
+    elif shaped:
+        chances = usual()
+    else:
+        chances = np.outer(family.correlation_chances, list(family.discrepancies.values()))
     chances = np.tile(chances.ravel(), bounds.size // chances.size)  # all ranges of offsets are equally probable
-    logs = np.where(finite, np.log(chances) + np.where(finite, bounds, 0.0), -np.inf)
+    with np.errstate(divide="ignore"):  # the usual prior has one shape
+        logs = np.where(finite, np.log(chances) + np.where(finite, bounds, 0.0), -np.inf)
     odds = np.exp(logs - logs.max())
     keep = np.flatnonzero(odds > 1e-5 * odds.sum())
     return keep, odds[keep] / odds[keep].sum(), evidence

@@ -20,6 +20,8 @@ from scipy.special import betaincinv
 
 from peerveil.errors import RecordError
 from peerveil.inference.assignments import deal
+from peerveil.inference.family import family_of
+from peerveil.inference.pooling.shapes import Shape
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.statistics import MEAN, Statistic, of_each
 from peerveil.quantities.weights import PublicWeights
@@ -29,6 +31,12 @@ from peerveil.record.public_record import Floats, Ints
 #: The maximal number of keys drawn for each leniency, which determines the number of draws.
 _NUMBERS = 300_000
 _MOST_DRAWS, _FEWEST_DRAWS = 120, 4
+
+#: The share of hidden scores that is called many.
+MANY_HIDDEN = 0.1
+
+#: How concentrated hidden weights about zero may be, as the sum of the parameters of a beta law.
+_MOST_CONCENTRATED = 300.0
 
 #: How strongly leniency may go with load: the deviation of a reviewer's turn per deviation of the loads.
 _TILT = 0.5
@@ -110,31 +118,40 @@ class Prior:
     seed: np.random.SeedSequence
     statistic: Statistic = MEAN
 
-    def ensemble(self, leniency: float, *, by_load: bool = False) -> Ensemble:
-        """Return vectors drawn at a leniency; if asked for, also some in which leniency goes with load."""
-        vectors = self.vectors(leniency)
+    def ensemble(self, leniency: float, *, by_load: bool = False, shape: Shape | None = None) -> Ensemble:
+        """Return vectors drawn at a leniency; if asked for, also some in which leniency goes with load.
+
+        Leniency is normal, unless it has another ``shape``.
+        """
+        vectors = self.vectors(leniency, shape)
         if not (by_load and np.ptp(self.loads)):
             return Ensemble(leniency, vectors)
-        tilted = (self._by_load(sign).vectors(leniency) if leniency > 0 else vectors for sign in (1, -1))
+        tilted = (self.by_load(sign * _TILT).vectors(leniency, shape) if leniency > 0 else vectors for sign in (1, -1))
         return Ensemble(leniency, vectors, tuple(tilted))
 
-    def _by_load(self, sign: int) -> Prior:
-        """A part of the draws, with reviewers who take their turn by load, in part."""
+    def by_load(self, tilt: float) -> Prior:
+        """A part of the draws, with reviewers who take their turn by load, in part: those with many reviews later.
+
+        The greater the tilt, the more; if it is negative, they take their turn earlier.
+        """
         few = slice(max(_FEWEST_DRAWS, len(self.loads) // 4))
         loads = self.loads[few]
         deviation = loads.std(axis=1, keepdims=True)
         standard = (loads - loads.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
-        order = np.argsort(self.turns[few] + sign * _TILT * standard, axis=1, kind="stable")
+        order = np.argsort(self.turns[few] + tilt * standard, axis=1, kind="stable")
         loads = np.take_along_axis(loads, order, axis=1)
         weight = self.weight if len(self.weight) == 1 else self.weight[few]
         return replace(self, weight=weight, loads=loads, noise=self.noise[few])
 
-    def vectors(self, leniency: float) -> Floats:
-        """Return sorted vectors drawn at a leniency, one per row."""
+    def vectors(self, leniency: float, shape: Shape | None = None) -> Floats:
+        """Return sorted vectors drawn at a leniency, which is normal unless it has a shape; one per row."""
         rng = np.random.default_rng(self.seed)
         deviation = self.weight.std(axis=1, keepdims=True)
         standard = (self.weight - self.weight.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0)
-        order = np.argsort(self.noise + abs(leniency) * standard, axis=1, kind="stable")
+        keys = self.noise + abs(leniency) * standard
+        if shape is not None:
+            keys = shape.keys(standard[0], self.noise, leniency)
+        order = np.argsort(keys, axis=1, kind="stable")
         held = order
         if leniency < 0:
             held = np.empty_like(order)
@@ -283,8 +300,9 @@ def _draw_weights(
     first = np.searchsorted(visible, low, side="left")
     behind = np.searchsorted(visible, high, side="right")
     drawn = np.empty((draws, low.size))
+    centred, doubt = weights.reach.centred or weights.reach.folded, family_of(weights).hidden_doubt
     for row in drawn:
-        share = _shares(rng, offsets, compared=behind > first, centred=weights.reach.centred or weights.reach.folded)
+        share = _shares(rng, offsets, compared=behind > first, centred=centred, doubt=doubt)
         place = np.minimum((first + share * (behind - first)).astype(np.int64), np.maximum(behind - 1, 0))
         alike = visible[np.minimum(place, visible.size - 1)] if visible.size else low
         if weights.reach.binary:
@@ -299,17 +317,33 @@ def _draw_weights(
     return drawn
 
 
+def placed(weights: PublicWeights) -> npt.NDArray[np.bool_]:
+    """Return which weights are public, or have public ones in their interval to be compared with."""
+    low, high = pair_ends(weights)
+    visible = np.sort(low[low == high])
+    return np.asarray(np.searchsorted(visible, high, side="right") > np.searchsorted(visible, low, side="left"))
+
+
 def _shares(
-    rng: np.random.Generator, offsets: tuple[float, float], *, compared: npt.NDArray[np.bool_], centred: bool
+    rng: np.random.Generator,
+    offsets: tuple[float, float],
+    *,
+    compared: npt.NDArray[np.bool_],
+    centred: bool,
+    doubt: bool,
 ) -> Floats:
     """The position of each hidden weight in its interval, from 0 to 1: beta laws with a common mean.
 
     Weights that are compared with visible ones are on average half-way up their order; the others may be anywhere, with
-    a random concentration. Where the weights of a paper add up to 0 (``centred``), there is no offset.
+    a random concentration. Where the weights of a paper add up to 0 (``centred``), there is no offset: it is how
+    concentrated they are about 0, if there is ``doubt`` about that.
     """
     offset = float(np.clip(rng.uniform(*offsets), 0.01, 0.99))
     means = (0.5, 0.5) if centred else (float(betaincinv(3, 3, offset)), offset)
-    concentrations = (2.0, math.exp(rng.uniform(math.log(2), math.log(15))))
+    place = rng.uniform()
+    about, most = (offset, _MOST_CONCENTRATED) if centred and doubt else (place, 15.0)
+    least = math.log(2)
+    concentrations = (2.0, math.exp(least + (math.log(most) - least) * about))
     like_others, anywhere = (
         rng.beta(mean * k, (1 - mean) * k, compared.size) for mean, k in zip(means, concentrations, strict=True)
     )

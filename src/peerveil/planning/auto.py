@@ -23,6 +23,9 @@ _FEW = 1_000
 #: The words by which the note on a choice is recognised.
 CHOSEN = ", chosen from public data: "
 
+#: Added to the note if the plan is shared.
+_SHARED = " (from a plan for a venue with a similar number of reviewers, similar loads and a similar spread of scores)"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Asked):
@@ -37,6 +40,7 @@ class Auto(Asked):
         workers: the number of processes of the plan.
         mechanisms: names of the mechanisms to consider; by default all that the budget allows.
         planned: an earlier plan for this budget.
+        shared: whether that is a plan of a similar record (:mod:`peerveil.planning.alike`).
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> Auto(epsilon=1.0).choose(weights, estimator="safe").guaranteed
@@ -50,6 +54,7 @@ class Auto(Asked):
     workers: int | None = 1
     mechanisms: tuple[str, ...] | None = None
     planned: Plan | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         check_budgets([self.epsilon])
@@ -101,7 +106,8 @@ class Auto(Asked):
         bins = mechanism.binned(weights, sensitivity)
         noise = mechanism.title + (" noise" if bins is None else f" with {bins.number} bins")
         numbers = planned.both(choice.epsilon)[:: 1 if choice.guaranteed else -1]  # that of the choice first
-        note = f"{noise} and the estimator {choice.estimator}{CHOSEN}{', '.join(numbers)}."
+        of = _SHARED if self.shared else ""
+        note = f"{noise} and the estimator {choice.estimator}{CHOSEN}{', '.join(numbers)}{of}."
         return mechanism, choice.estimator, (note[0].upper() + note[1:],)
 
 
@@ -134,4 +140,4 @@ def decide(task: Undecided, _: object) -> Asked:
     try:
         return replace(alone, planned=alone.plan(task.weights, unit=task.unit))
     except PeerveilError:
-        return task.asked  # the release raises the same error
+        return task.asked  # the release raises the same error, or notes that there is no plan

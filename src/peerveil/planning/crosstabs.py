@@ -50,6 +50,12 @@ class CrosstabPlan:
         ]
 
     @property
+    def sentence(self) -> str:
+        """How precise shares are in the largest group that is shown, in words."""
+        size, precision = self.rows()[-1]
+        return f"{precision} in a share of a group of {size} reviewers"
+
+    @property
     def assumption(self) -> str:
         """What the plan says, in words."""
         small = f"Groups of fewer than {self.smallest:,} reviewers would be too small to say much about"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from peerveil.errors import Argument, InputError
-from peerveil.inference.effects import ICC, LEVEL, Error, check_level, least_mixed, loads_of
+from peerveil.inference.effects import LEVEL, Error, check_level, least_mixed
+from peerveil.inference.effects.spread import ICC, loads_of
 from peerveil.mechanisms import Laplace
 from peerveil.privacy.group_sums import GroupSums, default_limits
 from peerveil.privacy.guarantee import check_unit
@@ -35,7 +36,7 @@ class EffectPlan:
         level: the level of the interval.
 
     >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).rows()
-    [('epsilon 1', '0.104', '±0.0687'), ('without noise', '0.0963', '')]
+    [('epsilon 1', '0.105', '±0.0699'), ('without noise', '0.0963', '')]
     """
 
     epsilons: tuple[float, ...]
@@ -51,6 +52,14 @@ class EffectPlan:
         numbers = zip(self.epsilons, self.smallest, self.half_widths, strict=True)
         rows = [(f"epsilon {epsilon:g}", f"{seen:.3g}", f"±{half:.3g}") for epsilon, seen, half in numbers]
         return [*rows, ("without noise", f"{self.without_noise:.3g}", "")]
+
+    @property
+    def sentence(self) -> str:
+        """The smallest effect that would be seen at the least budget, in words."""
+        return (
+            f"an effect of {self.smallest[0]:.3g} would be seen, with an interval of ±{self.half_widths[0]:.3g}; "
+            f"without noise one of {self.without_noise:.3g}"
+        )
 
     @property
     def assumption(self) -> str:

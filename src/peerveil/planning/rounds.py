@@ -38,7 +38,7 @@ def leniencies_of(weights: PublicWeights) -> tuple[float, ...]:
     prior = used_prior(weights)
     if prior is None:
         return LENIENCIES
-    below = np.cumsum(prior.mixed.sum(axis=1))
+    below = np.cumsum(prior.mixed.sum(axis=(0, 2)))
     middle = below - np.diff(below, prepend=0.0) / 2
     correlations = np.maximum(np.interp(_QUANTILES, middle, CORRELATIONS), 0.0)
     return tuple((correlations / np.sqrt(1 - correlations**2)).tolist())

@@ -13,10 +13,12 @@ from scipy.special import stdtrit
 from peerveil.errors import Argument, InputError, TablesWarning
 from peerveil.record.public_record import Floats
 from peerveil.sampling.stress import ASPECTS, REST
-from peerveil.sampling.tables import SampledTables, Table
+from peerveil.sampling.table import Table
+from peerveil.sampling.tables import SampledTables
 
-#: From this share of the standard error on, the variation among tables of one released statistic matters.
-_VARIES = 0.5
+#: From this share of the standard error on, a function moves while what was released stays as it is. A function of
+#: what was released hardly moves: as far as the statistics of changed tables are off.
+_MOVES = 0.15
 
 #: A number computed from a table.
 Function = Callable[[Table], float]
@@ -35,8 +37,10 @@ class Combined:
         shifts: how far the function moves, in standard errors, if only what the release does not tell is changed: by
             aspect. For the aspect ``"rest"``, which is redrawn and not pushed anywhere, the standard deviation between
             tables of the same released statistic. Empty if that was not checked.
+        by_chance: the mean over tables that are dealt at random, regardless of the release: what the function would be
+            if the release told nothing. ``None`` if that was not checked.
 
-    >>> shifts = {"rest": 0.8, "spread": 0.3}
+    >>> shifts = {"rest": 0.8, "spread": 0.01}
     >>> Combined(estimate=0.4, lower=0.3, upper=0.5, level=0.9, values=np.array([0.4, 0.4]), shifts=shifts).not_told
     ('rest',)
     """
@@ -47,11 +51,12 @@ class Combined:
     level: float
     values: Floats = field(repr=False)
     shifts: dict[str, float] = field(default_factory=dict)
+    by_chance: float | None = None
 
     @property
     def not_told(self) -> tuple[str, ...]:
         """The aspects of a table that the function depends on, and of which the release tells nothing."""
-        return tuple(aspect for aspect, shift in self.shifts.items() if abs(shift) > (_VARIES if aspect == REST else 1))
+        return tuple(aspect for aspect, shift in self.shifts.items() if abs(shift) > _MOVES)
 
 
 def combine(tables: SampledTables, function: Function, *, level: float = 0.9, check: bool = True) -> Combined:
@@ -85,19 +90,25 @@ def combine(tables: SampledTables, function: Function, *, level: float = 0.9, ch
     values = np.array([_value(function, table) for table in tables])
     estimate, lower, upper = interval(values, level)
     shifts: dict[str, float] = {}
+    by_chance = None
     if check:
+        by_chance = float(np.mean([_value(function, table) for table in tables.dealt]))
         error = math.sqrt((1 + 1 / values.size) * float(values.var(ddof=1)))
         for aspect, changed in tables.stressed.items():
             moves = np.array([_value(function, table) - values[index] for index, table in changed])
             moved = float(np.sqrt(np.mean(moves**2) / 2) if aspect == REST else moves.mean())
             shifts[aspect] = moved / error if error > 0 else math.copysign(math.inf, moved) if moved else 0.0
-    combined = Combined(estimate=estimate, lower=lower, upper=upper, level=level, values=values, shifts=shifts)
+    ends = {"estimate": estimate, "lower": lower, "upper": upper}
+    combined = Combined(**ends, level=level, values=values, shifts=shifts, by_chance=by_chance)
     if combined.not_told:
         depends = "; ".join(ASPECTS[aspect] for aspect in combined.not_told)
+        most = max(abs(combined.shifts[aspect]) for aspect in combined.not_told)
+        how = f"by up to {most:.2g} standard errors" if math.isfinite(most) else "although it is the same in all tables"
         warnings.warn(
             TablesWarning(
-                f"the function depends on what the release of {tables.quantity} does not tell: {depends}. Its estimate "
-                "and interval assume random dealing there, and may miss the truth by far"
+                f"the function depends on what the release of {tables.quantity} does not tell: {depends}. If only that "
+                f"is changed, it moves {how}; its estimate and interval assume random dealing there, and may miss the "
+                "truth by far"
             ),
             stacklevel=2,
         )

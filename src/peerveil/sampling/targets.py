@@ -1,217 +1,215 @@
-"""Targets of tables: numbers of reviewers by statistic, drawn from the posterior of a release, discrepancies included.
+"""Targets of tables: numbers of reviewers by what was released, drawn from the joint posterior of one or more releases.
 
-Public data and the release's noisy data only.
+Public data and the releases' noisy data only.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from peerveil.errors import InputError
-from peerveil.inference.count_posterior import CountLikelihood, CountPrior
-from peerveil.inference.gaussians import VariationalFit
-from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.posterior import EntryPrior, components
-from peerveil.privacy.bins import MOST, Bins, attainable_means
-from peerveil.privacy.law import Law
+from peerveil.privacy.bins import Bins
+from peerveil.quantities.statistics import split
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints
+from peerveil.releases.effects.crosstabs import Crosstab
 from peerveil.releases.refinement import law_of
 from peerveil.releases.release import Release
+from peerveil.sampling.cells import Margin
+from peerveil.sampling.counts import CountLaws, CountPosterior, Observed, whole_counts
+from peerveil.sampling.splits import Split
+from peerveil.sampling.vectors import EntryTargets
 
-#: The number of cells that a bin with several means is cut into, at most, and of a vector that has no bins.
-_CELLS_IN_BIN, _CELLS = 4, 64
+#: What tables can be fitted to.
+Fitted = Release | Crosstab
 
-_BEYOND = "the release's posterior exceeds floating-point range, or the record has no valid assignment"
+#: The least noise scale: whole numbers are treated as real ones.
+_LEAST_NOISE = 0.05
 
 
-class Targets(Protocol):
-    """Posterior of the number of reviewers in cells of the statistic."""
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A release with its public weights, and the weight of each review in the order of the record."""
+
+    release: Fitted
+    weights: PublicWeights
+    weight: Floats | None
 
     @property
-    def cuts(self) -> Floats:
-        """The boundaries between cells, ascending."""
-
-    def draw(self, rng: np.random.Generator) -> Ints:
-        """Return drawn numbers of reviewers, one per cell."""
+    def weighed(self) -> str:
+        """The quantity of a review."""
+        return split(self.release.quantity)[1]
 
 
-def targets_of(release: Release, weights: PublicWeights) -> Targets:
-    """Return the posterior of a release, given its public weights."""
-    law = law_of(release.mechanism)
-    if law is None:
-        raise InputError(
-            "the release does not state the distribution of its noise, so there is no posterior to draw tables from"
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """An attribute of reviewers by which a statistic was released.
+
+    Attributes:
+        name: its name.
+        values: its values, others included.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What one table is led to: the number of reviewers in each cell, and the values of attributes to be shuffled."""
+
+    counts: Ints
+    labels: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """A release by an attribute: its statistic, its attribute, and the bin of each cell of the statistic."""
+
+    release: Crosstab
+    statistic: int
+    attribute: int
+    place: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Joint posterior of the numbers of reviewers in cells of everything that was released.
+
+    Attributes:
+        margins: what is counted: first each statistic, then each release by an attribute.
+        attributes: the attributes of reviewers.
+        blocks: posteriors of statistics, independent of each other, in the order of the margins.
+        entries: the number of reviewers.
+        tables: the releases by an attribute.
+    """
+
+    margins: tuple[Margin, ...]
+    attributes: tuple[Attribute, ...]
+    blocks: tuple[CountPosterior | EntryTargets, ...]
+    entries: int
+    tables: tuple[_Table, ...]
+
+    def draw(self, rng: np.random.Generator) -> Wanted:
+        """Return drawn numbers of reviewers."""
+        counts: list[Ints] = []
+        for block in self.blocks:
+            if isinstance(block, EntryTargets):
+                counts.append(block.draw(rng))
+            else:
+                counts += [whole_counts(np.cumsum(drawn), self.entries) for drawn in block.draw(rng)]
+        sizes: dict[int, list[int]] = {}
+        for table in self.tables:
+            number = table.release.bins.number
+            totals = np.bincount(table.place, weights=counts[table.statistic], minlength=number).astype(np.int64)
+            by_group = _split_of(table.release, self.entries).draw(totals, rng, sizes.get(table.attribute))
+            sizes.setdefault(table.attribute, by_group.sum(axis=1).tolist())
+            counts.append(by_group.ravel())
+        labels = [np.repeat(np.arange(len(of)), of) for _, of in sorted(sizes.items())]
+        return Wanted(np.concatenate(counts), np.array(labels, dtype=np.int64).reshape(-1, self.entries))
+
+
+def _split_of(release: Crosstab, entries: int) -> Split:
+    sizes = release.question.sizes
+    if sizes is not None and release.question.others:
+        sizes = (*sizes, entries - sum(sizes))
+    return Split(release.noisy, release.noise_scale, sizes)
+
+
+def targets_of(sources: Sequence[Source]) -> Targets:
+    """Return the joint posterior of releases, given their public weights."""
+    by_statistic: dict[str, list[Source]] = {}
+    for source in sorted(sources, key=lambda source: source.weighed):  # those of one quantity are adjacent
+        by_statistic.setdefault(source.release.quantity, []).append(source)
+    together: dict[str, list[CountLaws] | EntryTargets] = {}
+    margins, fine = [], dict[str, Bins]()
+    for quantity, own in by_statistic.items():
+        if any(_on_vector(source) for source in own):
+            _check_alone(own[0], sources)
+            together[quantity] = vector = _of_vector(own[0])
+            cuts = vector.cuts
+        else:
+            laws = CountLaws.of(own[0].weights, [_observed(source) for source in own])
+            # Where scores are hidden, laws also differ in the level of these, so that each statistic is on its own.
+            block = together.setdefault(own[0].weighed if own[0].weights.exact else quantity, [])
+            assert isinstance(block, list)  # noqa: S101 - a vector is alone
+            block.append(laws)
+            fine[quantity], cuts = laws.bins, laws.bins.cuts
+        margins.append(Margin(own[0].weights.statistic, cuts, own[0].weight))
+    blocks = [block if isinstance(block, EntryTargets) else CountPosterior.of(block) for block in together.values()]
+    attributes, tables = _by_attribute(list(by_statistic), fine, sources)
+    margins += [
+        Margin(
+            margins[table.statistic].statistic,
+            table.release.bins.cuts,
+            margins[table.statistic].weight,
+            attribute=table.attribute,
+            values=len(table.release.groups),
         )
-    model = weights.derived(RecordModel)
-    if release.histogram is not None:
-        counts = CountLikelihood(release.histogram, law)
-        return CountTargets.of(model.count_prior(release.histogram.bins), counts)
+        for table in tables
+    ]
+    return Targets(tuple(margins), attributes, tuple(blocks), sources[0].weights.reviewers, tables)
+
+
+def _by_attribute(
+    statistics: Sequence[str], fine: dict[str, Bins], sources: Sequence[Source]
+) -> tuple[tuple[Attribute, ...], tuple[_Table, ...]]:
+    """The attributes, and the releases by them."""
+    attributes: dict[str, Attribute] = {}
+    tables = []
+    for release in (source.release for source in sources):
+        if isinstance(release, Crosstab):
+            attribute = attributes.setdefault(release.question.by, Attribute(release.question.by, release.groups))
+            if attribute.values != release.groups:
+                raise InputError(f"releases by {attribute.name} must have the same groups, in the same order")
+            place = list(attributes).index(attribute.name)
+            cells = fine[release.quantity]
+            bins = release.bins.place((cells.low + cells.high) / 2)
+            tables.append(_Table(release, statistics.index(release.quantity), place, bins))
+    return tuple(attributes.values()), tuple(tables)
+
+
+def _on_vector(source: Source) -> bool:
+    return isinstance(source.release, Release) and source.release.histogram is None
+
+
+def _observed(source: Source) -> Observed:
+    """The noisy counts of a release; of one by an attribute, those of all groups together."""
+    release = source.release
+    if isinstance(release, Crosstab):
+        scale = math.sqrt(len(release.groups)) * release.noise_scale
+        return Observed(release.bins, release.noisy.sum(axis=0).astype(np.float64), scale)
+    law = law_of(release.mechanism)
+    if law is None or release.histogram is None:
+        raise InputError(_NO_LAW)
+    scale = max(law.deviation / math.sqrt(2), _LEAST_NOISE)
+    return Observed(release.histogram.bins, release.histogram.counts.astype(np.float64), scale)
+
+
+def _of_vector(source: Source) -> EntryTargets:
+    assert isinstance(source.release, Release)  # noqa: S101 - callers check
+    law, model = law_of(source.release.mechanism), source.weights.derived(RecordModel)
+    if law is None:
+        raise InputError(_NO_LAW)
     if model.long:
         raise InputError(
             "tables of more than 20,000 reviewers are drawn from histograms only; this release has noise on its vector"
         )
-    return EntryTargets.of(model.entry_prior(), release, weights, law)
+    return EntryTargets.of(model.entry_prior(), source.release, source.weights, law)
 
 
-def whole_counts(running: Floats, entries: int) -> Ints:
-    """Return whole numbers whose running sums are nearest to given ones, among those that ascend from 0.
-
-    >>> whole_counts(np.array([2.2, 1.4, 4.1, 9.0]), 5).tolist()
-    [2, 0, 2, 1]
-    """
-    ascending = isotonic_regression(np.append(running[:-1], entries)).x
-    return np.diff(np.rint(np.clip(ascending, 0, entries)), prepend=0.0).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class CountTargets:
-    """Posterior given noisy counts: a mixture of Gaussian laws of the counts, and the model's shares within bins.
-
-    Attributes:
-        cuts: the boundaries between cells.
-        entries: the number of reviewers.
-        probabilities: the probability of each law.
-        mean, own, shared: the laws ``N(mean, diag(own) + shared shared')`` of the counts.
-        first: the first cell of each bin.
-        shares: for each law, the chance of each cell, given its bin.
-    """
-
-    cuts: Floats
-    entries: int
-    probabilities: Floats
-    mean: Floats
-    own: Floats
-    shared: Floats
-    first: Ints
-    shares: Floats
-
-    @classmethod
-    def of(cls, prior: CountPrior, likelihood: CountLikelihood) -> CountTargets:
-        """The posterior of noisy counts."""
-        with np.errstate(all="ignore"):
-            fit = prior.laws.fit(likelihood.on_counts())
-        keep, probabilities = _kept(prior, fit)
-        own, shared = (part[keep] for part in fit.covariance())
-        share = prior.steps.share[keep // len(prior.family.discrepancies)]
-        cuts, first, shares = _cells(prior.bins, prior, probabilities, share)
-        return cls(cuts, prior.entries, probabilities, fit.mean[keep], own, shared, first, shares)
-
-    def draw(self, rng: np.random.Generator) -> Ints:
-        """Return drawn numbers of reviewers, one per cell."""
-        k = rng.choice(self.probabilities.size, p=self.probabilities)
-        counts = _drawn(rng, self.mean[k], self.own[k], self.shared[k])
-        # Given their sum: the excess is taken from each count as far as it varies with the sum.
-        with_total = self.own[k] + self.shared[k] @ self.shared[k].sum(axis=0)
-        counts = counts + with_total / with_total.sum() * (self.entries - counts.sum())
-        whole = whole_counts(np.cumsum(counts), self.entries)
-        parts = np.split(self.shares[k], self.first[1:])
-        return np.concatenate([rng.multinomial(n, p / p.sum()) for n, p in zip(whole.tolist(), parts, strict=True)])
+def _check_alone(source: Source, sources: Sequence[Source]) -> None:
+    """Refuse noise on a vector together with other releases of the same quantity."""
+    if sum(other.weighed == source.weighed for other in sources) > 1:
+        raise InputError(
+            f"the release of {source.release.quantity} has noise on its vector, so it cannot be fitted together with "
+            f"other releases of {source.weighed}: give it alone, or give releases with histogram noise"
+        )
 
 
-def _kept(prior: CountPrior | EntryPrior, fit: VariationalFit) -> tuple[Ints, Floats]:
-    """The laws with non-negligible probability, and their probabilities."""
-    finite = np.isfinite(fit.bound) & np.isfinite(fit.mean).all(axis=1)
-    if not finite.any():
-        raise InputError(_BEYOND)
-    keep, probabilities, _ = components(prior.family, fit.bound, finite, prior.pooled)
-    return keep, probabilities
-
-
-def _drawn(rng: np.random.Generator, mean: Floats, own: Floats, shared: Floats) -> Floats:
-    """A draw from ``N(mean, diag(own) + shared shared')``."""
-    alone = np.sqrt(np.maximum(own, 0.0)) * rng.standard_normal(mean.size)
-    return np.asarray(mean + alone + shared @ rng.standard_normal(shared.shape[1]))
-
-
-def _cells(bins: Bins, prior: CountPrior, probabilities: Floats, share: Floats) -> tuple[Floats, Ints, Floats]:
-    """Boundaries of cells of about equal probability in each bin, the first cell of each, and the cells' chances."""
-    steps = prior.steps
-    middle = bins.low[0] + np.cumsum(steps.width) - steps.width / 2
-    pooled = probabilities @ share
-    cuts, first, shares = [np.empty(0)], [], []
-    number = 0
-    for place in range(bins.number):
-        inside = np.flatnonzero(steps.bin == place)
-        inside = inside[:-1][pooled[inside[:-1]] < 1 - 1e-9]
-        wanted = np.arange(1, _CELLS_IN_BIN) / _CELLS_IN_BIN
-        near = np.unique(np.searchsorted(pooled[inside], wanted)) if inside.size else inside
-        at = inside[near[near < inside.size]]
-        low, high = (bins.cuts[place - 1] if place else -np.inf), (np.append(bins.cuts, np.inf)[place])
-        at = at[(middle[at] > low) & (middle[at] < high)]
-        below = np.column_stack((np.zeros(len(share)), share[:, at], np.ones(len(share))))
-        shares.append(np.maximum(np.diff(np.maximum.accumulate(below, axis=1), axis=1), 1e-12))
-        cuts += [middle[at], bins.cuts[place : place + 1]]
-        first.append(number)
-        number += at.size + 1
-    return np.concatenate(cuts), np.array(first), np.concatenate(shares, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class EntryTargets:
-    """Posterior given a noisy vector: a mixture of Gaussian laws of the vector, which is sorted and counted in cells.
-
-    Attributes:
-        cuts: the boundaries between cells.
-        probabilities: the probability of each law.
-        mean, own, shared: the laws ``N(mean, diag(own) + S S')``, where ``S`` is ``shared``, with a row for each block
-            of entries, times ``damped`` in each entry.
-        damped: a factor of each entry.
-        width: the number of entries in a block.
-    """
-
-    cuts: Floats
-    probabilities: Floats
-    mean: Floats
-    own: Floats
-    shared: Floats
-    damped: Floats
-    width: int
-
-    @classmethod
-    def of(cls, prior: EntryPrior, release: Release, weights: PublicWeights, law: Law) -> EntryTargets:
-        """The posterior of a noisy vector, counted in cells that hold about equally many released values."""
-        likelihood = EntryLikelihood(release.noisy, law)
-        with np.errstate(all="ignore"):
-            fits = [laws.fit(likelihood) for laws in prior.laws]
-        bounds, means = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ("bound", "mean"))
-        finite = np.isfinite(bounds) & np.isfinite(means).all(axis=1)
-        if not finite.any():
-            raise InputError(_BEYOND)
-        keep, probabilities, _ = components(prior.family, bounds, finite, prior.pooled)
-        own, shared, damped = (np.concatenate(part)[keep] for part in zip(*map(_covariance, fits), strict=True))
-        cuts = _vector_cuts(release.values, weights)
-        return cls(cuts, probabilities, means[keep], own, shared, damped, prior.laws[0].width)
-
-    def draw(self, rng: np.random.Generator) -> Ints:
-        """Return drawn numbers of reviewers, one per cell."""
-        k = rng.choice(self.probabilities.size, p=self.probabilities)
-        alone = np.sqrt(np.maximum(self.own[k], 0.0)) * rng.standard_normal(self.mean.shape[1])
-        together = self.shared[k] @ rng.standard_normal(self.shared.shape[2])
-        spread = np.repeat(together, self.width)[: alone.size] * self.damped[k]
-        place = np.searchsorted(self.cuts, self.mean[k] + alone + spread, side="right")
-        return np.bincount(place, minlength=self.cuts.size + 1)
-
-
-def _covariance(fit: VariationalFit) -> tuple[Floats, Floats, Floats]:
-    """Covariances of entries as in :class:`EntryTargets`, for vectors that may be cut into blocks."""
-    laws = fit.laws
-    damped = 1 / (1 + fit.precision * laws.rest)
-    root = np.linalg.inv(np.linalg.cholesky(fit.gram)).swapaxes(1, 2)
-    return laws.rest * damped, laws.columns @ (laws.scales[:, :, None] * root), damped
-
-
-def _vector_cuts(values: Floats, weights: PublicWeights) -> Floats:
-    """Boundaries between cells that hold about equally many released values, between attainable means."""
-    ranks = np.unique(np.arange(1, _CELLS) * values.size // _CELLS)
-    cuts = np.unique(np.sort(values)[ranks[ranks > 0]])
-    means = attainable_means(weights, MOST)
-    if means is None or means.size < 2:
-        return cuts
-    between = (means[1:] + means[:-1]) / 2
-    return np.unique(between[np.clip(np.searchsorted(between, cuts), 0, between.size - 1)])
+_NO_LAW = "the release does not state the distribution of its noise, so there is no posterior to draw tables from"

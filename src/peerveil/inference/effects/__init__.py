@@ -1,7 +1,8 @@
 """Effects: the difference between two groups of reviewers, estimated from noisy sums, with its interval.
 
 An interval covers the noise, and the sampling of reviewers: their reviews are clustered, and how much they have in
-common is learnt from the noisy squares. docs/mathematics.md, "Effects", derives all of it.
+common, and how much each group is spread, is learnt from the noisy squares. docs/mathematics.md, "Effects", derives all
+of it.
 """
 
 from __future__ import annotations
@@ -12,20 +13,15 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln
 
 from peerveil.errors import Argument, InputError
+from peerveil.inference.effects.spread import Spread, loads_of, spread_of
 from peerveil.privacy.group_sums import GroupSums
 from peerveil.record.public_record import Floats
 
 #: The level of intervals.
 LEVEL = 0.9
-
-#: The intraclass correlation that plans assume, and that is assumed where weights are hidden and loads differ.
-ICC = 0.2
-
-#: Intraclass correlations, or spreads of hidden weights in units of half their range, that are considered.
-_GRID = np.linspace(0.0, 1.0, 101)
 
 # The integral of the characteristic function ends where that of the normal law, or that of the noise, has vanished.
 _STEPS, _FAR, _WIDE = 8000, 9.0, 400.0
@@ -48,6 +44,16 @@ class Error:
     variances: Floats
     chances: Floats
     scales: Floats
+
+    @classmethod
+    def of(cls, variances: Floats, chances: Floats, scales: Floats) -> Error:
+        """Return the law for many possible variances, of which those that differ by a hundredth are taken as one."""
+        place = np.rint(np.log(variances) * 100).astype(np.int64)
+        place -= place.min()
+        together, mean = np.bincount(place, weights=chances), np.bincount(place, weights=chances * variances)
+        kept = together > 1e-9
+        chances = together[kept] / together[kept].sum()
+        return cls(variances=mean[kept] / together[kept], chances=chances, scales=scales)
 
     @property
     def deviation(self) -> float:
@@ -98,7 +104,7 @@ def estimate(sums: GroupSums, noisy: Floats, scale: float, *, level: float = LEV
 
     >>> from peerveil.quantities.weights import PublicWeights
     >>> sums = GroupSums(weights=PublicWeights.from_rows([[0, 1]] * 400, load=2), limits=(0, 1))
-    >>> numbers = {"sum_1": 40.0, "reviews_1": 400.0, "squares": 200.0}
+    >>> numbers = {"sum_1": 40.0, "reviews_1": 400.0, "squares_1": 100.0, "squares_2": 100.0}
     >>> noisy = np.array([numbers[name] * unit for name, unit in sums.units.items()])
     >>> made = estimate(sums, noisy, 1e-6)
     >>> round(made.value, 6), made.low > 0.1
@@ -108,12 +114,12 @@ def estimate(sums: GroupSums, noisy: Floats, scale: float, *, level: float = LEV
     numbers, scales = _numbers(sums, noisy, scale)
     value, gradient, sizes = _difference(sums, numbers, scales)
     noise = np.abs(np.array([gradient.get(name, 0.0) for name in sums.units])) * np.array(list(scales.values()))
-    variances, chances = _spreads(sums, numbers.get("squares"), scales.get("squares"))
-    factor = _sampling_factor(sums, numbers, sizes)
-    test = Error(variances=variances * factor, chances=chances, scales=noise)
-    apart = _between(sums, value, sizes)
-    within = np.maximum(variances - apart, 0.05 * variances) * factor + value**2 * _mixture_variance(sums, sizes)
-    half = Error(variances=within, chances=chances, scales=noise).within(level)
+    first, second = sizes
+    numbers |= {"size_1": first, "size_2": second}
+    spread = spread_of(sums, numbers, scales, first / (first + second))
+    test = Error.of(_sampled(sums, numbers, spread), spread.chances, noise)
+    within = _sampled(sums, numbers, spread.within(*_between(sums, value, sizes)))
+    half = Error.of(within + value**2 * _mixture_variance(sums, sizes), spread.chances, noise).within(level)
     if "mixed" in numbers and numbers["mixed"] < least_mixed(scales["mixed"], level):
         half = math.inf
     p_value = test.above(abs(value)) if sums.randomised else None
@@ -193,60 +199,23 @@ def least_mixed(scale: float, level: float) -> float:
     return math.log(2 / (1 - level)) * scale
 
 
-def loads_of(sums: GroupSums) -> tuple[Floats, Floats]:
-    """The loads and the number of reviewers with each; the mean load for all if only a range is public."""
-    loads = sums.weights.loads
-    if loads.counts is None:
-        return np.array([loads.reviews / loads.reviewers]), np.array([float(loads.reviewers)])
-    return np.array(loads.sizes, dtype=np.float64), np.array(loads.counts, dtype=np.float64)
-
-
-def _reviewer_variances(sums: GroupSums, grid: Floats) -> Floats:
-    """The variance of the sum of a reviewer's weights: one row per grid point, one column per load."""
-    loads, _ = loads_of(sums)
-    if sums.hidden:
-        spread = (np.maximum(grid, 0.01)[:, None] * sums.width / 2) ** 2
-        return np.asarray(spread * loads * (1 + (loads - 1) * ICC))
-    return np.asarray(sums.variance * loads * (1 + (loads - 1) * grid[:, None]))
-
-
-def _spreads(sums: GroupSums, squares: float | None, scale: float | None) -> tuple[Floats, Floats]:
-    """Possible sums of squares of all reviewers, without the cap, and their probabilities given the noisy capped one.
-
-    All intraclass correlations are equally likely beforehand, and sums of a reviewer's weights are normal.
-    """
-    _, people = loads_of(sums)
-    if squares is None or scale is None:
-        return _reviewer_variances(sums, np.array([sums.icc])) @ people, np.ones(1)
-    each = _reviewer_variances(sums, _GRID)
-    expected = _capped_mean(each, sums.cap) @ people
-    logs = -np.abs(squares - expected) / scale
-    chances = np.exp(logs - logs.max())
-    return each @ people, chances / chances.sum()
-
-
-def _capped_mean(variance: Floats, cap: float) -> Floats:
-    """The mean of the square of a normal variable, capped."""
-    edge = np.sqrt(cap / variance)
-    outside = 2 * ndtr(-edge)
-    density = np.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi)
-    return np.asarray(variance * (1 - outside - 2 * edge * density) + cap * outside)
-
-
-def _sampling_factor(sums: GroupSums, numbers: dict[str, float], sizes: tuple[float, float]) -> float:
-    """The variance of the estimate for a sum of squares of 1."""
-    reviews = sums.weights.low.size
-    first, second = sizes
+def _sampled(sums: GroupSums, numbers: dict[str, float], spread: Spread) -> Floats:
+    """The variance of the estimate from sampling, for each possible spread of the groups."""
+    first, second = numbers["size_1"], numbers["size_2"]
     if "mixed" in numbers:
-        return 1 / max(numbers["mixed"], 1.0) / reviews / sums.passing**2
-    return (1 / first + 1 / second) / reviews / sums.passing**2
+        return np.maximum(spread.first, spread.second) / max(numbers["mixed"], 1.0) / sums.passing**2
+    return (spread.first / first + spread.second / second) / sums.passing**2
 
 
-def _between(sums: GroupSums, value: float, sizes: tuple[float, float]) -> float:
-    """The part of the squares that is due to the effect itself."""
+def _between(sums: GroupSums, value: float, sizes: tuple[float, float]) -> tuple[float, float]:
+    """The part of each group's squares that is due to the effect itself, per review."""
     loads, people = loads_of(sums)
-    first, second = (size / sums.weights.low.size for size in sizes)
-    return float(people @ loads**2) * first * second / (first + second) * (value * sums.passing) ** 2
+    largest = float(people @ loads**2) / sums.weights.low.size if sums.randomised else float(loads.min())
+    first, second = (size / (sizes[0] + sizes[1]) for size in sizes)
+    squared = largest * (value * sums.passing) ** 2
+    if sums.pairs:  # reviews of both groups are of the same reviewers
+        return squared * first * second, squared * first * second
+    return squared * second**2, squared * first**2
 
 
 def _mixture_variance(sums: GroupSums, sizes: tuple[float, float]) -> float:

@@ -1,7 +1,8 @@
 """Pooled priors: what earlier releases of a conference say about how its reviewers differ.
 
 Each release keeps its *evidence*: the log-likelihood of its noisy output at each leniency and discrepancy of the
-family. Earlier evidence gives prior probabilities for the next release. See docs/mathematics.md, "Pooled priors".
+family, and for each shape of leniency. Earlier evidence gives prior probabilities for the next release. See
+docs/mathematics.md, "Pooled priors".
 Published data only.
 """
 
@@ -20,8 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, ndtr
 
-from peerveil.errors import InputError
+from peerveil.errors import Argument, InputError
 from peerveil.inference.family import CORRELATIONS, FAMILIES
+from peerveil.inference.pooling.opinions import LEAST_WITHIN, TAILS_VARY, Tails, Within
+from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
@@ -31,6 +34,9 @@ from peerveil.support.html_tables import table
 #: The version of the model whose grid evidence is on, and the shape of the grid: correlations by discrepancies.
 MODEL = 2
 SHAPE = (CORRELATIONS.size, len(FAMILIES[MODEL].discrepancies))
+
+#: The shape of the evidence of other shapes of leniency than the normal one.
+SHAPES_SHAPE = (len(SHAPES), int(SHAPED.sum()), SHAPE[1])
 
 #: The least evidence that is kept, relative to the greatest, and its number of decimals.
 LEAST, DECIMALS = -50.0, 4
@@ -44,35 +50,50 @@ _TYPICAL = np.linspace(0.0, 0.95, 39)
 _APART = {0.02: 0.45, 0.05: 0.3, 0.1: 0.2, 0.2: 0.05}
 _TILTS = {-2.0: 0.1, -1.0: 0.2, 0.0: 0.4, 1.0: 0.2, 2.0: 0.1}
 
+# Theorem I1: no prior is certain, as the usual one always has a part.
 #: The prior probability that a year is not like the others, so that the family's own prior holds; a year disagrees if
 #: its posterior probability exceeds a half.
-UNLIKE, DISAGREES = 0.2, 0.5
+UNLIKE, DISAGREES = 0.3, 0.5
 
-#: The deviation, from year to year, of the share of the variance within papers; and the fewest papers that show it.
-_WITHIN_VARIES, _FEWEST_PAPERS = 0.03, 10
+#: The deviation, from year to year, of the share of the variance within papers.
+_WITHIN_VARIES = 0.03
+
+#: The shapes of leniency, with prior probabilities; and their skewness and excess kurtosis (smaller than those of the
+#: laws where tails are long, because scales end).
+_SHAPES = {"normal": 0.6, "camps": 0.1, "heavy": 0.1, "lenient": 0.1, "strict": 0.1}
+_SKEWNESS = (0.0, 0.0, 0.0, 1.5, -1.5)
+_KURTOSIS = (0.0, -2.0, 3.0, 3.0, 3.0)
+
+#: The probability that a year's shape is drawn anew.
+_ANEW = 0.1
+
+#: The share of the variance of weights that is within papers, where it is not public.
+_USUAL_WITHIN = 0.6
+
+#: So many deviations count at most: a record that fits no shape prefers none.
+_FURTHEST = 4.0
 
 #: The words by which the note on a pooled prior is recognised.
 POOLED = "a prior pooled from "
-
-#: The greatest share within papers: that of opinions which differ more than those on other papers.
-_MOST_WITHIN = 2.0
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST = 200
 
 
-def grid(bounds: Floats, finite: npt.NDArray[np.bool_]) -> Floats:
+def grid(bounds: Floats, finite: npt.NDArray[np.bool_], *, shaped: bool = False) -> Floats:
     """Return the evidence on the grid of the family, given the log-likelihood of each law.
 
-    Laws of several ranges of hidden-score offsets are equally probable. The greatest evidence is 0.
+    Laws of several ranges of hidden-score offsets are equally probable. Where laws are ``shaped``, there is one grid
+    for each shape of leniency. The greatest evidence, that of normal leniency if there are shapes, is 0.
 
     >>> evidence = grid(np.zeros(2 * SHAPE[0] * SHAPE[1]), np.ones(2 * SHAPE[0] * SHAPE[1], dtype=bool))
     >>> evidence.shape == SHAPE, float(evidence.min())
     (True, 0.0)
     """
     each = np.where(finite, bounds, -np.inf).reshape(-1, *SHAPE)
-    logs = logsumexp(each, axis=0)
-    return np.asarray(np.round(np.maximum(logs - logs.max(), LEAST), DECIMALS) + 0.0)
+    logs = each if shaped else logsumexp(each, axis=0)
+    top = logs[0].max() if shaped else logs.max()
+    return np.asarray(np.round(np.clip(logs - top, LEAST, -LEAST), DECIMALS) + 0.0)
 
 
 def check_evidence(evidence: npt.ArrayLike, name: str = "evidence") -> Floats:
@@ -89,48 +110,27 @@ def check_evidence(evidence: npt.ArrayLike, name: str = "evidence") -> Floats:
     return checked
 
 
-@dataclass(frozen=True)
-class Within:
-    """The share of the variance of a public record's weights that is within papers: how far reviewers disagree.
+def check_shapes(shapes: npt.ArrayLike, name: str = "shapes") -> Floats:
+    """Return the evidence of the other shapes of leniency if it has the right form and is finite."""
+    try:
+        checked = np.array(shapes, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        checked = np.empty(0)
+    if checked.shape != SHAPES_SHAPE or not (np.abs(checked) <= -LEAST).all():
+        raise InputError(
+            f"{name} must have {SHAPES_SHAPE[0]} grids of {SHAPES_SHAPE[1]} rows of {SHAPES_SHAPE[2]} numbers from "
+            f"{LEAST:g} to {-LEAST:g}"
+        )
+    checked.flags.writeable = False
+    return checked
 
-    Attributes:
-        share: the share, 1 minus the intraclass correlation of papers.
-        error: its standard error by sampling.
+
+def divided(evidence: Floats) -> tuple[Floats, Floats | None]:
+    """Return the evidence of normal leniency, and that of other shapes at the correlations at which these are drawn.
+
+    The latter is ``None`` if shapes were not told apart.
     """
-
-    share: float
-    error: float
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.share <= _MOST_WITHIN and 0 < self.error <= 1):
-            raise InputError(f"within must be a share from 0 to {_MOST_WITHIN:g} and its standard error, up to 1")
-
-    @classmethod
-    def of(cls, weights: PublicWeights) -> Within | None:
-        """Return the share of a record; ``None`` if weights are hidden, say nothing about papers, or are too few.
-
-        >>> Within.of(PublicWeights.from_rows([[1, 2], [3, 4]] * 5, load=2)).share
-        0.367347
-        """
-        sizes = weights.sizes()
-        papers, reviews = sizes.size, weights.low.size
-        centred = weights.reach.centred or weights.reach.folded
-        if not weights.exact or centred or papers < _FEWEST_PAPERS or 2 * reviews < 3 * papers:
-            return None
-        means = np.bincount(weights.paper, weights=weights.low) / sizes
-        between = float(sizes @ (means - weights.low.mean()) ** 2) / (papers - 1)
-        inside = float(np.sum((weights.low - means[weights.paper]) ** 2)) / (reviews - papers)
-        size = (reviews - float(np.sum(sizes**2)) / reviews) / (papers - 1)
-        total = between + (size - 1) * inside
-        if not total > 0 or not np.isfinite(total):
-            return None
-        share = min(size * inside / total, _MOST_WITHIN)
-        error = share * (1 + (size - 1) * (1 - share)) * (2 / (size * (size - 1) * (papers - 1))) ** 0.5
-        return cls(round(share, 6), round(min(max(abs(error), 1e-6), 1.0), 6))
-
-    def to_document(self) -> list[float]:
-        """Return the share and its error as JSON."""
-        return [self.share, self.error]
+    return (evidence, None) if evidence.ndim == 2 else (evidence[0], evidence[1:, SHAPED])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,6 +143,8 @@ class Earlier:
         release: the digest of its release.json.
         evidence: its evidence, of shape :data:`SHAPE`.
         within: how far its reviewers disagree within papers, if that is public.
+        shapes: its evidence for other shapes of leniency, of shape :data:`SHAPES_SHAPE`, if it tells them apart.
+        tails: how heavy the tails of opinions are, if that is public.
     """
 
     name: str
@@ -150,6 +152,8 @@ class Earlier:
     release: str
     evidence: Floats = field(repr=False)
     within: Within | None = None
+    shapes: Floats | None = field(default=None, repr=False)
+    tails: Tails | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or len(self.name) > _LONGEST or not (self.name + "x").isprintable():
@@ -158,11 +162,22 @@ class Earlier:
             if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
                 raise InputError("a pooled release must name the digests of its record and of its release.json")
         object.__setattr__(self, "evidence", check_evidence(self.evidence))
+        if self.shapes is not None:
+            object.__setattr__(self, "shapes", check_shapes(self.shapes))
+
+    @property
+    def likelihood(self) -> Floats:
+        """The likelihood of each shape, correlation and discrepancy, relative to the greatest."""
+        logs = np.repeat(self.evidence[None], len(_SHAPES), axis=0)
+        if self.shapes is not None:
+            logs[1:, SHAPED] = self.shapes
+        return np.asarray(np.exp(logs - logs.max()))
 
     def to_document(self) -> dict[str, Any]:
         """Return the release as JSON."""
-        within = None if self.within is None else self.within.to_document()
-        numbers = {"evidence": self.evidence.tolist(), "within": within}
+        within, tails = (None if each is None else each.to_document() for each in (self.within, self.tails))
+        shapes = None if self.shapes is None else self.shapes.tolist()
+        numbers = {"evidence": self.evidence.tolist(), "shapes": shapes, "within": within, "tails": tails}
         return {"name": self.name, "record": self.record, "release": self.release} | numbers
 
 
@@ -194,16 +209,41 @@ class PooledPrior:
 
     @cached_property
     def chances(self) -> Floats:
-        """The prior probability of each correlation (rows) and discrepancy (columns) in a year like the others."""
+        """The prior probabilities in a year like the others: by shape, correlation and discrepancy."""
         correlations, discrepancies = _laws()
-        likelihood = np.exp([each.evidence for each in self.releases])
+        shapes = _shapes_of_years()
         flat = correlations.reshape(-1, SHAPE[0])
-        of_years = np.log(flat @ likelihood @ discrepancies.T).sum(axis=0)
-        logs = _hyperprior() + of_years.reshape(_hyperprior().shape)
+        logs = _hyperprior() + self._from_tails()[:, :, None, None]
+        for each in self.releases:
+            of_shapes = flat @ each.likelihood @ discrepancies.T
+            logs = logs + np.log(np.tensordot(shapes, of_shapes, axes=1)).reshape(logs.shape)
         weight = np.exp(logs - logs.max())
-        chances = np.einsum("mth,mtr,hd->rd", weight / weight.sum(), correlations, discrepancies, optimize=True)
+        how = "qmth,qs,mtr,hd->srd"
+        chances = np.einsum(how, weight / weight.sum(), shapes, correlations, discrepancies, optimize=True)
         chances.flags.writeable = False
         return np.asarray(chances)
+
+    def _from_tails(self) -> Floats:
+        """What the tails of opinions say about the shape of leniency: a log-likelihood by shape and correlation.
+
+        Where leniency explains ``rho^2`` of the variance of weights and ``w`` of it is within papers, an opinion has
+        ``(rho^2 / w)^1.5`` times the skewness of leniency and ``(rho^2 / w)^2`` times its excess kurtosis, if the rest
+        of it is normal.
+        """
+        known = [each.tails for each in self.releases if each.tails is not None]
+        if not known:
+            return np.zeros((len(_SHAPES), _TYPICAL.size))
+        shares = [each.within.share for each in self.releases if each.within is not None]
+        within = max(float(np.mean(shares)), LEAST_WITHIN) if shares else _USUAL_WITHIN
+        part = np.minimum(_TYPICAL**2 / within, 1.0)
+        logs = np.zeros((len(_SHAPES), _TYPICAL.size))
+        for name, of_shapes, power in (("skewness", _SKEWNESS, 1.5), ("kurtosis", _KURTOSIS, 2.0)):
+            precision = np.array([getattr(each, f"{name}_error") ** -2 for each in known])
+            found = float(precision @ [getattr(each, name) for each in known]) / float(precision.sum())
+            variance = 1 / float(precision.sum()) + TAILS_VARY**2
+            squares = (found - np.outer(of_shapes, part**power)) ** 2 / variance
+            logs -= 0.5 * np.minimum(squares, _FURTHEST**2)
+        return logs
 
     def without(self, record: str) -> PooledPrior:
         """Return the prior without the release of a public record: a release never pools with itself."""
@@ -217,7 +257,7 @@ class PooledPrior:
     def typical(self) -> tuple[float, float, float]:
         """Return the mean share of the variance of weights that leniency explains, and its 5 % and 95 % quantiles."""
         share = np.where(CORRELATIONS > 0, CORRELATIONS**2, 0.0)
-        chance = self.chances.sum(axis=1)
+        chance = self.chances.sum(axis=(0, 2))
         order = np.argsort(share, kind="stable")
         below = np.cumsum(chance[order])
         low, high = (float(share[order][np.searchsorted(below, p)]) for p in (0.05, 0.95))
@@ -250,9 +290,12 @@ class PooledPrior:
         """What the pool says about a year like the others."""
         mean, low, high = self.typical()
         varies = "scores" if self.quantity == "ratings" else words_of(self.quantity).varies or self.quantity
+        alone = len(self.releases) == 1
+        year = "this" if alone else "these"
+        caution = " With one earlier release, how much years differ is assumed: nothing shows it yet." if alone else ""
         return (
-            f"In a year like these, leniency explains about {100 * mean:.0f} % of the variance of {varies} (likely "
-            f"{100 * low:.0f} to {100 * high:.0f} %)."
+            f"In a year like {year}, leniency explains about {100 * mean:.0f} % of the variance "
+            f"of {varies} (likely {100 * low:.0f} to {100 * high:.0f} %).{caution}"
         )
 
     def __repr__(self) -> str:
@@ -295,8 +338,9 @@ class YearPrior:
 
     def unlike(self, evidence: Floats) -> float:
         """Return the posterior probability that the year is not like the others, given its evidence as well."""
-        likelihood = np.exp(evidence)
-        like, other = (float(np.sum(chances * likelihood)) for chances in (self.pooled.chances, usual()))
+        likelihood = np.exp(evidence - evidence.max())
+        both = (self.pooled.chances, usual())
+        like, other = (float(np.sum(_for(evidence, chances) * likelihood)) for chances in both)
         return self.beforehand * other / (self.beforehand * other + (1 - self.beforehand) * like)
 
     def disagrees(self, evidence: Floats) -> bool:
@@ -310,7 +354,7 @@ class YearPrior:
 
     def chances_for(self, evidence: Floats) -> Floats:
         """Return the prior probabilities for a release with this evidence: the usual ones if it disagrees."""
-        return usual() if self.disagrees(evidence) else self.mixed
+        return _for(evidence, usual() if self.disagrees(evidence) else self.mixed)
 
     def note(self, evidence: Floats) -> str:
         """Return the note that the release with this evidence carries."""
@@ -367,8 +411,9 @@ def with_prior(weights: PublicWeights, prior: PooledPrior | None) -> PublicWeigh
         raise InputError(f"prior must be a pooled prior, got {type(prior).__name__}; peerveil.pool makes one")
     if prior.quantity != weights.quantity:
         raise InputError(
-            f"the prior is pooled from releases of {prior.quantity}, the weights are of {weights.quantity}: how far "
-            "reviewers differ in one says little about the other"
+            Argument("prior"),
+            f": it is pooled from releases of {prior.quantity}, but this one is of {weights.quantity}: how far "
+            "reviewers differ in one says little about the other",
         )
     prior.without(weights.digest())  # must leave a release
     return replace(weights, prior=prior)
@@ -384,9 +429,23 @@ def used_prior(weights: PublicWeights) -> YearPrior | None:
 
 @cache
 def usual() -> Floats:
-    """Return the probabilities of the family itself."""
+    """Return the probabilities of the family itself, whose leniency is normal."""
     family = FAMILIES[MODEL]
-    return np.outer(family.correlation_chances, list(family.discrepancies.values()))
+    chances = np.zeros((len(_SHAPES), *SHAPE))
+    chances[0] = np.outer(family.correlation_chances, list(family.discrepancies.values()))
+    return chances
+
+
+def _for(evidence: Floats, chances: Floats) -> Floats:
+    """The probabilities on the grid of the evidence, which may not tell shapes apart."""
+    return chances if evidence.ndim == chances.ndim else np.asarray(chances.sum(axis=0))
+
+
+@cache
+def _shapes_of_years() -> Floats:
+    """The probability of each shape of a year (columns), given that of the series (rows)."""
+    shapes = np.array(list(_SHAPES.values()))
+    return (1 - _ANEW) * np.eye(shapes.size) + _ANEW * shapes
 
 
 @cache
@@ -407,9 +466,9 @@ def _laws() -> tuple[Floats, Floats]:
 
 @cache
 def _hyperprior() -> Floats:
-    """The logarithms of the prior probabilities of typical correlation, distance and tilt."""
+    """The logarithms of the prior probabilities of shape, typical correlation, distance and tilt."""
     family = FAMILIES[MODEL]
     density = np.exp(-0.5 * ((_TYPICAL - family.typical) / family.spread) ** 2)
     typical = (1 - family.anything) * density / density.sum() + family.anything / _TYPICAL.size
-    parts = (typical, np.array(list(_APART.values())), np.array(list(_TILTS.values())))
-    return np.asarray(np.log(np.einsum("m,t,h->mth", *parts)))
+    shapes, apart, tilts = (np.array(list(each.values())) for each in (_SHAPES, _APART, _TILTS))
+    return np.asarray(np.log(np.einsum("q,m,t,h->qmth", shapes, typical, apart, tilts)))
