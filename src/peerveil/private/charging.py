@@ -14,12 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from peerveil.errors import BusyError, LedgerError, PeerveilError
+from peerveil.errors import BudgetError, BusyError, LedgerError, PeerveilError, Phrase
 from peerveil.privacy.guarantee import upward
 from peerveil.private.journal import Kept, begin, look, remove_parts, take
 from peerveil.support.atomic_files import Room
 
 if TYPE_CHECKING:
+    from peerveil.privacy.series_claims import SeriesClaim
     from peerveil.private.fingerprint import Fingerprint
     from peerveil.private.ledger import Ledger
 
@@ -47,6 +48,7 @@ class Order:
         room: the size of the files of the release, in bytes.
         charge: charges a data set in the ledger under a number.
         draw: draws the noise.
+        also: further data sets that are charged with it.
     """
 
     dataset: str | None
@@ -57,6 +59,7 @@ class Order:
     room: int
     charge: Callable[[Ledger, str, str], None]
     draw: Callable[[], dict[str, Any]]
+    also: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -70,6 +73,7 @@ class Item:
         where: the folder of the written release.
         fresh: whether this run charges it.
         alone: whether to remove the folder of its file once it is empty.
+        also: further data sets that are charged with it.
     """
 
     kept: Kept
@@ -78,6 +82,7 @@ class Item:
     where: str = ""
     fresh: bool = False
     alone: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def resumed(self) -> bool:
@@ -86,9 +91,14 @@ class Item:
 
     def drawn(self, charge: Callable[[str], None], draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The draw of the release: that of an earlier run, or a new one after the charge."""
-        if self.book is not None and not self.book.charged(self.kept.number):
+        number = self.kept.number
+        if self.book is not None and not self.book.charged(number):
             self.fresh = True
-            charge(self.kept.number)
+            try:
+                charge(number)
+            except BudgetError:
+                if not self.book.charged(number):  # a commit whose connection was lost, and that ended only now
+                    raise
         return self.kept.keep(draw()) if self.kept.drawn is None else self.kept.drawn
 
     def cost(self) -> str:
@@ -111,7 +121,8 @@ class Item:
             return f"Whether release {number} was charged cannot be told now; {remedy}: it is not charged twice."
         if not cost:
             return ""
-        charged = f"Release {number} was charged ({cost} of {self.dataset!r})"
+        whose = f"of {self.dataset!r}" + "".join(f" and of {name!r}" for name in self.also)
+        charged = f"Release {number} was charged ({cost} {whose})"
         if self.resumed:
             charged += " by an earlier run, and nothing more was charged"
         if self.where:
@@ -195,8 +206,13 @@ class Spending:
         if self.room is not None:
             self.room.take(order.room)
         item = self.add(_kept_for(order, _folder(self.ledger), book, dataset), book, dataset)
-        item.alone = True
+        item.alone, item.also = True, order.also
         return item.kept.number, item.drawn(lambda number: order.charge(book, dataset, number), order.draw)
+
+    def series(self, number: str | None) -> tuple[SeriesClaim, ...]:
+        """What the series that count a charged release promise."""
+        books = [item.book for item in self.items if item.kept.number == number and item.book is not None]
+        return books[0].series_claims(str(number)) if books else ()
 
     def free(self) -> None:
         """Free the space that was reserved for the files of the release."""
@@ -294,7 +310,7 @@ def _kept_for(order: Order, folder: Path, book: Ledger, dataset: str) -> Kept:
     """The file of a release: that of an interrupted run, or a new one."""
     from peerveil.private.ledger import new_release_number
 
-    identity = [dataset, order.settings, order.data and [order.data.key, order.data.digest]]
+    identity = ["\n".join((dataset, *order.also)), order.settings, order.data and [order.data.key, order.data.digest]]
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
     try:
         if folder.is_dir():
@@ -311,8 +327,10 @@ def _kept_for(order: Order, folder: Path, book: Ledger, dataset: str) -> Kept:
     except OSError as error:
         reason = error.strerror or type(error).__name__
     raise LedgerError(
-        f"the ledger at {book.name} was not charged: what is drawn cannot be kept in {folder} ({reason}); nothing was "
-        "released"
+        Phrase("ledger_place", f"the ledger at {book.name}"),
+        " was not charged: what is drawn cannot be kept ",
+        Phrase("kept_in", f"in {folder}"),
+        f" ({reason}); nothing was released",
     )
 
 

@@ -15,7 +15,9 @@ from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.planning.crosstabs import CrosstabPlan, plan_by, settled_bins
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit, check_unit
+from peerveil.privacy.joint_claims import GroupClaim, counts_claim
 from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
+from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.private.answers import ReadyAnswer, group_of_each, neighbours_of, statement_of
 from peerveil.private.charging import Spending
 from peerveil.private.noise import prepare
@@ -128,9 +130,27 @@ class ReadyCrosstab(ReadyAnswer):
         """What a ledger calls the release."""
         return charged_as(self.question, self.weights.quantity)
 
+    @property
+    def released(self) -> str:
+        """What is released of the groups, in words."""
+        return f"the numbers of reviewers in each bin, for {', '.join(self.question.groups)}"
+
     def bound(self, unit: Unit) -> Sensitivity:
         """Return the sensitivity for a unit."""
         return crosstab_sensitivity(self.weights, unit, sizes=self.question.sizes is not None)
+
+    def group_claim(self, unit: Unit) -> GroupClaim:
+        """Return the claim for a unit with what determines the joint claim of several groups of papers."""
+        counts, scale = self.bound(unit).counts, self.noise.mechanism.scale_on_counts
+        return counts_claim(self.claim_for(unit), self.weights, counts=counts, scale=scale)
+
+    def published(self, noisy: list[Any], charge: str | None, series: Sequence[SeriesClaim] = ()) -> Crosstab:
+        """Return the release that follows from noisy counts, with its charge and the series that count it."""
+        cells = len(self.question.groups) * self.bins.number
+        table = np.array(noisy[:cells], dtype=np.int64).reshape(-1, self.bins.number)
+        outside = int(noisy[cells]) if self.weights.open else None
+        made = publish(table, outside, self.weights, self.question, charge=charge, **self.facts())
+        return made.of_series(series)
 
     def plan(self) -> CrosstabPlan:
         """Return how precise shares of groups will be, from public data alone."""
@@ -143,10 +163,7 @@ class ReadyCrosstab(ReadyAnswer):
     def draw(self, spending: Spending, dataset: str | None) -> Crosstab:
         """Return the release; ``spending`` holds its charge until the caller has written it."""
         noisy, number = self.drawn_for(spending, dataset)
-        cells = len(self.question.groups) * self.bins.number
-        table = np.array(noisy[:cells], dtype=np.int64).reshape(-1, self.bins.number)
-        outside = int(noisy[cells]) if self.weights.open else None
-        return publish(table, outside, self.weights, self.question, charge=number, **self.facts())
+        return self.published(noisy, number, spending.series(number))
 
 
 def prepare_crosstab(
@@ -187,7 +204,7 @@ def prepare_crosstab(
     bound = crosstab_sensitivity(weights, protected, sizes=sizes is not None)
     settled = settled_bins(mechanism, weights, bound, len(question.groups))
     bins = bins_of(weights, settled.bins or 2)
-    group = group_of_each(reviews, by, question.values, others=others, sizes=question.sizes)
+    group = group_of_each(reviews, by, question.values, stated="values", others=others, sizes=question.sizes)
     noise = prepare(settled, bound, protected, len(question.groups) * bins.number + weights.open)
     value = true_values(reviews, quantity, record=record, lone=lone, span=weights.span)
     table = true_table(bins, value, group, len(question.values), others=others)
@@ -197,7 +214,7 @@ def prepare_crosstab(
         question=question,
         bins=bins,
         noise=noise.about(neighbours_of(weights, protected, question)),
-        public=f"{public_words(public, record)}; {question.declared}",
+        public=f"{public_words(public, record, weights.quantity)}; {question.declared}",
         notes=(*record.notes, *caveats(weights, protected)),
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,

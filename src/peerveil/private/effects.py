@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from peerveil.errors import Argument, InputError
 from peerveil.inference.effects import LEVEL, check_level
 from peerveil.mechanisms import Laplace
+from peerveil.planning.effects import EffectPlan, plan_effect
 from peerveil.privacy.group_sums import GroupSums, default_limits
 from peerveil.privacy.guarantee import Unit, check_unit
+from peerveil.privacy.joint_claims import GroupClaim
 from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.private.answers import ReadyAnswer, attribute_of, group_of_each, neighbours_of, statement_of
 from peerveil.private.charging import Spending
 from peerveil.private.noise import prepare
@@ -24,7 +28,7 @@ from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import review_weights, weigh
 from peerveil.record.public_record import Floats, Ints, PublicRecord
 from peerveil.releases.effects.answers import caveats
-from peerveil.releases.effects.published import PAIRS, Effect, Question, charged_as, publish
+from peerveil.releases.effects.published import PAIRS, Effect, Question, charged_as, noise_law, publish, sums_claim
 from peerveil.releases.release import Release
 from peerveil.reporting.terms import About, Terms
 
@@ -68,9 +72,10 @@ def effect(
         randomised: state that the groups were assigned at random, independently of papers. Then a randomisation test is
             made, and miscalibrations need less noise.
         limits: public limits at which weights are clipped. By default the range of hidden ratings; else the outermost
-            public weights that at least 2.5 % of them reach.
+            public weights that at least 5 % of them reach.
         icc: the intraclass correlation of a reviewer's weights, if it is public: a number, or a release of means of the
-            same quantity, of which the upper end is taken. By default it is learnt from a tenth of the budget.
+            same quantity, of which the upper end is taken. Both groups are then taken to be equally spread. By default
+            it is learnt, with the spread of each group, from a fifth of the budget.
         level: the level of the interval.
         sizes: the number of reviewers of each group, if these are public; checked. Neighbours then share them: an
             attribute changes only by an exchange with another reviewer.
@@ -132,14 +137,49 @@ class ReadyEffect(ReadyAnswer):
         """What a ledger calls the release."""
         return charged_as(self.question, self.weights.quantity)
 
+    @property
+    def released(self) -> str:
+        """What is released of the groups, in words."""
+        return f"{' minus '.join(self.question.groups)}, the difference of the mean"
+
     def bound(self, unit: Unit) -> Sensitivity:
         """Return the sensitivity for a unit."""
         return self.sums.sensitivity(unit)
 
+    def group_claim(self, unit: Unit) -> GroupClaim:
+        """Return the claim for a unit with what determines the joint claim of several groups of papers."""
+        return sums_claim(self.claim_for(unit), self.sums, noise_law(self.noise.mechanism.describe()).scale)
+
+    def published(self, noisy: list[Any], charge: str | None, series: Sequence[SeriesClaim] = ()) -> Effect:
+        """Return the effect that follows from noisy numbers, with its charge and the series that count it."""
+        numbers = np.array(noisy, dtype=np.float64)
+        made = publish(numbers, self.sums, self.question, charge=charge, **self.facts())
+        return made.of_series(series)
+
+    def plan(self, first_share: float = 0.5, epsilons: Sequence[float] = ()) -> EffectPlan:
+        """Return the smallest effect that would be seen, from public data alone, at this and other budgets.
+
+        ``first_share`` is the assumed share of reviews of the first group, unless sizes of groups are public.
+        """
+        claim, asked = self.noise.guarantee, self.question
+        assert claim.unit is not None  # noqa: S101 - our own claims have one
+        assert claim.epsilon is not None  # noqa: S101 - it is pure
+        how: dict[str, Any] = {name: getattr(asked, name) for name in ("others", "randomised", "pairs", "icc", "sizes")}
+        budgets = sorted({claim.epsilon, *epsilons})
+        return plan_effect(
+            self.weights,
+            epsilons=budgets,
+            unit=claim.unit,
+            first_share=first_share,
+            limits=asked.limits,
+            level=asked.level,
+            **how,
+        )
+
     def draw(self, spending: Spending, dataset: str | None) -> Effect:
         """Return the effect; ``spending`` holds its charge until the caller has written it."""
         noisy, number = self.drawn_for(spending, dataset)
-        return publish(np.array(noisy, dtype=np.float64), self.sums, self.question, charge=number, **self.facts())
+        return self.published(noisy, number, spending.series(number))
 
 
 def prepare_effect(
@@ -159,13 +199,14 @@ def prepare_effect(
     sizes: Sequence[int] | None = None,
     unit: str = "reviewer",
     lone: Lone = "refuse",
+    declare_kept: bool = False,
     terms: Terms = Terms(),  # noqa: B008 - it cannot change
 ) -> ReadyEffect:
     """Return a checked release with settled noise, so that errors occur before budget is spent."""
     protected = check_unit(unit)
     if public is None:
         raise InputError(*EXPLAIN_PUBLIC, "; nothing was released")
-    record = reviews.public(public)
+    record = reviews.public(public, declare_kept=declare_kept)
     check_column(reviews, record, quantity)
     weights = weigh(record, quantity, lone=lone)
     if weights.reviewers < 2:
@@ -183,7 +224,8 @@ def prepare_effect(
     )
     sums = question.sums(weights)
     if same is None:
-        mine = group_of_each(reviews, by, question.groups, others=others, sizes=question.sizes)[reviews.reviewer]
+        group = group_of_each(reviews, by, question.groups, stated="compare", others=others, sizes=question.sizes)
+        mine = group[reviews.reviewer]
     else:
         mine = shared_with_paper(reviews, by, same)
     noise = prepare(mechanism, sums.sensitivity(protected), protected, len(sums.units))
@@ -193,7 +235,7 @@ def prepare_effect(
         sums=sums,
         question=question,
         noise=noise.about(neighbours_of(weights, protected, question)),
-        public=f"{public_words(public, record)}; {question.declared}",
+        public=f"{public_words(public, record, weights.quantity)}; {question.declared}",
         notes=(*record.notes, *caveats(weights, protected)),
         statement=statement_of(question, public, record, score=reviews.report.score),
         terms=terms,
@@ -216,8 +258,11 @@ def true_numbers(sums: GroupSums, reviews: Reviews, weight: Floats, mine: Ints) 
     size = np.bincount(reviews.paper)
     first = np.bincount(reviews.paper, weights=mine == 1)
     numbers["mixed"] = math.fsum((first * (size - first) / np.maximum(size - 1, 1)).tolist())
-    each = np.bincount(reviews.reviewer, weights=clipped - sums.mean)
-    numbers["squares"] = math.fsum(np.minimum(each**2, sums.cap).tolist())
+    own = np.bincount(reviews.reviewer, weights=clipped - sums.mean)
+    squares, group = np.minimum(own**2, sums.cap), np.zeros(own.size, dtype=np.int64)
+    group[reviews.reviewer] = mine  # of pairs no group of reviewers is asked for
+    numbers["squares"] = math.fsum(squares.tolist())
+    numbers |= {f"squares_{g}": math.fsum(squares[group == g].tolist()) for g in (1, 2)}
     return np.array([numbers[name] * unit for name, unit in sums.units.items()])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerveil.private.reviews import Reviews
-from peerveil.record.public_record import Ints
+from peerveil.record.public_record import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Fingerprint:
     digest: str
 
 
-def fingerprint(reviews: Reviews, group: Ints | None = None) -> Fingerprint | None:
+def fingerprint(reviews: Reviews, group: Ints | Floats | None = None) -> Fingerprint | None:
     """The fingerprint of reviews, up to their order and the names of reviewers; ``None`` if no key can be stored.
 
-    ``group`` is that of each review, if it matters.
+    ``group`` is that of each review, or another number of its reviewer, if it matters.
     """
     key = _key()
     if key is None:

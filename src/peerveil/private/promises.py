@@ -13,12 +13,13 @@ from peerveil.mechanisms import Asked
 from peerveil.planning.auto import Auto, Undecided, asked_for, decide
 from peerveil.planning.plans import expected_errors, short
 from peerveil.privacy.guarantee import Guarantee, Unit, caution, downward, upward
+from peerveil.privacy.joint_claims import joint_quantity
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.ledger import Ledger, Quote
 from peerveil.private.release import Ready, check_dataset, prepare_release
 from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
-from peerveil.private.tracks import joint_quantity, prepare_groups, remark_on_small
+from peerveil.private.tracks import prepare_groups, remark_on_small
 from peerveil.quantities.base import Lone, words_of
 from peerveil.quantities.columns import Share
 from peerveil.quantities.functions import QuantityLike, with_statistic
@@ -99,7 +100,7 @@ class Promise:
             ("claim", claim.summary),
             ("that is", claim.human),
             ("caution", caution(claim.epsilon)),
-            *_costs(self.quotes),
+            *cost_facts(self.quotes),
             ("expected error", self.accuracy),
             ("verdict", "" if self.verdict is None else self.verdict.sentence),
             ("noise", noise),
@@ -156,7 +157,7 @@ class GroupPromises:
         """Return the joint promise as names and sentences."""
         claim = self.guarantee
         remarks = [("remark", self.remark)] if self.remark else []
-        return [("claim of all", claim.summary), *_costs(self.quotes), *remarks, ("promise", claim.promise)]
+        return [("claim of all", claim.summary), *cost_facts(self.quotes), *remarks, ("promise", claim.promise)]
 
     def to_document(self) -> dict[str, Any]:
         """Return the promises as JSON."""
@@ -268,8 +269,8 @@ def _check_bounded(parts: Iterable[Ready], region: str | None) -> None:
             make_region(part.weights, region)
 
 
-def _costs(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:
-    """Return the cost to each budget in words."""
+def cost_facts(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:
+    """Return the cost to each budget as names and sentences."""
     if not quotes:
         return [("cost", "not counted: no ledger is named")]
     return [("cost", cost_words(quote)) for quote in quotes]
@@ -278,7 +279,8 @@ def _costs(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:
 def cost_words(quote: Quote) -> str:
     """Return the cost to a budget in words."""
     cost, left, after = upward(quote.cost), downward(quote.left), downward(quote.after)
-    return f"{quote.currency} {cost}: {quote.dataset!r} ({quote.unit}) has {left} left, and would have {after}"
+    whose = f"{'the series ' if quote.unit == 'person' else ''}{quote.dataset!r} ({quote.unit})"
+    return f"{quote.currency} {cost}: {whose} has {left} left, and would have {after}"
 
 
 #: Expected errors of a reviewer's mean, with the release and without; ``None`` if they are not known.

@@ -1,4 +1,4 @@
-"""Releases of private reviews."""
+"""Prepared releases of private reviews: what is checked before budget is spent, charged, and drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from peerveil.errors import Argument, InputError, LedgerWarning
 from peerveil.inference.estimators import check_estimator
 from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.mechanisms import OWN, Asked, Histogram
-from peerveil.planning.auto import asked_for
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.neighbours import Neighbours
@@ -29,8 +28,8 @@ from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.base import Lone, words_of
-from peerveil.quantities.columns import Share, column_of, same_column
-from peerveil.quantities.functions import QuantityLike, with_statistic
+from peerveil.quantities.columns import column_of, same_column
+from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import Floats, PublicRecord
 from peerveil.regions import Region, check_region
@@ -41,92 +40,6 @@ from peerveil.reporting.terms import About, Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
-
-
-def release(
-    reviews: Reviews,
-    *,
-    public: str | PublicRecord | None = None,
-    quantity: QuantityLike = "ratings",
-    statistic: str | Share = "mean",
-    epsilon: float | None = None,
-    mechanism: Asked | None = None,
-    unit: str = "reviewer",
-    region: str = "tight",
-    estimator: str | None = None,
-    lone: Lone = "refuse",
-    name: str | None = None,
-    ledger: str | None = None,
-    dataset: str | None = None,
-    accept_float_noise: bool = False,
-    declare_kept: bool = False,
-    prior: PooledPrior | None = None,
-    licence: str | None = None,
-    citation: str | None = None,
-    about: About | None = None,
-) -> Release:
-    """Release the sorted means of the reviewers' weights with differential privacy.
-
-    Args:
-        reviews: the private reviews.
-        public: which scores (and criteria, if any were read) are public: ``"all"``, ``"none"``, or the public record.
-            There is no default.
-        quantity: ``"ratings"``, ``"miscalibration"``, ``"normalized"``, ``"subjectivity"``, or your own function of the
-            public record, as in :func:`peerveil.weigh`.
-        statistic: the number for each reviewer: the ``"mean"`` of the weights, their ``"spread"`` (standard deviation),
-            ``"range"``, ``"lowest"`` or ``"highest"``, one that you registered, or the share of the reviews with a
-            property: ``Share("score>=6")``. ``"agreement"`` is the mean distance from the co-reviewers' scores.
-        epsilon: the budget. Mechanism and estimator are then chosen by a plan from public data alone, as with
-            ``mechanism=Auto(epsilon=...)``.
-        mechanism: instead of ``epsilon``: ``Laplace(epsilon=1.0)``, ``Histogram(epsilon=1.0)``, ``Gaussian(rho=0.1)``;
-            or ``Auto(epsilon=1.0, delta=1e-6)``.
-        unit: the protected unit: all reviews of a ``"reviewer"``, or one ``"review"``.
-        region: the region that contains the true vector by public data.
-        estimator: how the noisy vector is refined: ``"safe"`` or ``"projection"``, which are never less accurate than
-            the noise alone, or ``"bayes"``, which is the most accurate on average. By default the plan's choice, or
-            ``"safe"`` where a mechanism is given.
-        lone: the miscalibration of a paper's single review: ``"refuse"`` it, or count it as ``"zero"``.
-        name: the name of a quantity given as a function; the function's name by default.
-        ledger: the ledger to charge before noise is drawn: a file, or the address of a database.
-        dataset: the name of the data set in the ledger; optional if there is only one.
-        accept_float_noise: accept noise whose last digits are not protected (``SinhNormal``).
-        declare_kept: if papers or reviews were left out, declare the number of reviewers with each load among the kept
-            reviews to be public. Noise on the vector requires that, unless it follows from what is public; a histogram
-            does not, because it also counts the reviewers without a kept review.
-        prior: what earlier releases say about reviewers, from :func:`peerveil.pool`; the usual prior by default. It
-            costs no privacy.
-        licence: the licence of the release, such as ``"CC-BY-4.0"``; none is stated by default.
-        citation: how to cite it, instead of the usual citation.
-        about: title, conference, authors, contact and address of the release, as its report shows them.
-
-    >>> import peerveil as pv
-    >>> papers = ["p", "p", "q", "q", "r", "r"]
-    >>> reviews = Reviews.from_columns(papers, ["ann", "bob", "bob", "cem", "cem", "ann"], [3, 5, 4, 4, 8, 6])
-    >>> release = pv.release(reviews, public="all", epsilon=1.0)
-    >>> release.guarantee.summary
-    'epsilon = 1 per reviewer (pure differential privacy)'
-    >>> bool(abs(release.values.sum() - 15) < 1e-9)     # the total is public, so it is exact
-    True
-    """
-    with spending_for(ledger) as spending:
-        prepared = prepare_whole_release(
-            reviews,
-            public=public,
-            quantity=with_statistic(quantity, statistic),
-            mechanism=asked_for(mechanism, epsilon),
-            unit=unit,
-            region=region,
-            estimator=estimator,
-            lone=lone,
-            name=name,
-            accept_float_noise=accept_float_noise,
-            declare_kept=declare_kept,
-            prior=prior,
-            licence=licence,
-            citation=citation,
-            about=about,
-        )
-        return prepared.draw(spending, dataset)
 
 
 @contextmanager
@@ -234,6 +147,7 @@ class Ready:
             fingerprint=fingerprint(self._reviews),
             release=release,
             statement=self.statement,
+            committee=self._reviews.report.committee,
         )
         for remark in charge.remarks:
             warnings.warn(LedgerWarning(remark), stacklevel=3)
@@ -312,7 +226,8 @@ class PreparedRelease:
         """Return the release; ``spending`` holds its charge until the caller has written it."""
         check_dataset(dataset, spending.ledger)
         perturbed, number = self.ready.drawn_for(spending, dataset)
-        return replace(perturbed.refined(self.bounds, self.ready.estimator), terms=self.terms, charge=number)
+        made = perturbed.refined(self.bounds, self.ready.estimator)
+        return replace(made, terms=self.terms, charge=number, series=spending.series(number))
 
 
 def check_dataset(dataset: str | None, ledger: str | None) -> None:
@@ -332,7 +247,7 @@ def prepare_whole_release(
     about: About | None = None,
     **how: Any,
 ) -> PreparedRelease:
-    """Return the prepared release, so that errors occur before budget is spent; arguments as in :func:`release`."""
+    """Return the prepared release, so that errors occur before budget is spent; arguments as in a release."""
     check_region(region)
     terms = Terms(licence=licence, citation=citation, about=about or About())
     ready = prepare_release(reviews, **how)
@@ -405,7 +320,7 @@ def prepare_release(
         weights=weights,
         noise=noise,
         estimator=estimator or "safe",
-        public=public_words(public, record),
+        public=public_words(public, record, weights.quantity),
         notes=(*record.notes, *notes),
         statement=release_statement(public, record, score=reviews.report.score),
         _reviews=reviews,
@@ -438,11 +353,13 @@ def check_column(reviews: Reviews, record: PublicRecord, quantity: QuantityLike)
     )
 
 
-def public_words(public: str | PublicRecord, record: PublicRecord) -> str:
-    """Return in words what was stated to be public."""
+def public_words(public: str | PublicRecord, record: PublicRecord, quantity: str) -> str:
+    """Return in words what was stated to be public: of scores, or of the column that was read in their place."""
+    column = column_of(quantity)
+    values = "scores" if column is None or column in record.criteria_names else f"values of {column}"
     if public == "none":
-        return "no scores; load counts"
+        return f"no {values}; load counts"
     criteria = "" if record.criteria is None else f" and criteria ({', '.join(record.criteria_names)})"
     if public == "all":
-        return f"all scores{criteria}, and load counts"
-    return f"a public record: scores{criteria} as far as it shows them, loads as declared"
+        return f"all {values}{criteria}, and load counts"
+    return f"a public record: {values}{criteria} as far as it shows them, loads as declared"

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError, RecordError
+from peerveil.private.linked.pseudonyms import Pseudonyms, pseudonyms
+from peerveil.record.committees import Committee
 from peerveil.record.criteria import (
     Criteria,
     MissingCriteria,
@@ -60,6 +62,7 @@ class Report:
         shows: what the file shows about which scores are public, for information only.
         problems: warnings for the chair.
         notices: how the file was read, where it could have been read otherwise.
+        committee: the public list on which all reviewers of the conference are; ``None`` if they were not compared.
     """
 
     format: str = ""
@@ -69,6 +72,7 @@ class Report:
     shows: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    committee: Committee | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -127,6 +131,7 @@ class Whole:
         stated: whether it was stated that everyone can see which reviews have no score, if some have none.
         by_score: whether reviews were left out by their scores or criteria.
         attributes: the attributes of all reviewers, also of those without a kept review.
+        pseudonyms: those of all reviewers.
     """
 
     paper: Ints
@@ -135,6 +140,7 @@ class Whole:
     stated: bool = True
     by_score: bool = False
     attributes: Attributes | None = None
+    pseudonyms: Pseudonyms | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "paper", "reviewer")
@@ -154,7 +160,8 @@ class Reviews:
 
     Reviews are sorted by paper, score, criteria and reviewer. Create them with :func:`peerveil.read` or
     :meth:`from_columns`. If papers or reviews were left out, ``whole`` is the assignment of the whole conference, to
-    which neighbouring assignments refer, and ``report`` lists all that was left out.
+    which neighbouring assignments refer, and ``report`` lists all that was left out. ``pseudonyms`` identify a reviewer
+    across conferences that are read by the same process, and say nothing outside of it.
 
     >>> reviews = Reviews.from_columns(["p1", "p1", "p2", "p2"], ["ann", "bob", "bob", "ann"], [3, 5, 4, 4])
     >>> reviews
@@ -174,9 +181,12 @@ class Reviews:
     criteria_names: tuple[str, ...] = ()
     whole: Whole | None = None
     attributes: Attributes | None = None
+    pseudonyms: Pseudonyms | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "paper", "reviewer", "score", "criteria")
+        if self.pseudonyms is not None and self.pseudonyms.size != self.reviewers:
+            raise RecordError(f"pseudonyms of {self.pseudonyms.size} reviewers, for {self.reviewers}")
         if self.attributes is not None and self.attributes.reviewers != self.reviewers:
             raise RecordError(f"attributes of {self.attributes.reviewers} reviewers, for {self.reviewers}")
         if not np.isfinite(self.score).all():
@@ -226,7 +236,8 @@ class Reviews:
             raise RecordError("papers, reviewers and scores must have one entry per review, and at least one")
         criteria_names, matrix = arrange_criteria(criteria, score.size)
         paper, reviewer = (names.codes.astype(np.int64) for names in (by_paper, by_reviewer))
-        columns = _Columns(by_paper.values, paper, reviewer, score, matrix, attributes=attributes)
+        known = pseudonyms(by_reviewer.values)
+        columns = _Columns(by_paper.values, paper, reviewer, score, matrix, attributes=attributes, pseudonyms=known)
         columns = columns.without_all(removals)
         columns = _without_missing_scores(columns, missing_score)
         if columns.criteria is not None:
@@ -246,6 +257,7 @@ class Reviews:
             criteria=None if columns.criteria is None else owned(columns.criteria[order]),
             criteria_names=criteria_names,
             attributes=columns.attributes,
+            pseudonyms=columns.pseudonyms,
             whole=columns.whole and replace(columns.whole, stated=missing_score is not None),
         )
 
@@ -282,7 +294,8 @@ class Reviews:
         if not kept or len(kept) < len(wanted):
             raise RecordError(f"{len(wanted) - len(kept)} of {len(wanted)} papers asked for are not among the reviews'")
         columns = _Columns(
-            self.papers, self.paper, self.reviewer, self.score, self.criteria, self.whole, self.attributes
+            *(self.papers, self.paper, self.reviewer, self.score, self.criteria),
+            *(self.whole, self.attributes, self.pseudonyms),
         )
         return replace(self, **vars(columns.without(~np.isin(self.paper, kept), OTHER_PAPERS)))
 
@@ -460,6 +473,7 @@ class _Columns:
     criteria: Floats | None
     whole: Whole | None = None
     attributes: Attributes | None = None
+    pseudonyms: Pseudonyms | None = None
 
     def without(self, gone: npt.NDArray[np.bool_], why: str) -> _Columns:
         """Return the other reviews, with the whole conference; which ones are left out must be public."""
@@ -468,7 +482,8 @@ class _Columns:
         left_out = LeftOut(papers=np.unique(self.paper[gone]).size, reviews=int(np.count_nonzero(gone)), why=why)
         if gone.all():
             raise RecordError(f"no review is left: {left_out.words}")
-        whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=(), attributes=self.attributes)
+        known: dict[str, Any] = {"attributes": self.attributes, "pseudonyms": self.pseudonyms}
+        whole = self.whole or Whole(paper=self.paper, reviewer=self.reviewer, left_out=(), **known)
         used, paper = np.unique(self.paper[~gone], return_inverse=True)
         people, reviewer = np.unique(self.reviewer[~gone], return_inverse=True)
         return _Columns(
@@ -479,6 +494,7 @@ class _Columns:
             criteria=None if self.criteria is None else self.criteria[~gone],
             whole=replace(whole, left_out=(*whole.left_out, left_out)),
             attributes=None if self.attributes is None else self.attributes.of(people),
+            pseudonyms=None if self.pseudonyms is None else self.pseudonyms[people],
         )
 
     def without_all(self, removals: Sequence[Removal]) -> _Columns:

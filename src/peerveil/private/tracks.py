@@ -14,7 +14,7 @@ from peerveil.inference.pooling import PooledPrior
 from peerveil.mechanisms import Asked, Histogram, Mechanism
 from peerveil.planning.auto import Auto, asked_for
 from peerveil.privacy.guarantee import Guarantee, Unit
-from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_claim
+from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_claim, joint_quantity
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
@@ -35,11 +35,6 @@ from peerveil.reporting.terms import About, Terms
 
 if TYPE_CHECKING:
     from peerveil.private.ledger import Ledger
-
-
-def joint_quantity(quantity: str, groups: int) -> str:
-    """Return what a ledger calls the joint release of groups."""
-    return f"{quantity} in {groups} groups"
 
 
 def remark_on_small(reviewers: Mapping[str, int]) -> str:
@@ -173,13 +168,15 @@ def release_groups_within(
         mechanism=mechanism.named or first.noise.mechanism,
         statement=statement,
     )
+    series = spending.series(number)
     claims = prepared.claims_for(first.noise.guarantee.unit)
     releases = {}
     for name, noisy in perturbed.items():
         group = Group(name=name, groups=len(ready), shared=shared, claims=claims, together=total)
         made = noisy.refined(bounds[name], ready[name].estimator)
         public_words, notes = f"{made.public}, in each group of papers", (*made.notes, group.note)
-        releases[name] = replace(made, terms=terms, charge=number, group=group, notes=notes, public=public_words)
+        charged: dict[str, Any] = {"charge": number, "series": series}
+        releases[name] = replace(made, terms=terms, group=group, notes=notes, public=public_words, **charged)
     return GroupReleases(releases=releases, guarantee=total)
 
 
@@ -231,7 +228,7 @@ def prepare_groups(
     record = reviews.public(public) if isinstance(public, PublicRecord) else None
     ready: dict[str, Ready] = {}
     for group, part in parts.items():
-        visible, kept = public if record is None else _part_of(record, part), part.whole is not None
+        visible, kept = public if record is None else part_record(record, part), part.whole is not None
         try:
             ready[group] = prepare_release(part, public=visible, declare_kept=kept, mechanism=mechanism, **how)
         except InputError as error:
@@ -244,7 +241,7 @@ def prepare_groups(
     return ReadyGroups(ready=ready, shared=shared, record=record)
 
 
-def _part_of(record: PublicRecord, part: Reviews) -> PublicRecord:
+def part_record(record: PublicRecord, part: Reviews) -> PublicRecord:
     """Return the public record of a group: its scores, number of reviewers, and the largest load of the conference."""
     stated = record.loads if record.part is None else record.part.whole
     whole = None
@@ -306,6 +303,7 @@ def _drawn(
             fingerprint=data,
             release=number,
             statement=statement,
+            committee=reviews.report.committee,
         )
         for remark in charged.remarks:
             warnings.warn(LedgerWarning(remark), stacklevel=3)

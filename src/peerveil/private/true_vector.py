@@ -34,11 +34,16 @@ def true_values(
     """
     public = reviews.public("all") if record is None else record
     weight = review_weights(reviews, quantity, record=public, lone=lone)
-    order = np.argsort(reviews.reviewer, kind="stable")
-    ends = np.cumsum(np.bincount(reviews.reviewer))
     statistic = split(quantity)[0] if isinstance(quantity, str) else MEAN
     span = (float(weight.min()), float(weight.max())) if span is None else span
-    return np.array([value_of(statistic, weights, span) for weights in np.split(weight[order], ends[:-1])])
+    return np.array([value_of(statistic, weights, span) for weights in by_reviewer(reviews, weight)])
+
+
+def by_reviewer(reviews: Reviews, weight: Floats) -> list[Floats]:
+    """Return the weights of each reviewer's reviews."""
+    order = np.argsort(reviews.reviewer, kind="stable")
+    ends = np.cumsum(np.bincount(reviews.reviewer))
+    return np.split(weight[order], ends[:-1])
 
 
 def true_vector(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from peerveil.mechanisms import Asked, Histogram, Laplace, Mechanism
 from peerveil.planning.auto import Undecided, decide
 from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import sensitivity
+from peerveil.private.answers import ReadyAnswer
 from peerveil.private.audit import pairs
 from peerveil.private.audit.pairs import ARM, ARMS, KEPT, Pair
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
+from peerveil.private.grouped.tracks import prepare_tracks
+from peerveil.private.linked.correlation import prepare_correlation
 from peerveil.private.release import Protected, prepare_release
+from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups
 from peerveil.quantities.weights import weigh
 
@@ -37,8 +41,9 @@ class Case:
         make: returns the pair for a unit, a load, and a number of bins (0 for vectors).
         counts_only: whether only counts can be released.
         tracks: whether tracks are released, whose mechanism no plan can choose.
-        effect: whether an effect is released, which has Laplace noise.
-        by: whether counts by an attribute are released, which have the noise of a histogram.
+        effect: whether an effect or a correlation is released, which has Laplace noise.
+        by: whether counts by an attribute, or by means in two conferences, are released, which have the noise of a
+            histogram.
     """
 
     name: str
@@ -85,6 +90,32 @@ CASES: dict[str, Case] = {
         Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
         Case("effect-pairs", "a property that reviewer and paper share", "all", pairs.shared_property, effect=True),
         Case("effect-sizes", "the same, sizes of groups are public", "all", pairs.groups_of_public_sizes, effect=True),
+        Case("linked", "a correlation, reviews in two conferences", "none", pairs.linked_conferences, effect=True),
+        Case("linked-table", "counts by means in two conferences", "none", pairs.linked_table, by=True),
+        Case(
+            "by-hidden",
+            "counts by an attribute, hidden scores change as well",
+            "none",
+            partial(pairs.two_values, hidden=True),
+            by=True,
+        ),
+        Case(
+            "effect-hidden",
+            "an effect, hidden scores change as well",
+            "none",
+            partial(pairs.two_groups, hidden=True),
+            effect=True,
+        ),
+        Case(
+            "by-left-out",
+            "counts by an attribute, reviews of left-out papers",
+            "all",
+            partial(pairs.left_out_of_groups, part="by"),
+            by=True,
+        ),
+        Case("effect-left-out", "an effect, reviews of left-out papers", "all", pairs.left_out_of_groups, effect=True),
+        Case("by-tracks", "counts by an attribute in two tracks", "all", pairs.tracks_by_value, by=True),
+        Case("effect-tracks", "an effect in two tracks", "all", pairs.tracks_of_groups, effect=True),
     )
 }
 
@@ -94,7 +125,8 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
 
     >>> from peerveil.mechanisms import Laplace
     >>> [case.name for case in chosen_cases("all", "none", Laplace(epsilon=1.0))]
-    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-disagreement', 'hidden-left-out']
+    ['hidden-scores', 'hidden-score-alone', 'hidden-miscalibration', 'hidden-disagreement', 'hidden-left-out',
+     'linked', 'effect-hidden']
     """
     if case != "all" and case not in CASES:
         raise InputError(Argument("case"), f" must be 'all' or one of {', '.join(map(repr, CASES))}, got {case!r}")
@@ -107,10 +139,10 @@ def chosen_cases(case: str, public: str | None, mechanism: Asked) -> list[Case]:
         )
     if mechanism.name != Laplace.name and any(each.effect for each in cases):
         cases = [each for each in cases if not each.effect]
-        problem = "is for Laplace noise alone, which effects have"
+        problem = "is for Laplace noise alone, which effects and correlations have"
     if mechanism.name != Histogram.name and any(each.by for each in cases):
         cases = [each for each in cases if not each.by]
-        problem = "is for histograms alone: counts by an attribute have their noise"
+        problem = "is for histograms alone: counts by an attribute or in two conferences have their noise"
     if mechanism.named is None and cases:
         cases = [each for each in cases if not each.tracks]
         problem = "needs a mechanism that is named: no plan chooses one for tracks"
@@ -141,17 +173,11 @@ class Settled:
     def prepared(self, side: int) -> tuple[list[Protected], Guarantee]:
         """The release of one of the two records, ready for its noise, and the claim."""
         pair, record = self.pair, self.pair.records[side]
-        asked: dict[str, Any] = {"by": ARM, "public": pair.public, "unit": self.unit, "sizes": pair.sizes}
-        if pair.part == "effect" and isinstance(self.mechanism, Laplace):
-            effect = prepare_effect(record, compare=ARMS, mechanism=self.mechanism, **asked)
-            return [effect.protected()], effect.noise.guarantee
-        if pair.part == "pairs" and isinstance(self.mechanism, Laplace):
-            asked |= {"same": pair.tracks, "quantity": pair.quantity}
-            shared = prepare_effect(record, mechanism=self.mechanism, **asked)
-            return [shared.protected()], shared.noise.guarantee
-        if pair.part == "by" and isinstance(self.mechanism, Histogram):
-            table = prepare_crosstab(record, values=ARMS, mechanism=self.mechanism, **asked)
-            return [table.protected()], table.noise.guarantee
+        if pair.part == "tracks of groups":
+            return self._tracks(record)
+        answer = self._answer(side)
+        if answer is not None:
+            return [answer.protected()], answer.noise.guarantee
         how: dict[str, Any] = {"public": pair.public, "quantity": pair.quantity, "mechanism": self.mechanism}
         how |= {"unit": self.unit, "accept_float_noise": True}
         if pair.part in ("whole", "only", "open", "absent", "filtered"):
@@ -161,6 +187,38 @@ class Settled:
         if pair.part == "track":
             return [groups.ready[KEPT].protected()], groups.ready[KEPT].noise.guarantee
         return [ready.protected() for ready in groups.ready.values()], groups.claim_for(self.unit)
+
+    def _answer(self, side: int) -> ReadyAnswer | None:
+        """The release about groups of reviewers, or of two conferences, if the case is of one."""
+        pair, mechanism = self.pair, self.mechanism
+        record = pair.shown(pair.records[side])
+        by: dict[str, Any] = {"public": pair.public, "unit": self.unit, "by": ARM, "sizes": pair.sizes}
+        if pair.seconds is not None:
+            return self._linked(record, pair.seconds[side])
+        if pair.part == "by" and isinstance(mechanism, Histogram):
+            return prepare_crosstab(record, values=ARMS, mechanism=mechanism, **by)
+        if pair.part == "effect" and isinstance(mechanism, Laplace):
+            return prepare_effect(record, compare=ARMS, mechanism=mechanism, **by)
+        if pair.part == "pairs" and isinstance(mechanism, Laplace):
+            return prepare_effect(record, same=pair.tracks, quantity=pair.quantity, mechanism=mechanism, **by)
+        return None
+
+    def _linked(self, first: Reviews, second: Reviews) -> ReadyAnswer:
+        """The release of two conferences: sums, or counts in the bins of the pair."""
+        pair, mechanism = self.pair, self.mechanism
+        asked: dict[str, Any] = {"public": pair.public, "unit": self.unit, "quantity": pair.quantity, "least": 1}
+        if isinstance(mechanism, Histogram):
+            mechanism, asked["bins"] = mechanism.changed(bins=pair.bins), pair.bins
+        return prepare_correlation(first, second, mechanism=cast("Laplace | Histogram", mechanism), **asked)
+
+    def _tracks(self, record: Reviews) -> tuple[list[Protected], Guarantee]:
+        """The releases about groups of reviewers in all tracks, and their joint claim."""
+        pair = self.pair
+        how: dict[str, Any] = {"by": ARM, "public": pair.public, "unit": self.unit, "mechanism": self.mechanism}
+        how |= {"compare": ARMS} if self.case.effect else {"values": ARMS}
+        prepare: Callable[..., ReadyAnswer] = prepare_effect if self.case.effect else prepare_crosstab
+        joint = prepare_tracks(prepare, record, pair.tracks, **how)
+        return [one.protected() for one in joint.ready.values()], joint.claim_for(self.unit)
 
     def distance(self) -> int:
         """The L1 distance between the counts of the two records."""

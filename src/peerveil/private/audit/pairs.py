@@ -17,6 +17,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins
 from peerveil.privacy.guarantee import Unit
+from peerveil.privacy.linked.sums import ICC, REACH
 from peerveil.private.reviews import Attributes, Removal, Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.quantities.weights import weigh
@@ -44,7 +45,11 @@ class Pair:
             left out by a public label; ``"track"``: all tracks, one of which
             is audited; ``"tracks"``: all tracks together; ``"apart"``: the same, with the declaration that no reviewer
             has reviews in two of them; ``"effect"``: the difference between two groups of reviewers; ``"by"``:
-            counts by an attribute of reviewers; ``"pairs"``: an effect of a property that reviewer and paper share.
+            counts by an attribute of reviewers; ``"pairs"``: an effect of a property that reviewer and paper share;
+            ``"tracks of groups"``: an effect, or counts by an attribute, in all tracks together.
+            ``"linked"``: the correlation with a second conference; ``"linked table"``: counts by means in both. With
+            ``tracks``, ``"effect"`` and ``"by"`` are of the papers of the track ``KEPT``.
+        seconds: the second conference beside each of the two, where there is one.
         sizes: the numbers of reviewers of both groups, where these are public.
         bins: the number of bins in which every mean that changes also changes bins; 0 if any number will do.
     """
@@ -56,6 +61,7 @@ class Pair:
     part: str = "whole"
     sizes: tuple[int, int] | None = None
     bins: int = 0
+    seconds: tuple[Reviews, Reviews] | None = None
 
     @property
     def kept(self) -> list[str]:
@@ -64,7 +70,8 @@ class Pair:
 
     def shown(self, record: Reviews) -> Reviews:
         """The part of a record that is released where there are no tracks."""
-        return record.only(self.kept) if self.part in ("only", "open") else record
+        apart = self.part in ("only", "open") or (self.part in ("effect", "by") and bool(self.tracks))
+        return record.only(self.kept) if apart else record
 
     @property
     def declares(self) -> bool:
@@ -462,28 +469,84 @@ one_track = partial(left_out, part="track")
 tracks_apart = partial(mixed_loads, apart=True)
 
 
-def two_groups(unit: Unit, load: int, _: int, part: str = "effect", *, sizes: bool = False) -> Pair:
+def two_groups(
+    unit: Unit, load: int, _: int, part: str = "effect", *, sizes: bool = False, hidden: bool = False
+) -> Pair:
     """A reviewer exchanges zeros for ones of reviewers in the control group, and changes groups.
 
-    If sizes of groups are public, another reviewer changes groups as well, the other way.
+    If sizes of groups are public, another reviewer changes groups as well, the other way. Hidden scores of exchanged
+    reviews are zeros, and become ones.
     """
     conference = _Conference()
     mine = conference.give("z", [0.0] * load)
     others = [f"r{i}" for i in range(load)]
-    theirs = [conference.give(holder, [1.0] * load) for holder in others]
+    theirs = [conference.give(holder, [0.0 if hidden else 1.0] * load) for holder in others]
     conference.give("t", [0.5 if sizes and part == "by" else 1.0] * load)  # another treated one, before or after
     exchanges = 1 if unit == "review" else load
     for i in range(exchanges):
         conference.exchange(mine[i], theirs[i][0])
+        if hidden:
+            conference.change(mine[i], 1.0).change(theirs[i][0], 1.0)
     changed = ("treated", "control") if part == "effect" else ("control", "treated")  # such that cells do not cancel
     other = changed[::-1] if sizes else ("treated", "treated")
     arms, after = (["control"] * load + list(last) for last in zip(other, changed, strict=True))  # r0, r1, ..., t, z
     after = arms if unit == "review" else after
-    records = tuple(
+    how: dict[str, Any] = {"public": "none" if hidden else "all", "sizes": (1, load + 1) if sizes else None}
+    return _of_groups(Pair(records=conference.records(), part=part, **how), arms, after)
+
+
+def tracks_of_groups(unit: Unit, load: int, _: int) -> Pair:
+    """Two tracks: a treated reviewer exchanges all reviews of the one for all of a control reviewer's of the other.
+
+    Every exchange moves a review out of the first group in one track, and one into it in the other.
+    """
+    conference = _Conference()
+    more = load if unit == "reviewer" else 1
+    ours, theirs = [1.0] * load, [1.0] * (load - more)
+    mine, others = conference.give("z", ours), conference.give("y", ours, track=OTHER)
+    conference.give("z", theirs, track=OTHER)
+    conference.give("y", theirs)
+    for holder in ("s", "t"):
+        for track in (KEPT, OTHER):
+            conference.give(holder, [0.0], track=track)
+    for i in range(more):
+        conference.exchange(mine[i], others[i])
+    arms = ("control", "treated", "control", "treated")  # s, t, y, z
+    return _of_groups(conference.pair("tracks of groups"), arms, arms)
+
+
+def tracks_by_value(unit: Unit, load: int, number: int) -> Pair:
+    """The tracks of :func:`several_tracks`, where the reviewer's attribute changes as well."""
+    pair = several_tracks(unit, load, number)
+    people = pair.records[0].reviewers
+    arms = [ARMS[place % 2] for place in range(people)]  # the reviewer concerned is the last: z
+    after = [*arms[:-1], ARMS[people % 2]] if unit == "reviewer" else arms
+    return replace(_of_groups(pair, arms, after), part="tracks of groups")
+
+
+def left_out_of_groups(unit: Unit, load: int, number: int, part: str = "effect") -> Pair:
+    """Left-out papers: a treated reviewer gives kept reviews to control reviewers, for reviews of left-out papers."""
+    conference = _Conference()
+    exchanges = load if unit == "reviewer" else 1
+    for j in range(load):
+        (mine,) = conference.give("z", [1.0 if j < exchanges else 0.0])
+        conference.give(f"r{j}", [0.0])
+        (theirs,) = conference.give(f"r{j}", [0.5], track=OTHER)
+        if j < exchanges:
+            conference.exchange(mine, theirs)
+    for holder in ("s", "t"):
+        conference.give(holder, [0.0])
+    arms = ["control"] * load + ["control", "treated", "treated"]  # r0, r1, ..., s, t, z
+    return _of_groups(conference.pair(part), arms, arms)
+
+
+def _of_groups(pair: Pair, arms: Sequence[str], after: Sequence[str]) -> Pair:
+    """The pair with the arm of each reviewer, before and after."""
+    one, other = (
         replace(record, attributes=Attributes(names=(ARM,), values=(tuple(each),)))
-        for record, each in zip(conference.records(), (arms, after), strict=True)
+        for record, each in zip(pair.records, (arms, after), strict=True)
     )
-    return Pair(records=(records[0], records[1]), part=part, sizes=(1, load + 1) if sizes else None)
+    return replace(pair, records=(one, other))
 
 
 two_values = partial(two_groups, part="by")
@@ -501,7 +564,48 @@ def shared_property(unit: Unit, load: int, _: int) -> Pair:
         if unit == "reviewer" or i == 0:
             conference.exchange(mine, theirs)
     first, second = ([arm] * load for arm in ARMS)
-    attributes = Attributes(names=(ARM,), values=((*second, *first, *first, ARMS[1]),))  # u0, …, v0, …, y0, …, z
-    pair = conference.pair("pairs", quantity="miscalibration")
-    one, other = (replace(record, attributes=attributes) for record in pair.records)
-    return replace(pair, records=(one, other))
+    arms = (*second, *first, *first, ARMS[1])  # u0, …, v0, …, y0, …, z
+    return _of_groups(conference.pair("pairs", quantity="miscalibration"), arms, arms)
+
+
+def linked_conferences(unit: Unit, load: int, _: int) -> Pair:
+    """A person exchanges hidden reviews in two conferences, so that all positions move as far as they can.
+
+    In the first one totals rise from the lowest position, by people at the top of the second. In the second one they
+    rise to the highest position, by people at the top of the first.
+    """
+    first, second = _Conference(), _Conference()
+    reach = min(REACH * math.sqrt(load * (1 + (load - 1) * ICC)) / 4, load / 2)  # scores are between 0 and 1
+    rest = max((load / 2 - reach) / (load - 1), 0.0) if load > 1 else 0.0  # of a total at the lowest position
+    exchanges = 1 if unit == "review" else load
+    single = unit == "review"
+    low = [0.0, *([rest] * (load - 1))]
+    mine = first.give("z", low if single else [0.0] * load)
+    mine_second = second.give("z", [1.0] * load)
+    for i in range(load):
+        theirs = first.give(f"a{i}", low)
+        second.give(f"a{i}", [1.0] * load)
+        first.give(f"b{i}", [1.0] * load)
+        others = second.give(f"b{i}", [0.0, *([1 - rest] * (load - 1))])
+        if i < exchanges:
+            first.exchange(mine[i], theirs[0]).change(mine[i], 1.0).change(theirs[0], 1.0)
+        if i < exchanges and not single:
+            second.exchange(mine_second[i], others[0]).change(others[0], 1.0)
+    return replace(first.pair("linked", public="none"), seconds=second.records())
+
+
+def linked_table(unit: Unit, load: int, _: int) -> Pair:
+    """The same, for counts by means: everybody whose hidden reviews are exchanged enters a cell of high means."""
+    first, second = _Conference(), _Conference()
+    near = [0.0, *([0.5] * (load - 1))]  # one more point makes the mean a high one
+    single = unit == "review"
+    mine, mine_second = first.give("z", near if single else [0.0] * load), second.give("z", [0.0] * load)
+    for i in range(load):
+        theirs, others = first.give(f"a{i}", near), second.give(f"b{i}", near)
+        second.give(f"a{i}", [1.0] * load)
+        first.give(f"b{i}", [1.0] * load)
+        if i == 0 or not single:
+            first.exchange(mine[i], theirs[0]).change(mine[i], 1.0).change(theirs[0], 1.0)
+        if not single:
+            second.exchange(mine_second[i], others[0]).change(mine_second[i], 1.0).change(others[0], 1.0)
+    return replace(first.pair("linked table", public="none", bins=2), seconds=second.records())

@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from peerveil.errors import Argument, InputError, write_failure
+from peerveil.reporting.batch_page import batch_csv, batch_html
 from peerveil.support.atomic_files import rename_new
 
 #: The mark in the folder to publish. In version 0.1.0 it was a folder with what is now in the private folder.
@@ -23,8 +25,16 @@ MARK = ".batch"
 #: The outcomes of the venues: without reasons in the folder to publish, with reasons in the private one.
 REPORT = "batch.json"
 
+#: Names that no venue may have, as reports on the batch are beside the folders of venues.
+REPORTS = (REPORT, "batch.csv", "batch.html")
+
+#: The log and the metrics, in the private folder.
+LOG = "log.jsonl"
+METRICS = "metrics.json"
+
 _PRIVATE_MARK = "batch-id"
 _STATES = "states"
+_PLANS = "plans"
 
 
 @dataclass(frozen=True)
@@ -38,10 +48,25 @@ class BatchFolders:
         """The file of the progress of a venue."""
         return self.private / _STATES / f"{venue}.json"
 
-    def write_reports(self, public: Mapping[str, object], private: Mapping[str, object]) -> None:
-        """Write the two reports on the outcomes of the venues."""
-        for folder, facts, mode in ((self.private, private, 0o600), (self.output, public, 0o666)):
-            _write(folder / REPORT, json.dumps(facts, indent=1) + "\n", mode)
+    @property
+    def plans(self) -> Path:
+        """The folder of plans that venues share."""
+        return self.private / _PLANS
+
+    def check_unpublished(self, argument: str, file: str | None) -> None:
+        """Raise if a file would lie in the folder to publish."""
+        output = Path(os.path.realpath(self.output))
+        if file is not None and output in Path(os.path.realpath(file)).parents:
+            raise InputError(
+                Argument(argument), f" {file} lies in the output folder, which is published; name a file outside of it"
+            )
+
+    def write_reports(self, public: Mapping[str, Any], private: Mapping[str, object]) -> None:
+        """Write the reports on the outcomes of the venues: that with reasons, and those to publish."""
+        write_text(self.private / REPORT, json.dumps(private, indent=1) + "\n", 0o600)
+        texts = (json.dumps(public, indent=1) + "\n", batch_csv(public), batch_html(public))
+        for name, text in zip(REPORTS, texts, strict=True):
+            write_text(self.output / name, text, 0o666)
 
 
 def open_folders(output: str | os.PathLike[str], private: str | os.PathLike[str] | None = None) -> BatchFolders:
@@ -105,7 +130,7 @@ def _take_over(folders: BatchFolders) -> None:
     for file in sorted(old.iterdir()):
         place = folders.state_of(file.stem)
         if file.suffix == ".json" and not place.exists():
-            _write(place, file.read_text(encoding="utf-8"), 0o600)
+            write_text(place, file.read_text(encoding="utf-8"), 0o600)
         elif file.suffix != ".part" and (file.suffix != ".json" or place.read_bytes() != file.read_bytes()):
             raise InputError(f"{file} and {place} differ, so it is not known what was drawn; remove the older one")
         file.unlink(missing_ok=True)  # moved, moved before, or of a killed process
@@ -125,11 +150,11 @@ def _read(file: Path) -> str | None:
 def _write_once(file: Path, text: str, mode: int) -> str:
     """Write a file unless another run did; returns its text."""
     with suppress(FileExistsError):
-        _write(file, text + "\n", mode, rename_new)
+        write_text(file, text + "\n", mode, rename_new)
     return _read(file) or ""
 
 
-def _write(file: Path, text: str, mode: int, move: Callable[[Path, Path], object] = Path.replace) -> None:
+def write_text(file: Path, text: str, mode: int, move: Callable[[Path, Path], object] = Path.replace) -> None:
     """Write a file atomically; ``move`` puts it in its place, replacing another one by default."""
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)

@@ -1,200 +1,38 @@
 """Batches of releases: a venue that fails does not stop the others, and an interrupted batch can be resumed.
 
-This module reads, charges and draws one venue after another. Only public work goes to the engine: regions and estimates
-of noisy vectors. The journal of each venue (:mod:`peerveil.private.journal`) is in the private folder, so a batch that
-is resumed never charges a venue twice.
+This module takes venues through their steps: plan, read, charge and draw, estimate, write. Only public work goes to the
+engine: plans from public records, regions and estimates of noisy vectors. A bounded number of venues is under way. The
+journal of each venue (:mod:`peerveil.private.journal`) is in the private folder, so a batch that is resumed never
+charges a venue twice.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
-from peerveil.errors import (
-    Argument,
-    BudgetError,
-    BusyError,
-    InputError,
-    OutputError,
-    PeerveilError,
-    WriteError,
-    spelled,
-    unexpected,
-)
-from peerveil.inference.estimators import check_estimator
-from peerveil.inference.pooling import POOLED, PooledPrior, with_prior
-from peerveil.mechanisms import Asked
-from peerveil.planning.auto import Undecided, decide
-from peerveil.privacy.budget import Budget
-from peerveil.private.batch.folders import REPORT, BatchFolders, open_folders
-from peerveil.private.charging import Item, Spending
-from peerveil.private.journal import Kept, begin, look, take
-from peerveil.private.release import Ready, prepare_release
-from peerveil.private.reviews import Reviews
-from peerveil.quantities.base import Lone
-from peerveil.quantities.weights import weigh
-from peerveil.record.public_record import PublicRecord
-from peerveil.regions import check_region
-from peerveil.releases.refinement import Perturbed, Unfinished, finish
-from peerveil.releases.release import FILES, Release
-from peerveil.reporting.terms import About, Terms
+from peerveil.errors import Argument, InputError, PeerveilError, spelled, unexpected
+from peerveil.planning.auto import Auto, Undecided
+from peerveil.private.batch.events import VenueEstimated, VenueFailed, VenuePlanned
+from peerveil.private.batch.folders import open_folders
+from peerveil.private.batch.patience import Patience
+from peerveil.private.batch.plans import SharedPlans
+from peerveil.private.batch.steps import Steps
+from peerveil.private.batch.venue import Outcome, Venue
+from peerveil.private.charging import Spending
+from peerveil.releases.refinement import Unfinished, work
 from peerveil.support import parallel
-from peerveil.support.atomic_files import staged_folder
-from peerveil.support.version import software
-
-if TYPE_CHECKING:
-    from peerveil.private.ledger import Ledger
-
-#: Published instead of the reason of a failure, which may hold private values.
-SEE_PRIVATE = "failed: see the private log"
+from peerveil.support.logs import emit
+from peerveil.support.time_limits import check_time_limit, limited
 
 #: For so few venues, starting processes takes longer than the work.
 _FEW = 4
-
-#: The setting that holds a digest of the reviews and of the claim.
-_REVIEWS = "reviews"
-
-_NAME = re.compile(r"[\w][\w.+-]{0,99}")
-
-Status = Literal["released", "stands", "failed"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Venue:
-    """A venue of a batch.
-
-    Attributes:
-        name: its name, also the name of its folder.
-        read: returns the private reviews and the public record.
-        mechanism: the mechanism, with its budget.
-        quantity, unit, region, estimator, lone, accept_float_noise, declare_kept, prior: as in a release.
-        licence, citation, about: the terms of publication, and what the release is about.
-        dataset: the data set to charge; the venue's name by default.
-        budget: the budget to open if the data set has none: arguments of ``Ledger.open``.
-        report: whether to write report.html and its figures.
-        settings: all settings of the venue, which must stay the same when a batch is resumed.
-    """
-
-    name: str
-    read: Callable[[], tuple[Reviews, str | PublicRecord]] = field(repr=False)
-    mechanism: Asked
-    quantity: str = "ratings"
-    unit: str = "reviewer"
-    region: str = "tight"
-    estimator: str | None = None
-    lone: Lone = "refuse"
-    accept_float_noise: bool = False
-    declare_kept: bool = False
-    prior: PooledPrior | None = None
-    licence: str | None = None
-    citation: str | None = None
-    about: About = field(default=About())
-    dataset: str | None = None
-    budget: Mapping[str, float] = field(default_factory=dict)
-    report: bool = True
-    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        check_venue_name(self.name)
-        check_region(self.region)
-        if self.estimator is not None:
-            check_estimator(self.estimator)
-        Terms(licence=self.licence, citation=self.citation, about=self.about)
-
-    def undecided(self) -> Undecided:
-        """The public data from which a plan chooses its mechanism."""
-        reviews, public = self.read()
-        weights = weigh(reviews.public(public, declare_kept=self.declare_kept), self.quantity, lone=self.lone)
-        pooled = with_prior(weights, self.prior)
-        return Undecided(name=self.name, asked=self.mechanism, weights=pooled, unit=self.unit)
-
-    def ready(self) -> Ready:
-        """Its release, read and checked."""
-        reviews, public = self.read()
-        names = ("quantity", "mechanism", "unit", "estimator", "lone", "accept_float_noise", "declare_kept", "prior")
-        return prepare_release(reviews, public=public, **{name: getattr(self, name) for name in names})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """The outcome of a venue.
-
-    Attributes:
-        name: the venue's name.
-        status: ``"released"``; ``"stands"``: released by an earlier run; ``"failed"``.
-        reason: the reason of a failure, which may hold private values.
-        claim: the privacy claim of the release.
-        warnings: private warnings for the user who releases it.
-        expected_error: the expected error of the release, if stated.
-        folder: the folder of the release within that of the batch.
-        verdict: the verdict on the release against no release, if stated.
-    """
-
-    name: str
-    status: Status
-    reason: str = ""
-    claim: str = ""
-    warnings: tuple[str, ...] = ()
-    expected_error: float | None = None
-    folder: str = ""
-    verdict: str = ""
-
-    @classmethod
-    def of(cls, name: str, status: Status, release: Release, warnings: tuple[str, ...] = ()) -> Outcome:
-        """The outcome of a venue that has a release."""
-        return cls(
-            name=name,
-            status=status,
-            claim=release.guarantee.summary,
-            warnings=warnings,
-            expected_error=release.outlook.expected_rmse if release.outlook else None,
-            folder=name,
-            verdict=release.verdict.word if release.verdict else "",
-        )
-
-
-def public_report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The report on the outcomes without private values."""
-    facts = report(outcomes)
-    for outcome in facts["outcomes"]:
-        del outcome["warnings"]
-        outcome["reason"] = SEE_PRIVATE if outcome["status"] == "failed" else ""
-    return facts
-
-
-def report(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The report on the outcomes with reasons and warnings, which may hold private values."""
-    count = Counter(outcome.status for outcome in outcomes)
-    return {
-        "software": software(),
-        "finished": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "venues": len(outcomes),
-        **{status: count[status] for status in get_args(Status)},
-        "outcomes": [asdict(outcome) for outcome in outcomes],
-    }
-
-
-def check_venue_name(name: str) -> str:
-    """The name of a venue; raises unless it is valid as a folder name on every system.
-
-    >>> check_venue_name("iclr-2021")
-    'iclr-2021'
-    """
-    if not _NAME.fullmatch(name) or name.endswith(".") or name.casefold() == REPORT:
-        raise InputError(f"a venue's name must be of letters, digits, '-', '_', '+' and '.', got {name!r}")
-    return name
 
 
 def run_batch(
@@ -210,6 +48,10 @@ def run_batch(
     report: bool = True,
     spending: Spending | None = None,
     spell: Callable[[Argument], str] = str,
+    retries: int = Patience.retries,
+    in_flight: int = parallel.AHEAD,
+    time_limit: float | None = None,
+    share_plans: bool = False,
 ) -> list[Outcome]:
     """The outcomes of releasing each venue into a folder of its own, in the order of the venues.
 
@@ -225,11 +67,18 @@ def run_batch(
         report: whether to write report.html and its figures, which take most of a small venue's time.
         spending: records the charges.
         spell: how reasons and warnings spell arguments; as in Python by default.
+        retries: how often a charge is tried again if the ledger cannot be reached.
+        in_flight: the greatest number of venues that are read, or drawn and not yet written.
+        time_limit: the most seconds that reading a venue, its plan and its estimate may take each.
+        share_plans: whether venues that are alike share a plan.
     """
     count = Counter(venue.name.casefold() for venue in venues)
     for venue in venues:
         if count[venue.name.casefold()] > 1:
             raise InputError(f"two venues are named {venue.name!r}; each needs a name of its own")
+    if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
+        raise InputError(Argument("in_flight"), f" must be a whole number of at least 1, got {in_flight!r}")
+    patience, limit = Patience(retries), check_time_limit(time_limit)
     where: dict[str, Any] = {"workers": 1 if len(venues) <= _FEW else workers, "executor": executor}
     with spending or Spending(ledger) as noted:
         folders, book = open_folders(folder, private), None
@@ -237,182 +86,148 @@ def run_batch(
             from peerveil.private.ledger import Ledger  # noqa: PLC0415 - databases only where they are needed
 
             book = Ledger.create(ledger) if any(venue.budget for venue in venues) else Ledger(ledger)
-        batch = _Batch(folders, book, report, noted, spell)
-        return _run(venues, batch, where, told or (lambda _: None), progress or (lambda _done, _total: None))
+        flow = _Flow(
+            venues=venues,
+            steps=Steps(folders, book, report, noted, spell, patience, limit),
+            plans=SharedPlans(folders.plans) if share_plans else None,
+            tell=told or (lambda _: None),
+            show=progress or (lambda _done, _total: None),
+        )
+        function: Callable[[Any, Any], parallel.Timed[Any]] = parallel.timed(limited(work, limit))
+        for task, made in parallel.stream(function, flow.tasks(), ahead=in_flight, lost=_lost, **where):
+            flow.take(task, made)
+    return [flow.outcomes[venue.name] for venue in venues]
 
 
-def _run(
-    venues: Sequence[Venue],
-    batch: _Batch,
-    where: dict[str, Any],
-    tell: Callable[[Outcome], None],
-    show: parallel.Progress,
-) -> list[Outcome]:
-    outcomes: dict[str, Outcome] = {}
+def _lost(error: Exception) -> parallel.Timed[Any]:
+    """The result of public work that could not be run."""
+    problem = PeerveilError(
+        f"the cluster could not run it ({type(error).__name__}); did its workers have enough memory?"
+    )
+    return parallel.Timed(problem, 0.0)
 
-    def add(outcome: Outcome) -> None:
-        outcomes[outcome.name] = outcome
-        tell(outcome)
-        show(len(outcomes), len(venues))
 
-    remarks: dict[str, tuple[str, ...]] = {}
-    decided = {task.name: asked for task, asked in parallel.stream(decide, batch.undecided(venues), **where)}
+@dataclass(eq=False, kw_only=True)
+class _Flow:
+    """Venues on their way through a batch.
 
-    def works() -> Iterator[Unfinished]:
-        for given in venues:
-            venue = replace(given, mechanism=decided.get(given.name, given.mechanism))
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                begun = _attempt(venue.name, partial(batch.begin, venue), batch.spell)
-            remarks[venue.name] = tuple(spelled(warning.message, batch.spell) for warning in caught)
-            if isinstance(begun, Outcome):
-                add(begun)
+    Attributes:
+        venues: all venues.
+        steps: the private steps.
+        plans: shared plans; ``None`` if each venue is planned for itself.
+        tell, show: called with each outcome, and with the number of them.
+        outcomes: the outcomes so far, by name.
+        ready: public work that can be submitted.
+        planned: venues whose plan is made, and that are to be read.
+        waiting: venues that wait for the plan of another, by its key.
+    """
+
+    venues: Sequence[Venue]
+    steps: Steps
+    plans: SharedPlans | None
+    tell: Callable[[Outcome], None]
+    show: parallel.Progress
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    ready: deque[Undecided | Unfinished] = field(default_factory=deque)
+    planned: deque[Venue] = field(default_factory=deque)
+    waiting: dict[str, list[Venue]] = field(default_factory=dict)
+    _keys: dict[str, str | None] = field(default_factory=dict)
+    _under_way: dict[str, Venue] = field(default_factory=dict)
+    _remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _running: int = 0
+
+    def tasks(self) -> Iterator[Undecided | Unfinished | parallel.Later]:
+        """Public work as far as it can be submitted. Venues are read only when it is asked for."""
+        unread = iter(self.venues)
+        while True:
+            if self.ready:
+                self._running += 1
+                yield self.ready.popleft()
+            elif self.planned:
+                venue = self.planned.popleft()
+                self._attempt(venue.name, partial(self._begin, venue))
+            elif (new := next(unread, None)) is not None:
+                self._attempt(new.name, partial(self._plan, new))
+            elif self._running:
+                yield parallel.LATER
             else:
-                yield begun
+                return
 
-    reports = {venue.name: venue.report for venue in venues}
-    for work, result in parallel.stream(finish, works(), **where):
-        step = partial(batch.end, work.name, result, remarks[work.name], reports[work.name])
-        add(_attempt(work.name, step, batch.spell))
-    return [outcomes[venue.name] for venue in venues]
+    def take(self, task: Any, made: parallel.Timed[Any]) -> None:
+        """Go on with the result of public work."""
+        self._running -= 1
+        venue, seconds = self._under_way[task.name], round(made.seconds, 3)
+        if isinstance(task, Undecided):
+            emit(VenuePlanned(venue=venue.name, seconds=seconds))
+            self._attempt(venue.name, partial(self._decided, venue, made.result))
+        else:
+            emit(VenueEstimated(venue=venue.name, seconds=seconds))
+            self._attempt(venue.name, partial(self._end, venue, made.result))
 
+    def _plan(self, venue: Venue) -> None:
+        """Begin a venue; or plan it first, or let it wait for the plan of another."""
+        self._under_way[venue.name] = venue
+        task = self.steps.undecided(venue)
+        if task is None:
+            self._begin(venue)
+            return
+        key = self.plans.key(task) if self.plans else None
+        if key in self.waiting:
+            self.waiting[key].append(venue)
+        elif self.plans and (asked := self.plans.find(key, venue.name, venue.mechanism)):
+            self._begin(replace(venue, mechanism=asked))
+        else:
+            self._keys[venue.name] = key
+            if key is not None:
+                self.waiting[key] = []
+            self.ready.append(task)
 
-def _attempt(name: str, step: Callable[[], Any], spell: Callable[[Argument], str]) -> Any:
-    """The result of a step, or the outcome of a venue that failed."""
-    try:
-        return step()
-    except Exception as error:  # noqa: BLE001 - one venue must not stop the others
-        known = isinstance(error, PeerveilError)
-        reason = spelled(error, spell) if known else getattr(error, "strerror", None) or unexpected(error)
-        return Outcome(name=name, status="failed", reason=". ".join([reason, *getattr(error, "__notes__", [])]))
+    def _decided(self, venue: Venue, asked: Any) -> None:
+        """Let a venue be read with its plan, and those that waited for it."""
+        key = self._keys.pop(venue.name)
+        others = [] if key is None else self.waiting.pop(key)
+        if self.plans and isinstance(asked, Auto):
+            asked = self.plans.keep(key, venue.name, asked)
+        for other in others:
+            shared = self.plans.find(key, other.name, other.mechanism) if self.plans else None
+            self.planned.append(replace(other, mechanism=shared or other.mechanism))  # which then plans for itself
+        if isinstance(asked, PeerveilError):
+            raise asked
+        self.planned.appendleft(replace(venue, mechanism=asked))
 
+    def _begin(self, venue: Venue) -> None:
+        self._under_way[venue.name] = venue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                begun = self.steps.begin(venue)
+            finally:
+                self._remarks[venue.name] = tuple(spelled(warning.message, self.steps.spell) for warning in caught)
+        if isinstance(begun, Outcome):
+            self._add(begun)
+        else:
+            self.ready.append(begun)
 
-@dataclass(frozen=True)
-class _Batch:
-    """The private steps of a batch."""
+    def _end(self, venue: Venue, result: Any) -> None:
+        self._add(self.steps.end(venue.name, result, self._remarks[venue.name], venue.report))
 
-    folders: BatchFolders
-    ledger: Ledger | None
-    report: bool
-    spending: Spending
-    spell: Callable[[Argument], str]
-    items: dict[str, Item] = field(default_factory=dict)
-
-    def undecided(self, venues: Sequence[Venue]) -> Iterator[Undecided]:
-        """The public data of venues whose mechanism a plan is to choose and whose noise is not drawn."""
-        for venue in venues:
-            if venue.mechanism.chooses:
-                with suppress(Exception):  # raised again, and reported, when the venue is begun
-                    content = look(self.folders.state_of(venue.name))
-                    if content is None or content[1] is None:
-                        yield venue.undecided()
-
-    def begin(self, venue: Venue) -> Unfinished | Outcome:
-        """A venue that was read, charged and drawn; or the outcome of an earlier run."""
-        settings = self._fingerprints(venue)
-        target = self.folders.output / venue.name
-        content = look(self.folders.state_of(venue.name))
-        if content is not None and content[1] is not None:
-            _check_same(content[0]["settings"], settings)
-            if (target / FILES[0]).is_file():
-                return Outcome.of(venue.name, "stands", Release.load(target))
-        if target.exists():
-            raise OutputError(f"output folder {target} is there already, and not from this batch; choose another name")
-        ready = venue.ready()
-        settings[_REVIEWS] = ready.digest()
-        kept = self._kept(venue, ready, settings)
-        item = self.spending.add(kept, self.ledger, venue.dataset or venue.name)
+    def _attempt(self, name: str, step: Callable[[], None]) -> None:
+        """Do a step; a venue that fails must not stop the others."""
         try:
-            _check_same(item.kept.facts["settings"], settings)
-            drawn = item.drawn(lambda number: self._charge(venue, ready, number), lambda: ready.draw().to_document())
-            perturbed = Perturbed.from_document(drawn, ready.weights)
-        except Exception as error:
-            self.spending.leave(item, error)
-            raise
-        self.items[venue.name] = item
-        return Unfinished(
-            name=venue.name,
-            perturbed=perturbed,
-            region=venue.region,
-            estimator=ready.estimator,
-            terms=Terms(licence=venue.licence, citation=venue.citation, about=venue.about),
-        )
+            step()
+        except Exception as error:  # noqa: BLE001 - see above
+            known = isinstance(error, PeerveilError)
+            reason = (
+                spelled(error, self.steps.spell) if known else getattr(error, "strerror", None) or unexpected(error)
+            )
+            words = ". ".join([reason, *getattr(error, "__notes__", [])])
+            self._add(Outcome(name=name, status="failed", reason=words, error=type(error).__name__))
 
-    def end(self, name: str, result: Release | PeerveilError, remarks: tuple[str, ...], report: bool) -> Outcome:
-        """The outcome of a venue, whose release is written."""
-        item = self.items.pop(name)
-        try:
-            if isinstance(result, PeerveilError):
-                raise PeerveilError(*result.parts, "; its noisy vector is kept, and a later run goes on with it")  # noqa: TRY301
-            with staged_folder(self.folders.output / name, own=FILES) as stage:
-                charged = replace(result, charge=None if self.ledger is None else item.kept.number)
-                charged.write_into(stage, report=self.report and report)
-        except Exception as error:
-            self.spending.leave(item, error)
-            raise
-        self.spending.written(item)
-        unlike = result.notes if result.prior is not None and result.prior.unlike else ()
-        told = tuple(note for note in unlike if POOLED in note)
-        return Outcome.of(name, "released", result, (*remarks, *told))
-
-    def _kept(self, venue: Venue, ready: Ready, settings: dict[str, str]) -> Kept:
-        """The file of a venue: that of an earlier run, or a new one."""
-        from peerveil.private.ledger import new_release_number  # noqa: PLC0415 - databases only where they are needed
-
-        file = self.folders.state_of(venue.name)
-        if (kept := take(file)) is not None:
-            if kept.drawn is not None:
-                return kept
-            if self.ledger is not None and self.ledger.charged(kept.number):
-                if _REVIEWS in kept.facts["settings"]:
-                    return kept
-                kept.close()  # a draw for other reviews could cost more than was charged
-                raise BudgetError(
-                    f"it was charged as release {kept.number} by version 0.1.0, which kept neither its noise nor for "
-                    "which reviews it was charged; it is not charged again. To spend budget on it anew, give it "
-                    "another name"
-                )
-            kept.remove()  # neither charged nor drawn, so its settings may change
-        try:
-            return begin(file, {"release": new_release_number(), "settings": settings}, ready.size)
-        except FileExistsError:
-            raise BusyError("another batch works on this venue; wait until it ends") from None
-        except OSError as error:
-            raise WriteError(f"{file.parent} cannot be written: {error.strerror or type(error).__name__}") from None
-
-    def _charge(self, venue: Venue, ready: Ready, number: str) -> None:
-        """Charge a release, after opening the budget that its venue states, unless that is open."""
-        book, dataset = self.ledger, venue.dataset or venue.name
-        assert book is not None  # noqa: S101 - checked by the caller
-        if venue.budget:
-            budgets = [account.budget for account in book.accounts(dataset) if account.unit == venue.unit]
-            if not budgets:
-                book.open(dataset, venue.unit, **venue.budget)
-            elif budgets != [Budget.of(**venue.budget)]:
-                raise BudgetError(
-                    f"the budget of {dataset!r} ({venue.unit}) is another one than stated; a budget cannot be changed"
-                )
-        ready.charge(book, dataset, release=number)
-
-    def _fingerprints(self, venue: Venue) -> dict[str, str]:
-        """A digest of each setting, so that messages can name those that changed without their values."""
-        place = self.ledger.name if self.ledger else None
-        if place is not None and "://" not in place:
-            place = str(Path(place).resolve())  # independent of the working directory
-        settings = dict(venue.settings) | {"ledger": place}
-        return {
-            key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
-            for key, value in settings.items()
-        }
-
-
-def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
-    """Raise if a venue was charged or drawn with other settings: the draw could cost more than was charged."""
-    known = {**before, **settings}
-    if _REVIEWS not in before or _REVIEWS not in settings:
-        known.pop(_REVIEWS, None)  # not read yet, or written by version 0.1.0
-    if changed := [key for key in known if settings.get(key) != before.get(key)]:
-        raise InputError(
-            f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
-            "the venue another name, which is charged anew"
-        )
+    def _add(self, outcome: Outcome) -> None:
+        self.outcomes[outcome.name] = outcome
+        self._under_way.pop(outcome.name, None)
+        self._remarks.pop(outcome.name, None)
+        if outcome.status == "failed":
+            emit(VenueFailed(venue=outcome.name, error=outcome.error))
+        self.tell(outcome)
+        self.show(len(self.outcomes), len(self.venues))

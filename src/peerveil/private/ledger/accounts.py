@@ -10,17 +10,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.errors import BudgetError, InputError, LedgerError
+from peerveil.errors import BudgetError, InputError, LedgerError, Part, Phrase
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.budget import TOLERANCE, Budget, Spend
 from peerveil.privacy.guarantee import Unit, check_unit, downward
 from peerveil.privacy.stated_facts import Statement
-from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, STATEMENTS, faults
+from peerveil.private.ledger.tables import BUDGETS, CHARGES, ENTRIES, MEMBERS, SERIES, STATEMENTS, faults
 
 #: The remedy for a row that no version of Peerveil writes.
-REMEDY = (
-    "Peerveil does not write such a row: restore the ledger from a backup, then compare it with your releases by "
-    "`peerveil ledger check LEDGER FOLDER`; nothing was released"
+REMEDY: tuple[Part, ...] = (
+    ". Peerveil does not write such a row: restore the ledger from a backup, then compare it with your releases by ",
+    Phrase("ledger_check", "`peerveil ledger check LEDGER FOLDER`"),
+    "; nothing was released",
 )
 
 
@@ -48,22 +49,11 @@ class Account:
     @property
     def left(self) -> float:
         """The amount left, in epsilon or rho."""
-        left = self.budget.limit - self.spent
-        return left if left > self.budget.limit * TOLERANCE else 0.0  # less is round-off
+        return room(self.budget, self.spends)
 
     def check(self, spend: Spend) -> None:
         """Raise ``BudgetError`` if the budget does not admit a release or has too little left."""
-        currency, limit = self.budget.currency, self.budget.limit
-        if reason := self.budget.refuse(spend, self.spends):
-            raise BudgetError(
-                f"the release does not fit the budget of {self.dataset!r} ({self.unit}): {reason}; nothing was released"
-            )
-        after = self.budget.total([*self.spends, spend])
-        if not after <= limit * (1 + TOLERANCE):
-            raise BudgetError(
-                f"the release costs {currency} {after - self.spent:.6g}, and of the budget of {self.dataset!r} "
-                f"({self.unit}) {downward(self.left)} of {limit:.6g} is left; nothing was released"
-            )
+        admit(self.budget, self.spends, spend, f"the budget of {self.dataset!r} ({self.unit})")
 
     def quote(self, spend: Spend) -> Quote:
         """Return the cost of a release; raises as :meth:`check` if the budget does not suffice."""
@@ -84,7 +74,7 @@ class Quote:
     """The cost of a release to a budget, before it is charged.
 
     Attributes:
-        dataset: the data set.
+        dataset: the data set, or the series of a budget per person.
         unit: the unit of the budget.
         currency: epsilon or rho.
         cost: what would be charged.
@@ -181,6 +171,24 @@ class Charge:
         return (*remarks, *self.notes)
 
 
+def room(budget: Budget, spends: Sequence[Spend]) -> float:
+    """The amount of a budget that is left, in epsilon or rho."""
+    left = budget.limit - budget.total(spends)
+    return left if left > budget.limit * TOLERANCE else 0.0  # less is round-off
+
+
+def admit(budget: Budget, spends: Sequence[Spend], spend: Spend, name: str) -> None:
+    """Raise ``BudgetError`` if a budget, named in messages, does not admit a release or has too little left."""
+    if reason := budget.refuse(spend, spends):
+        raise BudgetError(f"the release does not fit {name}: {reason}; nothing was released")
+    before, after = (budget.total(all_of) for all_of in (spends, [*spends, spend]))
+    if not after <= budget.limit * (1 + TOLERANCE):
+        raise BudgetError(
+            f"the release costs {budget.currency} {after - before:.6g}, and of {name} "
+            f"{downward(room(budget, spends))} of {budget.limit:.6g} is left; nothing was released"
+        )
+
+
 def read_accounts(connection: sa.Connection, dataset: str | None) -> list[tuple[int, Account]]:
     """The accounts of a data set, or of all, with the ids of their budgets."""
     query = sa.select(BUDGETS).order_by(BUDGETS.c.id)
@@ -197,9 +205,13 @@ def read_accounts(connection: sa.Connection, dataset: str | None) -> list[tuple[
 def account_of(row: Any, charges: Sequence[Any]) -> Account:
     """The account of the row of a budget and the rows of its charges."""
     check_row(BUDGETS, row)
-    budget = Budget(epsilon=row.epsilon, delta=row.delta, rho=row.rho, omega=_or_infinite(row.omega), order=row.order)
     spends = tuple(spend_of(charge) for charge in charges)
-    return Account(dataset=row.dataset, unit=check_unit(row.unit), budget=budget, spends=spends)
+    return Account(dataset=row.dataset, unit=check_unit(row.unit), budget=budget_of(row), spends=spends)
+
+
+def budget_of(row: Any) -> Budget:
+    """The limit in a row of a budget or a series."""
+    return Budget(epsilon=row.epsilon, delta=row.delta, rho=row.rho, omega=_or_infinite(row.omega), order=row.order)
 
 
 def read_history(connection: sa.Connection, dataset: str | None) -> list[Entry]:
@@ -248,14 +260,17 @@ def read_statements(connection: sa.Connection, dataset: str | None) -> list[Stat
 def check_row(table: sa.Table, row: Any) -> None:
     """Raise ``LedgerError`` if a row breaks the constraints."""
     if wrong := faults(table, row._mapping):
-        raise LedgerError(f"{row_name(table, row)} in the ledger has {wrong[0]}. {REMEDY}")
+        raise LedgerError(f"{row_name(table, row)} in the ledger has {wrong[0]}", *REMEDY)
 
 
 def row_name(table: sa.Table, row: Any) -> str:
     """The name of a row in messages."""
     if table is CHARGES:
         return f"charge {row.release}"
-    return f"the {ENTRIES[table]} of {row.dataset!r}" + (f" ({row.unit})" if table is BUDGETS else "")
+    if table is SERIES:
+        return f"the series {row.series!r}"
+    which = {BUDGETS: " ({0.unit})", MEMBERS: " in the series {0.series!r}"}.get(table, "")
+    return f"the {ENTRIES[table]} of {row.dataset!r}{which.format(row)}"
 
 
 def spend_of(row: Any) -> Spend:
@@ -279,4 +294,4 @@ def _statement(table: sa.Table, row: Any) -> Statement:
         return Statement.from_document(json.loads(row.statement))
     except InputError as error:
         name = row_name(table, row)
-        raise LedgerError(f"{name} in the ledger has a statement that is not valid: {error}. {REMEDY}") from None
+        raise LedgerError(f"{name} in the ledger has a statement that is not valid: {error}", *REMEDY) from None

@@ -7,18 +7,20 @@ import os
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.errors import Argument, BudgetError, InputError, LedgerError
+from peerveil.errors import Argument, BudgetError, InputError, LedgerError, Part, Phrase
 from peerveil.mechanisms import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
-from peerveil.privacy.stated_facts import Statement, additional, unheard
+from peerveil.privacy.series_claims import SeriesClaim
+from peerveil.privacy.stated_facts import Statement, additional, attribute_of, unheard
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.private.ledger.accounts import (
     Account,
@@ -33,16 +35,36 @@ from peerveil.private.ledger.accounts import (
 )
 from peerveil.private.ledger.chain import Chain
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
-from peerveil.private.ledger.database import engine, ledger_url, lock_all, shown, transaction
-from peerveil.private.ledger.migration import OLD, make_tables, migrate
-from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, SCHEMA, STATEMENTS, UNKNOWN
+from peerveil.private.ledger.database import engine, ledger_at, ledger_url, lock_all, shown, transaction
+from peerveil.private.ledger.migration import OLDER, make_tables, migrate
+from peerveil.private.ledger.series import Member, Series, check_joining, read_series
+from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, MEMBERS, SCHEMA, SERIES, STATEMENTS, UNKNOWN
+from peerveil.record.committees import Committee, read_committee
 from peerveil.support.version import software
+from peerveil.tables.opening import Readable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charged:
+    """A data set to charge for a release.
+
+    Attributes:
+        dataset: its declared name.
+        fingerprint: the fingerprint of the private data, to detect changes.
+        statement: the statement about the data set, such as which scores are public.
+        committee: a list on which all reviewers are, to compare with that of the data set in a series.
+    """
+
+    dataset: str
+    fingerprint: Fingerprint | None = None
+    statement: Statement | None = None
+    committee: Committee | None = None
 
 
 class Ledger:
     """A ledger in an SQLite file, or in a PostgreSQL database by its address.
 
-    A ledger of version 0.1.0 is migrated when it is opened, after a backup beside it.
+    A ledger of an earlier version is migrated when it is opened, after a backup beside it.
 
     Attributes:
         name: the address of the ledger, without user and password.
@@ -75,24 +97,29 @@ class Ledger:
         self.name = shown(url)
         self.remarks: tuple[str, ...] = ()
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-            raise LedgerError(f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
+            raise LedgerError(
+                Phrase("no_ledger", f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
+            )
         self._using = partial(transaction, engine(url))
         versions = self._versions()
-        if versions == [OLD]:
+        if len(versions) == 1 and versions[0] in OLDER:
             with self._using(write=True) as connection:
                 backup = migrate(connection, self.name)
             if backup:
+                writer = OLDER[versions[0]]
                 self.remarks = (
-                    f"the ledger at {self.name} was written by 0.1.0 and has been migrated; its backup: {backup}",
+                    f"the ledger at {self.name} was written by {writer} and has been migrated; its backup: {backup}",
                 )
             versions = self._versions()
         if versions != [SCHEMA]:
-            raise LedgerError(f"the ledger at {self.name} is of another version; use the Peerveil that wrote it")
+            raise LedgerError(ledger_at(self.name), " is of another version; use the Peerveil that wrote it")
 
     def _versions(self) -> list[int]:
         with self._using() as connection:
             if not sa.inspect(connection).has_table(ABOUT.name):
-                raise LedgerError(f"{self.name} holds no ledger; make one with `peerveil ledger open`")
+                raise LedgerError(
+                    Phrase("holds_no_ledger", f"{self.name} holds no ledger; make one with `peerveil ledger open`")
+                )
             return list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())
 
     @classmethod
@@ -121,7 +148,7 @@ class Ledger:
         """
         budget = Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)
         dataset = check_dataset(dataset)
-        row = asdict(budget) | {"dataset": dataset, "unit": check_unit(unit), "omega": finite_or_none(budget.omega)}
+        row = _limits(budget) | {"dataset": dataset, "unit": check_unit(unit)}
         with self._using(write=True) as connection:
             chain = Chain(connection)
             same = (BUDGETS.c.dataset == dataset) & (BUDGETS.c.unit == unit)
@@ -137,6 +164,87 @@ class Ledger:
                 )
             chain.add(BUDGETS, **row, opened=_now())
         return next(account for account in self.accounts(dataset) if account.unit == unit)
+
+    def open_series(
+        self,
+        name: str,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        rho: float | None = None,
+        omega: float | None = None,
+    ) -> Series:
+        """Open a series: a budget for what the releases of several data sets cost a person; limits as in :meth:`open`.
+
+        A series cannot be changed after it was opened; data sets join it with :meth:`join`.
+        """
+        budget = Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)
+        name = check_dataset(name, "series")
+        with self._using(write=True) as connection:
+            chain = Chain(connection)
+            if read_series(connection, name=name):
+                raise BudgetError(
+                    f"there is a series {name!r} already; a series cannot be changed, as that would change what was "
+                    "promised"
+                )
+            chain.add(SERIES, **_limits(budget), series=name, opened=_now())
+        return self.series(name)[0]
+
+    def join(self, series: str, dataset: str, committee: Committee | Readable | None = None) -> Series:
+        """Make a data set a member of a series, which then counts all its releases, earlier ones included.
+
+        Args:
+            series: the name of the series.
+            dataset: the data set; it must have a budget for the unit reviewer.
+            committee: everyone who may review for it, or the file of a list of them that is public and complete: a text
+                file (.txt) with one id per line, or a table. Without one its releases count for everyone. A second list
+                of a member adds people to the first: nothing that was counted is taken back.
+
+        Raises:
+            BudgetError: if its releases so far do not fit the series, or what was counted would be taken back.
+        """
+        dataset = self.dataset(dataset)
+        people = None
+        if committee is not None:
+            people = (committee if isinstance(committee, Committee) else read_committee(committee)).people
+        with self._using(write=True) as connection:
+            chain = Chain(connection)
+            joined = self._series(connection, series)
+            before = next((member for member in joined.members if member.dataset == dataset), None)
+            if before is None:
+                check_joining(connection, joined, Member(dataset, chain.entries + 1, people), place=self.name)
+            elif people is None or before.people is None:
+                raise BudgetError(
+                    f"{dataset!r} is in the series {series!r} already, where its releases count for "
+                    + ("everyone; a list" if before.people is None else "those on its list; leaving the list out")
+                    + " would change what was promised"
+                )
+            if before is None or (before.people is not None and not (people or frozenset()) <= before.people):
+                listed = None if people is None else json.dumps(sorted(people))
+                chain.add(MEMBERS, series=series, dataset=dataset, joined=_now(), people=listed)
+            return self._series(connection, series)
+
+    def _series(self, connection: sa.Connection, name: str) -> Series:
+        for series in read_series(connection, name=name):
+            return series
+        known = ", ".join(repr(series.name) for series in read_series(connection)[:5]) or "none"
+        raise InputError(f"there is no series {name!r}; ", ledger_at(self.name), f" has: {known}")
+
+    def series(self, name: str | None = None, *, dataset: str | None = None) -> list[Series]:
+        """The series of a name, those with a data set as member, or all."""
+        with self._using() as connection:
+            return read_series(connection, dataset=dataset) if name is None else [self._series(connection, name)]
+
+    def series_claims(self, release: str) -> tuple[SeriesClaim, ...]:
+        """What the series that count a release promise, as of its charge."""
+        charged = CHARGES.c.release == release
+        query = sa.select(CHARGES.c.position, BUDGETS.c.dataset).join_from(CHARGES, BUDGETS).where(charged)
+        with self._using() as connection:
+            rows = connection.execute(query).all()
+            position = max((row.position for row in rows), default=0)
+            found = {one.name: one for row in rows for one in read_series(connection, dataset=row.dataset)}
+        claims = (series.claim(position) for series in found.values())
+        return tuple(claim for claim in claims if claim is not None)
 
     def accounts(self, dataset: str | None = None) -> list[Account]:
         """The budgets of a data set, or of all, with their charges."""
@@ -165,10 +273,10 @@ class Ledger:
         if name is None and len(known) == 1:
             return str(known[0])
         listed = ", ".join(map(repr, known[:5])) + (", …" if len(known) > 5 else "") or "none"
-        budgets = f"; the ledger at {self.name} has budgets for: {listed}"
+        budgets = ("; ", ledger_at(self.name), f" has budgets for: {listed}")
         if name is None:
-            raise InputError("a data set must be named (", Argument("dataset", ...), ")", budgets)
-        raise InputError(f"{name!r} has no budget", budgets)
+            raise InputError("a data set must be named (", Argument("dataset", ...), ")", *budgets)
+        raise InputError(f"{name!r} has no budget", *budgets)
 
     def charge(
         self,
@@ -181,6 +289,7 @@ class Ledger:
         fingerprint: Fingerprint | None = None,
         release: str | None = None,
         statement: Statement | None = None,
+        committee: Committee | None = None,
     ) -> Charge:
         """Charge a release to every budget of a data set, or to none.
 
@@ -194,63 +303,119 @@ class Ledger:
             release: the number of the release, a new one by default; each number is charged once only.
             statement: the statement about the data set, such as which scores are public. Without one the ledger cannot
                 tell whether the claims of all releases add up, and adds a remark.
+            committee: a list on which all reviewers are, to compare with that of the data set in a series. Without one
+                the ledger cannot tell whether the series counts for all reviewers, and adds a remark.
 
         Raises:
-            BudgetError: if a budget would be overspent, the claim does not fit it, the release was charged before, or
-                its statement fixes more than those of earlier releases of the data set; then nothing is charged.
+            BudgetError: if a budget or a series would be overspent, the claim does not fit it, the release was charged
+                before, or its statement fixes more than those of earlier releases of the data set; then nothing is
+                charged.
         """
+        data = Charged(dataset=dataset, fingerprint=fingerprint, statement=statement, committee=committee)
+        how: dict[str, Any] = {"quantity": quantity, "unit": unit, "mechanism": mechanism, "release": release}
+        return self.charge_all([data], claim_for, **how)[0]
+
+    def charge_all(
+        self,
+        several: Sequence[Charged],
+        claim_for: Callable[[Unit], Guarantee],
+        *,
+        quantity: str,
+        unit: str,
+        mechanism: Mechanism,
+        release: str | None = None,
+    ) -> list[Charge]:
+        """Charge a release of several data sets to every budget of each of them, or to none; see :meth:`charge`."""
         release = new_release_number() if release is None else release
+        if len({data.dataset for data in several}) < len(several):
+            raise InputError("a release of several data sets must be charged to different ones")
+        charges = []
         with self._using(write=True) as connection:
             chain = Chain(connection)
-            accounts = read_accounts(connection, dataset)
-            if not accounts:
-                raise InputError(f"{dataset!r} has no budget in the ledger at {self.name}")
-            keys = [key for key, _ in accounts]
             if _exists(connection, CHARGES.c.release == release):
                 raise BudgetError(f"release {release} was charged before, and is charged once only")
-            changed, others = (False, ()) if fingerprint is None else _compared(connection, keys, fingerprint)
-            spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
-            notes = self._state(connection, chain, dataset, statement, keys)
-            for key, spend in spends:
-                chain.add(
-                    CHARGES,
-                    budget=key,
-                    release=release,
-                    charged=_now(),
-                    epsilon=spend.epsilon,
-                    rho=spend.rho,
-                    omega=finite_or_none(spend.omega),
-                    quantity=quantity,
-                    unit=check_unit(unit),
-                    mechanism=json.dumps(mechanism.describe()),
-                    software=software(),
-                    **(asdict(fingerprint) if fingerprint else {"key": None, "digest": None}),
-                    statement=UNKNOWN if statement is None else _text(statement),
+            for data in several:
+                accounts = read_accounts(connection, data.dataset)
+                if not accounts:
+                    raise InputError(f"{data.dataset!r} has no budget in ", ledger_at(self.name))
+                keys = [key for key, _ in accounts]
+                seen = (False, ()) if data.fingerprint is None else _compared(connection, keys, data.fingerprint)
+                spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
+                cost = Spend.of(claim_for("reviewer"))
+                compared = self._counted(connection, data, cost, release, others=seen[1])
+                notes = self._state(connection, chain, data.dataset, data.statement, keys)
+                for key, spend in spends:
+                    chain.add(
+                        CHARGES,
+                        budget=key,
+                        release=release,
+                        charged=_now(),
+                        epsilon=spend.epsilon,
+                        rho=spend.rho,
+                        omega=finite_or_none(spend.omega),
+                        quantity=quantity,
+                        unit=check_unit(unit),
+                        mechanism=json.dumps(mechanism.describe()),
+                        software=software(),
+                        **(asdict(data.fingerprint) if data.fingerprint else {"key": None, "digest": None}),
+                        statement=UNKNOWN if data.statement is None else _text(data.statement),
+                    )
+                charges.append(
+                    Charge(
+                        release=release,
+                        dataset=data.dataset,
+                        data_changed=seen[0],
+                        also_as=seen[1],
+                        notes=(*self.remarks, *notes, *compared),
+                    )
                 )
-        notes = (*self.remarks, *notes)
-        return Charge(release=release, dataset=dataset, data_changed=changed, also_as=others, notes=notes)
+        return charges
+
+    def _counted(
+        self, connection: sa.Connection, data: Charged, cost: Spend, release: str, others: Sequence[str]
+    ) -> list[str]:
+        """Check that a release fits the series of its data set, and return remarks for the chair.
+
+        ``others`` are names under which the same reviews were charged.
+        """
+        remarks: list[str] = []
+        for series in read_series(connection, dataset=data.dataset):
+            series.check(data.dataset, cost, release)
+            remarks += series.compared(data.dataset, data.committee)
+        return remarks + [
+            f"the series {series.name!r} counts the same reviews as {other!r}, but not as {data.dataset!r}: let "
+            f"{data.dataset!r} join it, or the promise of the series does not cover this release"
+            for other in others
+            for series in read_series(connection, dataset=other)
+            if not series.counts(data.dataset)
+        ]
 
     def quote(self, dataset: str, claim_for: Callable[[Unit], Guarantee], *, statement: Statement) -> tuple[Quote, ...]:
-        """The cost of a release to every budget of a data set, without charging it; arguments as in :meth:`charge`.
+        """The cost of a release to every budget and series of a data set; arguments as in :meth:`charge`.
 
         Raises:
             BudgetError: if the release could not be charged.
         """
         with self._using() as connection:
             accounts = [account for _, account in read_accounts(connection, dataset)]
-            quotes = tuple(account.quote(_checked_spend(account, claim_for)) for account in accounts)
+            quotes = [account.quote(_checked_spend(account, claim_for)) for account in accounts]
+            series = read_series(connection, dataset=dataset)
+            quotes += [one.quote(dataset, Spend.of(claim_for("reviewer"))) for one in series]
             self._stated(connection, dataset, statement)
-        return quotes
+        return tuple(quotes)
 
     def _stated(self, connection: sa.Connection, dataset: str, statement: Statement) -> list[Statement]:
         """The statements of a data set; refuses one that fixes more."""
         stated = [earlier.statement for earlier in read_statements(connection, dataset)]
-        if more := additional(statement, stated):
+        if more := _additions(statement, stated):
+            command = _command(self.name, dataset, statement)
             raise BudgetError(
-                f"the release fixes more than was stated for the releases of {dataset!r} so far: {'; '.join(more)}. "
-                "Their claims would no longer hold together. State the same as before; or, if this was public all "
-                f"along, declare it once for the data set: {_command(self.name, dataset, statement)}; nothing was "
-                "charged"
+                f"the release fixes more than was stated for the releases of {dataset!r} so far: ",
+                *more,
+                ". Their claims would no longer hold together. State the same as before; or, if this was public all "
+                "along, ",
+                Phrase("declare", f"declare it once for the data set: {command}"),
+                "; nothing was charged",
             )
         return stated
 
@@ -307,6 +472,11 @@ class Ledger:
         return check_rows(rows, folders, head=head)
 
 
+def _limits(budget: Budget) -> dict[str, Any]:
+    """A limit as the columns of a row."""
+    return asdict(budget) | {"omega": finite_or_none(budget.omega)}
+
+
 def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> Spend:
     """The cost of a release, checked against an account."""
     claim = claim_for(account.unit)
@@ -315,6 +485,19 @@ def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> 
     spend = Spend.of(claim)
     account.check(spend)
     return spend
+
+
+def _additions(statement: Statement, stated: Sequence[Statement]) -> Sequence[Part]:
+    """What a statement adds to earlier ones, in words: scores, attributes of reviewers, and numbers in parts."""
+    kinds: dict[str, list[str]] = {"added_scores": [], "added_attributes": [], "added_parts": []}
+    scores = replace(statement, invariants=())
+    kinds["added_scores"] += additional(scores, stated)
+    for fact in statement.invariants:
+        kind = "added_parts" if attribute_of(fact) is None else "added_attributes"
+        more = additional(replace(scores, invariants=(fact,)), stated)
+        kinds[kind] += [words for words in more if words not in kinds["added_scores"]]
+    phrases = [Phrase(kind, "; ".join(words)) for kind, words in kinds.items() if words]
+    return [part for phrase in phrases for part in ("; ", phrase)][1:]
 
 
 def _command(place: str, dataset: str, statement: Statement) -> str:
@@ -342,16 +525,17 @@ def _exists(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> b
 
 def _compared(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[bool, tuple[str, ...]]:
     """Whether the last charge with the same key was for other data, and other data sets charged for this data."""
-    query = (
-        sa.select(CHARGES.c.digest, CHARGES.c.budget, BUDGETS.c.dataset)
+    own = CHARGES.c.budget.in_(keys)
+    same_key = CHARGES.c.key == new.key
+    query = sa.select(CHARGES.c.digest).where(same_key, own).order_by(CHARGES.c.id.desc()).limit(1)
+    last = connection.execute(query).scalar()
+    others = (
+        sa.select(BUDGETS.c.dataset)
         .join_from(CHARGES, BUDGETS, CHARGES.c.budget == BUDGETS.c.id)
-        .where(CHARGES.c.key == new.key)
-        .order_by(CHARGES.c.id)
+        .where(same_key, CHARGES.c.digest == new.digest, ~own)
+        .distinct()
     )
-    charges = connection.execute(query).all()
-    own = [charge.digest for charge in charges if charge.budget in keys]
-    others = {charge.dataset for charge in charges if charge.digest == new.digest and charge.budget not in keys}
-    return bool(own) and own[-1] not in (None, new.digest), tuple(sorted(others))
+    return last not in (None, new.digest), tuple(sorted(connection.execute(others).scalars()))
 
 
 def new_release_number() -> str:
@@ -359,14 +543,14 @@ def new_release_number() -> str:
     return secrets.token_hex(8)
 
 
-def check_dataset(name: str) -> str:
-    """The stripped name of a data set; raises if it is not valid.
+def check_dataset(name: str, what: str = "dataset") -> str:
+    """The stripped name of a data set, or of a series; raises if it is not valid.
 
     >>> check_dataset(" conf2026 ")
     'conf2026'
     """
     if not name.strip() or not name.strip().isprintable() or len(name) > 200:
-        raise InputError(Argument("dataset"), f" must be a name of 1 to 200 printable characters, got {name!r}")
+        raise InputError(Argument(what), f" must be a name of 1 to 200 printable characters, got {name!r}")
     return name.strip()
 
 

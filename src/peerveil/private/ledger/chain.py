@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.errors import LedgerError
+from peerveil.errors import LedgerError, Phrase
 from peerveil.private.ledger.tables import ABOUT, ENTRIES
 
 #: The hash before the first entry.
@@ -53,8 +53,9 @@ class Chain:
         head = connection.execute(hashes).scalar() if last else START
         if not sum(end[0] for end in ends) == last == self.entries or head != self.head:
             raise LedgerError(
-                "entries of the ledger were changed or removed by hand, so what was spent is not known; see `peerveil "
-                "ledger check`, and restore a backup"
+                "entries of the ledger were changed or removed by hand, so what was spent is not known; see ",
+                Phrase("ledger_check", "`peerveil ledger check`"),
+                ", and restore a backup",
             )
 
     def add(self, table: sa.Table, **values: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import sqlalchemy as sa
 from peerveil.errors import BudgetError, LedgerError
 from peerveil.privacy.budget import TOLERANCE
 from peerveil.privacy.guarantee import upward
-from peerveil.private.ledger.accounts import Entry, account_of, entry_of, row_name
+from peerveil.private.ledger.accounts import Account, Entry, account_of, entry_of, row_name
 from peerveil.private.ledger.chain import START, entry_hash
 from peerveil.private.ledger.reconciling import find_releases, reconcile
-from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, faults
+from peerveil.private.ledger.series import Series, cost_of, series_of
+from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, MEMBERS, SERIES, faults
 from peerveil.releases.checks import Check, unchecked
 
 #: The topics of a check, in order.
@@ -46,7 +48,7 @@ class LedgerCheck:
     """Result of checking a ledger.
 
     Attributes:
-        entries: number of entries on the chain: budgets, charges and statements.
+        entries: number of entries on the chain: budgets, charges, statements, series and their members.
         charges: number of releases that were charged.
         head: the last hash of the chain. Keep it elsewhere: a later check can tell whether the ledger still has it.
         releases: number of releases in the folders; ``None`` if no folder was given.
@@ -115,7 +117,7 @@ def check_rows(rows: Rows, folders: Sequence[str | os.PathLike[str]], *, head: s
     if folders:
         findings += [
             Finding(topic="releases", problem=problem, about=about, words=words)
-            for problem, about, words in reconcile(list(_entries(rows)), numbers, paths)
+            for problem, about, words in reconcile(list(_entries(rows)), numbers, paths, list(_series(rows)))
         ]
     return LedgerCheck(
         entries=sum(map(len, rows.tables.values())),
@@ -138,15 +140,19 @@ def _entries(rows: Rows) -> Iterator[Entry]:
 def _faults(rows: Rows) -> Iterator[Finding]:
     """Findings on rows that break the constraints."""
     budgets = {row.id for row in rows.tables[BUDGETS]}
+    counted = {row.dataset for row in rows.tables[BUDGETS] if row.unit == "reviewer"}
+    series = {row.series for row in rows.tables[SERIES]}
     for table, row in rows:
         for fault in faults(table, row._mapping):
             yield _about(table, row, "rows", f"has {fault}")
         if table is CHARGES and row.budget not in budgets:
             yield _about(table, row, "rows", "belongs to a budget that is not there")
+        if table is MEMBERS and not (row.series in series and row.dataset in counted):
+            yield _about(table, row, "rows", "belongs to a series or a budget that is not there")
 
 
 def _about(table: sa.Table, row: Any, topic: Topic, words: str) -> Finding:
-    about = str(row.release if table is CHARGES else row.dataset)
+    about = str(getattr(row, {CHARGES: "release", SERIES: "series"}.get(table, "dataset")))
     return Finding(topic=topic, problem=True, about=about, words=f"{row_name(table, row)} {words}")
 
 
@@ -178,17 +184,36 @@ def _broken(about: str, words: str) -> Finding:
 
 
 def _limits(rows: Rows) -> Iterator[Finding]:
-    """Findings on budgets that are overspent."""
+    """Findings on budgets and series that are overspent."""
+    by_budget: dict[int, list[Any]] = defaultdict(list)
+    for charge in rows.tables[CHARGES]:
+        by_budget[charge.budget].append(charge)
     for row in rows.tables[BUDGETS]:
-        charges = [charge for charge in rows.tables[CHARGES] if charge.budget == row.id]
+        charges = by_budget[row.id]
         if faults(BUDGETS, row._mapping) or any(faults(CHARGES, charge._mapping) for charge in charges):
             continue  # the amount spent is not known
-        account = account_of(row, charges)
-        limit = account.budget.limit
-        try:
-            if not account.spent <= limit * (1 + TOLERANCE):
-                yield _about(BUDGETS, row, "limits", f"is overspent: {upward(account.spent)} of {limit:.6g}")
-        except BudgetError as error:
-            yield _about(BUDGETS, row, "limits", f"was charged for what it does not take: {error}")
-        except (ArithmeticError, ValueError):  # of rows that were edited by hand
-            yield _about(BUDGETS, row, "limits", "has charges that cannot be added up")
+        yield from _within(BUDGETS, row, account_of(row, charges))
+    for row, series in zip(rows.tables[SERIES], _series(rows), strict=False):
+        yield from _within(SERIES, row, series)
+
+
+def _series(rows: Rows) -> Iterator[Series]:
+    """The series; none if a row is not valid, as then it is not known what a person has spent."""
+    if any(faults(table, row._mapping) for table, row in rows):
+        return
+    budgets = {row.id: row.dataset for row in rows.tables[BUDGETS] if row.unit == "reviewer"}
+    costs = [cost_of(row, budgets[row.budget]) for row in rows.tables[CHARGES] if row.budget in budgets]
+    for row in rows.tables[SERIES]:
+        yield series_of(row, rows.tables[MEMBERS], costs)
+
+
+def _within(table: sa.Table, row: Any, account: Account | Series) -> Iterator[Finding]:
+    """A finding if a budget or a series is overspent."""
+    limit = account.budget.limit
+    try:
+        if not account.spent <= limit * (1 + TOLERANCE):
+            yield _about(table, row, "limits", f"is overspent: {upward(account.spent)} of {limit:.6g}")
+    except BudgetError as error:
+        yield _about(table, row, "limits", f"was charged for what it does not take: {error}")
+    except (ArithmeticError, ValueError):  # of rows that were edited by hand
+        yield _about(table, row, "limits", "has charges that cannot be added up")

@@ -9,12 +9,39 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from peerveil.errors import Argument, InputError, LedgerError
+from peerveil.errors import Argument, InputError, LedgerError, Phrase, UnreachableError
 
 # Its errors are raised, so it must not also log tracebacks to the terminal.
 logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
+
+#: Options of connections to PostgreSQL, unless the address has them: a server that is gone is noticed within a minute,
+#: and a client that is gone does not hold the lock of the ledger for longer.
+_OPTIONS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 50_000,
+}
+
+#: Settings of each transaction that writes: a commit is on disk, and nobody waits for a lock without end.
+_WRITING = {
+    "synchronous_commit": "on",
+    "lock_timeout": "60s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+
+#: What codes of PostgreSQL mean to users.
+_WORDS = {
+    "42501": "this user may only read it",
+    "25006": "it is a copy that can only be read",
+    "55P03": "other processes have held its lock for a minute",
+}
+
+#: SQLite's codes for a file that another process has locked.
+_SQLITE_LOCKED = (5, 6)
 
 #: The driver for each scheme of an address.
 _DRIVERS = {
@@ -57,6 +84,11 @@ def shown(url: sa.URL) -> str:
     return f"postgresql://{url.host or ''}/{url.database or ''}"
 
 
+def ledger_at(place: str) -> Phrase:
+    """A ledger in messages, by its place."""
+    return Phrase("ledger_place", f"the ledger at {place}")
+
+
 def engine(url: sa.URL) -> sa.Engine:
     """The engine of a database, which connects when it is first used."""
     try:
@@ -66,7 +98,8 @@ def engine(url: sa.URL) -> sa.Engine:
             sa.event.listen(engine, "begin", _sqlite_begun)
             return engine
         # Reads after the lock must see what others committed before it, whatever the default of the server.
-        return sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="READ COMMITTED")
+        options = {name: value for name, value in _OPTIONS.items() if name not in url.query}
+        return sa.create_engine(url, connect_args=options, poolclass=sa.pool.NullPool, isolation_level="READ COMMITTED")
     except ModuleNotFoundError:
         raise LedgerError("PostgreSQL needs the package psycopg: pip install 'peerveil[postgres]'") from None
 
@@ -75,20 +108,34 @@ def engine(url: sa.URL) -> sa.Engine:
 def transaction(database: sa.Engine, *, write: bool = False) -> Iterator[sa.Connection]:
     """A connection in one transaction, committed at the end.
 
-    Errors of the database are raised as a ``LedgerError`` without passwords and SQL statements.
+    Errors of the database are raised as a ``LedgerError`` without passwords and SQL statements; as an
+    ``UnreachableError`` if the same may succeed later. After a lost connection it is not known whether a transaction
+    was committed: a charge has a number, by which the next transaction can tell.
     """
-    problem = None
+    problem, kind = None, LedgerError
     try:
         with database.connect().execution_options(peerveil_write=write) as connection, connection.begin():
             if write and connection.dialect.name == "postgresql":
-                connection.execute(sa.text("SET LOCAL synchronous_commit TO on"))
+                settings = "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in _WRITING.items())
+                connection.exec_driver_sql(settings)
             yield connection
     except DBAPIError as error:
-        problem = next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
+        known = _WORDS.get(getattr(error.orig, "sqlstate", None) or "")
+        problem = known or next(iter(str(error.orig).split("\n")), "") or type(error.orig).__name__
+        kind = UnreachableError if _transient(error) else LedgerError
     except SQLAlchemyError as error:
         problem = type(error).__name__
     if problem is not None:
-        raise LedgerError(f"the ledger at {shown(database.url)} cannot be used ({problem}); nothing was released")
+        raise kind(ledger_at(shown(database.url)), f" cannot be used ({problem}); nothing was released")
+
+
+def _transient(error: DBAPIError) -> bool:
+    """Whether the same transaction may succeed later: the server is gone or starting, or a lock was not granted."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _SQLITE_LOCKED
+    ended = getattr(error.orig, "sqlstate", None) == "25P03"  # a pause within a transaction took too long
+    return ended or isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated
 
 
 def _sqlite_connected(connection: Any, _: object) -> None:

@@ -1,4 +1,4 @@
-"""Export of a ledger as JSON or CSV: budgets, charges and statements, without fingerprints of private data."""
+"""Export of a ledger as JSON or CSV: budgets, charges, statements and series, without fingerprints of private data."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 from typing import Any
 
 from peerveil.errors import InputError
-from peerveil.private.ledger.accounts import finite_or_none
+from peerveil.private.ledger.accounts import Account, finite_or_none
 from peerveil.private.ledger.book import Ledger
+from peerveil.private.ledger.series import Series
 from peerveil.support.frames import csv_text
 from peerveil.support.version import software
 
 #: The columns of an exported CSV file, and their meaning. Those that a kind of entry does not have are empty.
 COLUMNS = {
-    "kind": "`budget`, `charge` or `statement`",
+    "kind": "`budget`, `charge`, `statement`, `series`, or `member` of a series",
     "dataset": "the data set",
     "unit": "the unit of the budget",
     "time": "time of the charge or statement, in UTC",
@@ -30,6 +31,8 @@ COLUMNS = {
     "declared": "whether a statement was declared; otherwise it came with a charge",
     "statement": "what was stated to be public, as JSON; empty if unknown",
     "software": "the version that charged it",
+    "series": "the name of a series, or that of a member",
+    "people": "how many people are on the list of a member; empty if it counts for everyone",
 }
 
 
@@ -37,11 +40,7 @@ def ledger_document(ledger: Ledger, dataset: str | None = None) -> dict[str, Any
     """Return all entries of a ledger, or those of a data set, as JSON."""
     name = dataset and ledger.dataset(dataset)
     budgets = [
-        {
-            **{field: getattr(account, field) for field in ("dataset", "unit", "spent", "left")},
-            **{field: getattr(account.budget, field) for field in ("epsilon", "delta", "rho", "currency")},
-            "omega": finite_or_none(account.budget.omega),
-        }
+        {field: getattr(account, field) for field in ("dataset", "unit")} | _limit(account)
         for account in ledger.accounts(name)
     ]
     same = ("dataset", "unit", "release", "quantity", "released_unit", "mechanism", "software")
@@ -65,7 +64,27 @@ def ledger_document(ledger: Ledger, dataset: str | None = None) -> dict[str, Any
         }
         for stated in ledger.statements(name)
     ]
-    return {"software": software(), "budgets": budgets, "charges": charges, "statements": statements}
+    counted = ledger.series(dataset=name)
+    series = [{"series": one.name, "unit": "person"} | _limit(one) for one in counted]
+    members = [
+        {
+            "series": one.name,
+            "dataset": member.dataset,
+            "people": None if member.people is None else len(member.people),
+        }
+        for one in counted
+        for member in one.members
+    ]
+    entries = {"budgets": budgets, "charges": charges, "statements": statements, "series": series, "members": members}
+    return {"software": software()} | entries
+
+
+def _limit(account: Account | Series) -> dict[str, Any]:
+    return {
+        **{field: getattr(account, field) for field in ("spent", "left")},
+        **{field: getattr(account.budget, field) for field in ("epsilon", "delta", "rho", "currency")},
+        "omega": finite_or_none(account.budget.omega),
+    }
 
 
 def ledger_text(ledger: Ledger, suffix: str, dataset: str | None = None) -> str:
@@ -75,7 +94,8 @@ def ledger_text(ledger: Ledger, suffix: str, dataset: str | None = None) -> str:
     document = ledger_document(ledger, dataset)
     if suffix == ".json":
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
-    entries = [{"kind": kind} | entry for kind in ("budget", "charge", "statement") for entry in document[f"{kind}s"]]
+    kinds = {key: key if key == "series" else key.removesuffix("s") for key in document if key != "software"}
+    entries = [{"kind": kind} | entry for key, kind in kinds.items() for entry in document[key]]
     return csv_text(COLUMNS, ([_cell(entry.get(column)) for column in COLUMNS] for entry in entries))
 
 

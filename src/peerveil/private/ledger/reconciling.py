@@ -11,6 +11,7 @@ from pathlib import Path
 from peerveil.errors import FileError, PeerveilError
 from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
+from peerveil.private.ledger.series import Series
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.file_check import open_release
 from peerveil.releases.release import DATA_FILES, Release
@@ -39,7 +40,9 @@ def find_releases(folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
     return sorted(files)
 
 
-def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path]) -> Iterator[Found]:
+def reconcile(
+    entries: Sequence[Entry], numbers: Collection[str], paths: Sequence[Path], series: Sequence[Series]
+) -> Iterator[Found]:
     """Findings where charges (``entries`` with valid rows, ``numbers`` of all) and files of releases do not match."""
     charged: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -62,7 +65,8 @@ def reconcile(entries: Sequence[Entry], numbers: Collection[str], paths: Sequenc
             yield True, str(path), lost
         else:
             releases[release.charge].append((path, release))
-            if wrong := _differences(release, charged[release.charge]):
+            paid = charged[release.charge]
+            if wrong := [*_differences(release, paid), *_uncounted(release, paid, series)]:
                 yield True, str(path), f"is not what charge {release.charge} paid for: {'; '.join(wrong)}"
     for number, drawn in releases.items():
         yield from _draws(number, drawn)
@@ -99,6 +103,19 @@ def _differences(release: Published, entries: Sequence[Entry]) -> list[str]:
             cost = f"rho {paid.rho!r}" if paid.epsilon is None else f"epsilon {paid.epsilon!r}"
             wrong.append(f"claim {claim.summary}, charged {cost}")
     return wrong
+
+
+def _uncounted(release: Published, entries: Sequence[Entry], series: Sequence[Series]) -> Iterator[str]:
+    """The series that a release states and that do not count it in the ledger, or have another limit there."""
+    datasets = {entry.dataset for entry in entries}
+    for claim in release.series:
+        limits = [
+            one.budget.claim("person", claim.guarantee.neighbours, float_safe=claim.guarantee.float_safe)
+            for one in series
+            if one.name == claim.name and any(map(one.counts, datasets))
+        ]
+        if claim.guarantee not in limits:
+            yield f"{claim.summary}, which the ledger does not have"
 
 
 def _pays(paid: Spend, release: Published) -> bool:

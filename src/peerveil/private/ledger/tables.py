@@ -1,12 +1,14 @@
-"""Tables of a ledger (schema 2) and the constraints on their rows.
+"""Tables of a ledger (schema 3) and the constraints on their rows.
 
-Each row of a budget, a charge or a statement is an entry of the hash chain: ``position`` is its place and ``hash`` its
-hash (see ``chain``). The single row of ``peerveil_ledger`` holds the number of entries and the last hash.
+Each row of a budget, a charge, a statement, a series or its members is an entry of the hash chain: ``position`` is its
+place and ``hash`` its hash (see ``chain``). The single row of ``peerveil_ledger`` holds the number of entries and the
+last hash.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +17,7 @@ import sqlalchemy as sa
 
 from peerveil.privacy.guarantee import UNITS
 
-SCHEMA = 2
+SCHEMA = 3
 
 #: Stored instead of a charge's statement where that is not known.
 UNKNOWN = "unknown"
@@ -23,6 +25,9 @@ UNKNOWN_BEFORE = "unknown (written by 0.1.0)"
 
 #: The largest limit of a budget, and the largest amount of a charge, so that sums of charges do not overflow.
 _LIMIT, _AMOUNT = 1e308, 1e150
+
+#: The hash of a person on a list.
+_HASH = re.compile(r"[0-9a-f]{16}")
 
 METADATA = sa.MetaData()
 
@@ -72,6 +77,14 @@ def _is_object(value: Any) -> bool:
         return False
 
 
+def _is_people(value: Any) -> bool:
+    try:
+        people = json.loads(value)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return isinstance(people, list) and bool(people) and all(isinstance(p, str) and _HASH.fullmatch(p) for p in people)
+
+
 _ANY = _Column(sa.Text)
 _TEXT = _Column(sa.Text, lambda value: isinstance(value, str) and bool(value), "a text")
 _NAME = replace(_TEXT, check="length({}) > 0")
@@ -80,9 +93,7 @@ _UNIT = _Column(
 )
 _OBJECT = _Column(sa.Text, _is_object, "a JSON object")
 
-_BUDGET = {
-    "dataset": _NAME,
-    "unit": _UNIT,
+_LIMITS = {
     "epsilon": _at_least_zero(_LIMIT),
     "delta": _Column(
         sa.Double,
@@ -95,6 +106,7 @@ _BUDGET = {
     "order": _above(1),
     "opened": _ANY,
 }
+_BUDGET = {"dataset": _NAME, "unit": _UNIT} | _LIMITS
 _CHARGE = {
     "budget": _Column(sa.Integer),
     "release": _NAME,
@@ -120,6 +132,15 @@ _STATEMENT = {
     "stated": _ANY,
     "declared": _Column(sa.Integer, lambda value: value in (0, 1), "0 or 1", "{} IN (0, 1)"),
     "statement": replace(_OBJECT, check="length({}) > 0"),
+}
+_SERIES = {"series": _NAME} | _LIMITS
+_MEMBER = {
+    "series": _NAME,
+    "dataset": _NAME,
+    "joined": _ANY,
+    "people": _Column(
+        sa.Text, _is_people, "a JSON list of hashes of 16 hexadecimal digits", "length({}) > 0", null=True
+    ),
 }
 
 
@@ -148,14 +169,16 @@ ABOUT = sa.Table(
     sa.CheckConstraint("entries >= 0"),
     sa.CheckConstraint("length(head) = 64"),
 )
-BUDGETS = _table(
-    "peerveil_budget",
-    _BUDGET,
-    sa.UniqueConstraint("dataset", "unit"),
-    # pure epsilon, epsilon at delta with an order, or rho; omega goes with rho
-    sa.CheckConstraint('(delta > 0) = (rho IS NOT NULL OR "order" IS NOT NULL) AND (rho IS NULL OR "order" IS NULL)'),
-    sa.CheckConstraint("omega IS NULL OR rho IS NOT NULL"),
-)
+
+
+def _limited(name: str, columns: Mapping[str, _Column], *key: str) -> sa.Table:
+    """A table of limits: pure epsilon, epsilon at delta with an order, or rho; omega goes with rho."""
+    kinds = '(delta > 0) = (rho IS NOT NULL OR "order" IS NOT NULL) AND (rho IS NULL OR "order" IS NULL)'
+    truncated = "omega IS NULL OR rho IS NOT NULL"
+    return _table(name, columns, sa.UniqueConstraint(*key), sa.CheckConstraint(kinds), sa.CheckConstraint(truncated))
+
+
+BUDGETS = _limited("peerveil_budget", _BUDGET, "dataset", "unit")
 CHARGES = _table(
     "peerveil_charge",
     _CHARGE,
@@ -164,11 +187,19 @@ CHARGES = _table(
     sa.UniqueConstraint("budget", "release"),
 )
 STATEMENTS = _table("peerveil_statement", _STATEMENT)
+SERIES = _limited("peerveil_series", _SERIES, "series")
+MEMBERS = _table("peerveil_member", _MEMBER)
 
 #: The tables whose rows are entries of the chain, and what messages call a row.
-ENTRIES: dict[sa.Table, str] = {BUDGETS: "budget", CHARGES: "charge", STATEMENTS: "statement"}
+ENTRIES: dict[sa.Table, str] = {
+    BUDGETS: "budget",
+    CHARGES: "charge",
+    STATEMENTS: "statement",
+    SERIES: "series",
+    MEMBERS: "membership",
+}
 
-_COLUMNS = {BUDGETS: _BUDGET, CHARGES: _CHARGE, STATEMENTS: _STATEMENT}
+_COLUMNS = {BUDGETS: _BUDGET, CHARGES: _CHARGE, STATEMENTS: _STATEMENT, SERIES: _SERIES, MEMBERS: _MEMBER}
 
 
 def faults(table: sa.Table, row: Mapping[str, Any]) -> list[str]:
@@ -178,7 +209,7 @@ def faults(table: sa.Table, row: Mapping[str, Any]) -> list[str]:
         for name, column in _COLUMNS[table].items()
         if name in row and not column.holds(row[name])
     ]
-    if table is BUDGETS and not wrong:
+    if table in (BUDGETS, SERIES) and not wrong:
         rho, order = row["rho"] is not None, row["order"] is not None
         if (row["delta"] > 0) != (rho or order) or (rho and order) or not (rho or row["omega"] is None):
             wrong.append("a delta, rho, omega and order that fit no kind of budget")

@@ -64,6 +64,7 @@ def read(
     visible_column: str | Sequence[str] | Mapping[str, str] = (),
     merge_names: bool = False,
     attributes: Readable | None = None,
+    committee: Readable | None = None,
     mapping: str | os.PathLike[str] | None = None,
 ) -> Reviews:
     """Read private reviews from a platform's export, or from any table with one row per review.
@@ -105,6 +106,8 @@ def read(
             addresses that differ only in case always are.
         attributes: a table with one row per reviewer, whose columns describe them. They are private, and kept with the
             reviews (``Reviews.attributes``).
+        committee: a public list of everyone who reviews: a text file (.txt) with one id per line, or a table. Reviewers
+            who are not on it are refused.
         mapping: a TOML file with any of these arguments; those of the call take precedence.
 
     >>> import polars as pl
@@ -137,6 +140,7 @@ def read(
         visible_column=visible_column,
         merge_names=merge_names,
         attributes=attributes,
+        committee=committee,
     )
     extracted, kind, why = extract(source, choices)
     announce(extracted.table.name, extracted.notices)

@@ -39,14 +39,14 @@ def read_attributes(source: Readable, people: Names, reviews: Table, column: str
         if code is None:
             strangers.append(row)
         elif row_of.setdefault(code, row) != row:
-            where = _lines(table, [row_of[code]])
+            where = lines_of(table, [row_of[code]])
             raise table.error(f"the same reviewer is in {where}; one row each is needed", row=row, column=identity)
     if lacking := sorted(set(place.values()) - row_of.keys()):
         rows = np.flatnonzero(np.isin(people.codes, lacking))
         first = rows[np.sort(np.unique(people.codes[rows], return_index=True)[1])]
         raise reviews.error(
             f"{len(lacking)} of {len(place)} reviewers have no row in the table of attributes (reviews in "
-            f"{_lines(reviews, first.tolist())}); add them to it, or merge ids that differ only in case, blanks or "
+            f"{lines_of(reviews, first.tolist())}); add them to it, or merge ids that differ only in case, blanks or "
             "accents (",
             Argument("merge_names", True),
             ")",
@@ -54,7 +54,7 @@ def read_attributes(source: Readable, people: Names, reviews: Table, column: str
         )
     if strangers:
         raise table.error(
-            f"{len(strangers)} of {table.rows} rows are of reviewers without a review ({_lines(table, strangers)}); "
+            f"{len(strangers)} of {table.rows} rows are of reviewers without a review ({lines_of(table, strangers)}); "
             "remove these rows",
             column=identity,
         )
@@ -75,7 +75,7 @@ def identifies(heading: str) -> bool:
     return plain(heading) in _IDENTITIES
 
 
-def _lines(table: Table, rows: Sequence[int]) -> str:
+def lines_of(table: Table, rows: Sequence[int]) -> str:
     """Return the lines of some rows, in words."""
     word = "row" if table.kind in ("frame", "parquet") else "line"
     shown = ", ".join(str(table.lines[row]) for row in rows[:_SHOWN])

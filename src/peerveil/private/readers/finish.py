@@ -11,9 +11,10 @@ import polars as pl
 from peerveil.errors import Argument, RecordError
 from peerveil.private.readers.attributes import read_attributes
 from peerveil.private.readers.filters import filter_reviews
-from peerveil.private.readers.identities import check_ids, same_people
+from peerveil.private.readers.identities import check_ids, check_listed, same_people
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.private.reviews import Report, Reviews
+from peerveil.record.committees import read_committee
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.tables.cells import is_missing, shown
 from peerveil.tables.scores import to_score
@@ -48,6 +49,9 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
     attributes = None
     if choices.attributes is not None:
         attributes = read_attributes(choices.attributes, people, table, extract.reviewer, choices)
+    listed = None if choices.committee is None else read_committee(choices.committee)
+    if listed is not None:
+        check_listed(listed, people, table, extract.reviewer)
     report = Report(
         format=format,
         why=why,
@@ -56,6 +60,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         shows=extract.shows,
         problems=(*extract.problems, *filtered.problems, *notices),
         notices=extract.notices,
+        committee=listed,
     )
     try:
         return Reviews.from_columns(
@@ -97,9 +102,26 @@ def _scores(extract: Extract, choices: Choices, scale: tuple[float, float] | Non
     table, remedy = extract.table, _NO_SYMBOL if choices.symbols else _NO_SCORE
     scores, bad = table.parsed(extract.score, choices.value, gaps=choices.without_entry, remedy=remedy)
     check_scale(np.empty(0), scale)
+    others = [table.bad_names(extract.paper), table.bad_names(extract.reviewer), bad]
     off = [] if scale is None else [_outside(scores, scale, extract.score)]
-    table.check([table.bad_names(extract.paper), table.bad_names(extract.reviewer), bad, *off])
+    if not any(len(cells.rows) for cells in others):
+        for cells in off:
+            _check_scale(table, cells, scores)
+    table.check([*others, *off])
     return scores
+
+
+def _check_scale(table: Table, outside: BadCells, scores: Floats) -> None:
+    """Refuse scores outside of the declared scale if nothing else is wrong: then the scale is, and it is told once."""
+    if not len(outside.rows):
+        return
+    row, more = outside.rows[0], len(outside.rows) - 1
+    count = int(np.count_nonzero(~np.isnan(scores)))
+    also = f", as {'does' if more == 1 else 'do'} {more:,} more of {count:,} scores" if more else ""
+    remedy = "; correct it, or state the lowest and the highest possible score with "
+    raise table.error(
+        *outside.problem(row), also, remedy, Argument("scale", ..., of="score"), row=row, column=outside.column
+    )
 
 
 def _outside(scores: Floats, scale: tuple[float, float], column: str) -> BadCells:

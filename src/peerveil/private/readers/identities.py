@@ -7,13 +7,13 @@ protected, and the claim of the release would be wrong.
 from __future__ import annotations
 
 import re
-import unicodedata
 
 import numpy as np
 
 from peerveil.errors import Argument
 from peerveil.private.readers.gathering import address
 from peerveil.private.readers.protocol import Choices
+from peerveil.record.committees import Committee, merged_id
 from peerveil.tables.table import Names, Table
 
 #: With fewer reviews, no id may occur twice by chance.
@@ -22,6 +22,9 @@ ENOUGH = 10
 RARELY = 10
 #: With fewer papers, a small committee may have reviewed all of them.
 MANY = 20
+
+#: Errors show so many lines.
+_SHOWN = 10
 
 _OF_A_PAPER = re.compile(r"/(?:Submission|Paper)\d+/", re.IGNORECASE)
 _ANONYMOUS = re.compile(r"(?:.*/)?(?:Anon)?Reviewer_?[A-Za-z0-9]{1,5}", re.IGNORECASE)
@@ -41,10 +44,7 @@ def plain_id(name: str, *, merge: bool) -> str:
     >>> plain_id("Ann@X.org", merge=False), plain_id("Ann  Lée ", merge=False), plain_id("Ann  Lée ", merge=True)
     ('ann@x.org', 'Ann  Lée ', 'annlee')
     """
-    if not merge:
-        return str(address(name))
-    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter) and not letter.isspace())
+    return merged_id(name) if merge else str(address(name))
 
 
 def same_people(reviewers: Names, *, merge: bool) -> tuple[Names, tuple[str, ...]]:
@@ -69,11 +69,37 @@ def same_people(reviewers: Names, *, merge: bool) -> tuple[Names, tuple[str, ...
     return merged if merge else addressed, tuple(notices)
 
 
+def check_listed(committee: Committee, people: Names, reviews: Table, column: str) -> None:
+    """Refuse reviewers who are not on a public list, by number and line.
+
+    Neighbouring assignments have the same reviewers, so a refusal tells nothing about who wrote which review.
+    """
+    missing = [code for code, name in enumerate(people.values) if not committee.names(name)]
+    if len(missing) == len(people.values):
+        raise reviews.error(
+            "no reviewer is on the list of the committee (",
+            Argument("committee", ...),
+            "); its ids must be those of the reviews",
+            column=column,
+        )
+    if missing:
+        lines = [reviews.lines[int(np.flatnonzero(people.codes == code)[0])] for code in missing[:_SHOWN]]
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        raise reviews.error(
+            f"{len(missing)} of {len(people.values)} reviewers are not on the list of the committee (first reviews in "
+            f"lines {', '.join(map(str, sorted(lines)))}{more}); add them to it if it is public that they review, or "
+            "leave the list out (",
+            Argument("committee", ...),
+            ")",
+            column=column,
+        )
+
+
 def _merged(reviewers: Names, *, merge: bool) -> Names:
     """Return the reviewers by their plain ids."""
     plain = [plain_id(name, merge=merge) for name in reviewers.values]
     values = tuple(sorted(set(plain)))
-    if len(values) == len(plain):
+    if values == reviewers.values:
         return reviewers
     place = {name: code for code, name in enumerate(values)}
     return Names(values, np.array([place[name] for name in plain], dtype=np.uint32)[reviewers.codes])

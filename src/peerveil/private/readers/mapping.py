@@ -29,6 +29,7 @@ KEYS = {
     "ids": "'people' if the reviewers' ids stand for people across papers",
     "merge_names": "true if reviewers whose ids differ only in case, blanks or accents are the same people",
     "attributes": "a table of attributes, with one row per reviewer",
+    "committee": "a public list of everyone who reviews, one id per line",
     "people": "a file that tells who stands behind which anonymous signature",
     "only": 'what to keep by columns that everyone can see, as ["Type=Review", "Confidence>=3"]',
     "leave_out": 'what to leave out by columns that everyone can see, as ["Decision=Withdrawn"]',
@@ -37,7 +38,7 @@ KEYS = {
 }
 _LISTS = ("criteria", "only", "leave_out", "visible_column")
 _TEXTS = tuple(key for key in KEYS if key not in (*_LISTS, "scale", "symbols", "merge_names"))
-_PATHS = ("people", "attributes")
+_PATHS = ("people", "attributes", "committee")
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class Choices:
     visible_column: Mapping[str, Kind] = field(default_factory=dict)
     merge_names: bool = False
     attributes: Readable | None = None
+    committee: Readable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "criteria", check_names(self.criteria))
