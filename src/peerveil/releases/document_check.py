@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from peerveil.quantities.columns import column_of
 from peerveil.releases.checks import RefusedError, shortened
 
 #: Fields that another check compares within a tolerance, and the name of that check.
@@ -35,23 +36,34 @@ CHOSEN: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
     **dict.fromkeys(("charge", "licence", "citation"), lambda _, __: True),  # checked when the release was read
 }
 
-#: Possible declarations of what is public, and whether scores are then hidden; ``None`` if either is possible.
+#: Possible declarations of what is public, and whether it is hidden then; ``None`` if either is possible. ``{}`` stands
+#: for what was read: scores, or a column in their place.
 _PUBLIC: dict[str, bool | None] = {
-    r"no scores; load counts": True,
-    r"all scores( and criteria \(.+\))?, and load counts": False,
-    r"a public record: scores( and criteria \(.+\))? as far as it shows them, loads as declared": None,
+    r"no {}; load counts": True,
+    r"all {}( and criteria \((?P<criteria>.+)\))?, and load counts": False,
+    r"a public record: {}( and criteria \((?P<criteria>.+)\))? as far as it shows them, loads as declared": None,
     r"as declared by whoever refined the vector": None,
 }
 
 
-def check_public(public: str, *, hidden: bool) -> None:
-    """Refuse words on what is public that do not fit a record whose scores are hidden, in part at least, or not.
+def check_public(public: str, quantity: str, *, hidden: bool) -> None:
+    """Refuse words on what is public that do not fit a quantity and a record, whose weights may be hidden in part.
 
-    >>> check_public("no scores; load counts", hidden=True)
+    >>> check_public("no scores; load counts", "ratings", hidden=True)
+    >>> check_public("all scores, and load counts", "column confidence", hidden=False)
+    Traceback (most recent call last):
+    peerveil.releases.checks.RefusedError: record/public is not a declaration for this record
     """
-    stated = next((kind for words, kind in _PUBLIC.items() if re.fullmatch(words, public)), "unknown")
-    if stated == "unknown" or stated not in (None, hidden):
-        raise RefusedError("record/public is not a declaration for this record")
+    column = column_of(quantity)
+    read = "scores" if column is None else f"values of {re.escape(column)}"
+    for words, stated in _PUBLIC.items():
+        if re.fullmatch(words.replace("{}", read), public) and stated in (None, hidden):
+            return
+        found = re.fullmatch(words.replace("{}", "scores"), public)
+        criteria = (found.groupdict().get("criteria") or "").split(", ") if found else []
+        if column in criteria and stated in (None, hidden):
+            return
+    raise RefusedError("record/public is not a declaration for this record")
 
 
 def check_document(stored: Mapping[str, Any], ours: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -21,7 +22,7 @@ from peerveil.inference.expected_error import ExpectedError
 from peerveil.mechanisms import kind_of, mechanism_from
 from peerveil.privacy.bins import Bins, NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
-from peerveil.privacy.joint_claims import Group, GroupClaim
+from peerveil.privacy.joint_claims import Group, GroupClaim, SumCosts
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
@@ -42,6 +43,7 @@ _GREATEST, _SCALES = 1e153, (1e-150, 1e150)
 
 #: The kinds of releases besides those of means, in words.
 _OTHER_KINDS = {"effect": "the release of an effect", "crosstab": "a release by an attribute"}
+_OTHER_KINDS |= {"correlation": "the release of a correlation"}
 
 #: The widest accepted range of loads, to limit memory.
 _WIDEST_RANGE = 1_000_000
@@ -222,7 +224,12 @@ def group_document(group: Group | None) -> dict[str, Any] | None:
     def written(claim: Guarantee) -> dict[str, Any]:
         return claim_document(claim) | {"neighbours": claim.neighbours.to_document()}
 
-    claims = [{"claim": written(each.claim), "scale": each.scale, "moved": each.moved} for each in group.claims]
+    def costs(each: GroupClaim) -> dict[str, Any]:
+        return {} if each.sums is None else {"sums": asdict(each.sums)}
+
+    claims = [
+        {"claim": written(each.claim), "scale": each.scale, "moved": each.moved} | costs(each) for each in group.claims
+    ]
     return document | {"claims": claims, "together": written(group.together)}
 
 
@@ -231,7 +238,10 @@ def group_from(stated: dict[str, Any] | None) -> Group | None:
     if stated is None:
         return None
     together = stated.get("together")  # absent in schema 1, as are the claims
-    claims = (GroupClaim(**each | {"claim": claim_from(each["claim"])}) for each in stated.get("claims", ()))
+    claims = (
+        GroupClaim(**each | {"claim": claim_from(each["claim"])} | _sums_from(each))
+        for each in stated.get("claims", ())
+    )
     return Group(
         name=stated["name"],
         groups=stated["groups"],
@@ -239,6 +249,11 @@ def group_from(stated: dict[str, Any] | None) -> Group | None:
         claims=tuple(claims),
         together=None if together is None else claim_from(together),
     )
+
+
+def _sums_from(stated: dict[str, Any]) -> dict[str, Any]:
+    """The costs of an effect's numbers in a group, if they are stated."""
+    return {"sums": SumCosts(**stated["sums"])} if "sums" in stated else {}
 
 
 def loads_document(loads: Loads) -> dict[str, Any]:
@@ -269,7 +284,7 @@ def loads_from(record: dict[str, Any]) -> Loads:
 
 @cache
 def release_schema(version: int = SCHEMA_VERSION, kind: str = "release") -> dict[str, Any]:
-    """Return the JSON schema of a version of release.json, of means, of an ``"effect"`` or a ``"crosstab"``.
+    """Return the JSON schema of a version of release.json, of means, or of another kind such as an ``"effect"``.
 
     >>> release_schema()["title"], release_schema(1)["properties"]["schema_version"]
     ('Peerveil release', {'const': 1})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,6 +24,7 @@ from peerveil.releases.documents import float_or_none, parse_json
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.effects.crosstabs import Crosstab
 from peerveil.releases.effects.published import Effect
+from peerveil.releases.linked.published import Correlation
 from peerveil.releases.page_text import PageText
 from peerveil.releases.release import COLUMNS, OWN_FILES, Release
 from peerveil.releases.signatures import read_bytes, release_file
@@ -31,6 +33,9 @@ from peerveil.reporting.metadata import croissant
 from peerveil.reporting.published import CROISSANT
 from peerveil.reporting.report import FIGURES, figures, report_html
 from peerveil.tables.opening import NOT_UTF8, guarded
+
+#: What versions before 0.3 wrote for zero where rounding errors were left of it.
+_DUST = re.compile(r"(?<![\w.])-?\d(?:\.\d+)?e-1\d\b")
 
 #: A file is not read if it is longer than so many times the expected length, plus a constant.
 _TIMES, _MORE = 8, 1_000_000
@@ -80,7 +85,7 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
 
 def _kind(document: object) -> type[Release] | type[Answer]:
     stated = document.get("kind") if isinstance(document, dict) else None
-    return next((kind for kind in (Effect, Crosstab) if kind.kind == stated), Release)
+    return next((kind for kind in (Effect, Crosstab, Correlation) if kind.kind == stated), Release)
 
 
 def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal | None = None) -> Iterator[Check]:
@@ -107,7 +112,7 @@ def file_checks(folder: Path, release: Release, *, same: bool, mark: Withdrawal 
     yield _check(folder, ("release.csv",), lambda: {"release.csv": release.to_csv()}, same_table)
     yield _check(folder, ("report.html",), page, same_unmarked)
     yield _check(folder, FIGURES, pictures, same_text if same else partial(_same_words, release))
-    yield _check(folder, (CROISSANT,), described, same_text if same else _same_description)
+    yield _check(folder, (CROISSANT,), described, same_text if same else same_description)
 
 
 def other_files(folder: Path) -> Check:
@@ -183,6 +188,7 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
     words = [
         *(release.guarantee.summary, release.promise, release.not_protected, release.public),
         *(release.record_digest, release.region, *release.notes),
+        *(words for claim in release.series for words in (claim.guarantee.human, claim.guarantee.promise)),
         *(() if release.outlook is None else (release.error_summary, release.outlook.assumption)),
     ]
     return same_statements(words, name, stored, ours, table=release.to_csv())
@@ -190,7 +196,7 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
 
 def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, table: str | None) -> str:
     """Refuse a report of other versions that lacks words, or has other numbers, links or tables than expected."""
-    theirs, expected = _pages(name, stored, ours)
+    theirs, expected = _pages(name, _DUST.sub("0", stored), ours)
     lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
     if lacking:
         raise RefusedError(f"{name} lacks {lacking} of the statements in release.json")
@@ -225,8 +231,8 @@ def _same_words(release: Release, name: str, stored: str, ours: str) -> str:
 _DESCRIBED = ("name", "url", "license", "creator", "citation", "datePublished")
 
 
-def _same_description(name: str, stored: str, ours: str) -> str:
-    """Refuse a description by other versions that states other facts, or other checksums of the data."""
+def same_description(name: str, stored: str, ours: str) -> str:
+    """Refuse a description by other versions that states other facts, or other digests of the data."""
     theirs, expected = parse_json(stored, name=name), parse_json(ours, name=name)
     try:
         sums, due = ({each["name"]: each["sha256"] for each in one["distribution"]} for one in (theirs, expected))
@@ -235,7 +241,7 @@ def _same_description(name: str, stored: str, ours: str) -> str:
         same = False
     if not same:
         raise RefusedError(f"{name} describes another release than release.json")
-    return "written by other versions: names, terms and checksums agree with release.json"
+    return "written by other versions: names, terms and digests agree with release.json"
 
 
 def _pages(name: str, stored: str, ours: str) -> tuple[PageText, PageText]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 
 from peerveil.errors import FileError, InputError
 from peerveil.inference.family import model_of
-from peerveil.inference.pooling import MODEL, MOST, Earlier, PooledPrior, Within, check_evidence
+from peerveil.inference.pooling import MODEL, MOST, Earlier, PooledPrior
+from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.releases.documents import document_digest, interpreted, parse_json
 from peerveil.releases.release import Release
 from peerveil.tables.opening import read_text
@@ -73,7 +75,7 @@ def _earlier(release: Release) -> Earlier:
             "record, and pool the result"
         )
     digest = document_digest(_document(release))
-    shown: dict[str, Any] = {"evidence": release.evidence, "within": release.within}
+    shown: dict[str, Any] = {name: getattr(release, name) for name in ("evidence", "shapes", "within", "tails")}
     return Earlier(name=name[:200], record=release.record_digest, release=digest, **shown)
 
 
@@ -108,13 +110,17 @@ def read_prior(path: str | os.PathLike[str]) -> PooledPrior:
     return interpreted(_from_document, document, name)
 
 
-def _within(stated: object) -> Within | None:
-    """The share within papers from JSON."""
-    if stated is None:
+Stated = TypeVar("Stated", Within, Tails)
+
+
+def _stated(kind: type[Stated], numbers: object) -> Stated | None:
+    """Numbers with their errors from JSON."""
+    if numbers is None:
         return None
-    if not isinstance(stated, list) or not all(type(number) in (int, float) for number in stated):
-        raise InputError("within must be null, or a share and its standard error")
-    return Within(*stated)
+    given = numbers if isinstance(numbers, list) else []
+    if len(given) != len(fields(kind)) or not all(type(number) in (int, float) for number in given):
+        raise InputError(f"{kind.__name__.lower()} must be null, or numbers, each with its standard error")
+    return kind(*given)
 
 
 def _from_document(document: dict[str, Any]) -> PooledPrior:
@@ -123,11 +129,11 @@ def _from_document(document: dict[str, Any]) -> PooledPrior:
         raise InputError("releases must be a list of pooled releases")
     if len(releases) > MOST:
         raise InputError(f"it holds more than {MOST} releases")
-    names = ("name", "record", "release", "evidence", "within")
+    names = ("name", "record", "release", "evidence", "shapes", "within", "tails")
     if any(each.keys() != set(names) for each in releases):
         raise InputError(f"each release must have {', '.join(names)}")
     earlier = [
-        Earlier(**each | {"evidence": check_evidence(each["evidence"]), "within": _within(each["within"])})
+        Earlier(**each | {"within": _stated(Within, each["within"]), "tails": _stated(Tails, each["tails"])})
         for each in releases
     ]
     prior = PooledPrior(quantity=document["quantity"], releases=tuple(earlier))

@@ -16,9 +16,10 @@ from peerveil.inference.estimators import check_estimator, estimate
 from peerveil.inference.findings import Finding, findings
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.pooling import MODEL, POOLED, PooledPrior, UsedPrior, Within, with_prior
-from peerveil.mechanisms import Described, External, mechanism_from
-from peerveil.planning.auto import CHOSEN
+from peerveil.inference.pooling import MODEL, POOLED, PooledPrior, UsedPrior, divided, with_prior
+from peerveil.inference.pooling.opinions import Tails, Within
+from peerveil.mechanisms import Asked, Described, External, mechanism_from
+from peerveil.planning.auto import CHOSEN, Undecided, decide
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.law import Law
@@ -120,8 +121,10 @@ def reassemble(release: Release, weights: PublicWeights, *, bounds: Region, esti
     _check_law(estimator, release.mechanism)
     refined = assemble(release.perturbed, weights, bounds=bounds, estimator=estimator, **_stated(release))
     if release.schema == 1:  # which states none
-        refined = replace(refined, findings=(), chance=None, evidence=None, within=None, prior=None)
-    kept = ("terms", "group", "charge", "part", "extension", "schema")
+        refined = replace(
+            refined, findings=(), chance=None, evidence=None, within=None, shapes=None, tails=None, prior=None
+        )
+    kept = ("terms", "group", "charge", "part", "extension", "schema", "series")
     return replace(refined, **{name: getattr(release, name) for name in kept})
 
 
@@ -154,6 +157,10 @@ def assemble(
         estimated = estimate(r, weights, bounds, likelihood, estimator=chosen)
         evidence = estimated.evidence if weights.model == MODEL else None
         prior = UsedPrior.of(weights, evidence)
+        shapes: Floats | None = None
+        if evidence is not None and likelihood is not None:
+            told = evidence if evidence.ndim > 2 else weights.derived(RecordModel).shaped_evidence(likelihood)
+            evidence, shapes = (evidence, None) if told is None else divided(told)
         found: tuple[Finding, ...] = ()
         chance: Floats | None = None
         if likelihood is not None and estimated.outlook is not None:
@@ -180,6 +187,8 @@ def assemble(
         chance=chance,
         evidence=evidence,
         within=None if evidence is None else Within.of(weights),
+        shapes=shapes,
+        tails=None if evidence is None else Tails.of(weights),
         prior=prior,
         papers=weights.sizes().size,
         loads=weights.loads,
@@ -286,6 +295,11 @@ def finish(work: Unfinished, _: object) -> Release | PeerveilError:
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - other releases must go on
         return PeerveilError(unexpected(error))
+
+
+def work(task: Undecided | Unfinished, seeds: object) -> Asked | Release | PeerveilError:
+    """Return what public work gives: a request with its plan, or a release; a task for parallel workers."""
+    return decide(task, seeds) if isinstance(task, Undecided) else finish(task, seeds)
 
 
 def law_of(described: dict[str, Any]) -> Law | None:

@@ -14,11 +14,13 @@ import numpy as np
 from peerveil.errors import InputError
 from peerveil.inference.expected_error import ASSUMPTION, ASSUMPTION_HIDDEN
 from peerveil.inference.findings import Finding
-from peerveil.inference.pooling import UsedPrior, Within, check_evidence
+from peerveil.inference.pooling import UsedPrior, check_evidence, check_shapes
+from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.claims import standard_claim
 from peerveil.privacy.joint_claims import Group
+from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents, words_v1
@@ -52,7 +54,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 _VECTORS = ("values", "noisy", "lower", "upper")
 
 #: The additions to release.json that are fields of a release.
-_EXTENDED = ("about", "chance", "evidence", "within", "prior")
+_EXTENDED = ("about", "chance", "evidence", "within", "shapes", "tails", "prior", "series")
 
 #: The fields of a guarantee that follow from the others.
 _WORDS = ("promise", "not_protected", "human")
@@ -97,7 +99,10 @@ class Release(Published):
             in earlier versions.
         within: how far reviewers disagree within papers, relative to all scores, by which :func:`peerveil.pool` tells
             whether years are alike; ``None`` where that is not public or says nothing, and in earlier versions.
+        shapes: the same as ``evidence`` for other shapes of leniency; ``None`` where these are not told apart.
+        tails: skewness and kurtosis of opinions within papers, which tell such shapes; ``None`` where not public.
         prior: the pooled prior that the estimates rest on; ``None`` for the usual one.
+        series: what the series of conferences that count this release promise to a person; none without a ledger.
         extension: additions of later versions to release.json.
         rendered: versions of Peerveil and of the packages that wrote the files.
         schema: version of release.json: 1 if the release was read or refined from such a file. Its claim is then in
@@ -118,6 +123,8 @@ class Release(Published):
     charge: str | None = None
     evidence: Floats | None = None
     within: Within | None = None
+    shapes: Floats | None = None
+    tails: Tails | None = None
     prior: UsedPrior | None = None
     extension: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=rendered_with)
@@ -129,7 +136,8 @@ class Release(Published):
             raise InputError(f"schema must be one of {', '.join(map(str, SCHEMA_VERSIONS))}, got {self.schema}")
         about = self.terms.about.to_document()
         later = (self.charge, self.part, self.chance, self.extension or None, self.findings or None, about or None)
-        if self.schema == 1 and any(each is not None for each in (*later, self.evidence, self.within, self.prior)):
+        newest = (self.evidence, self.within, self.shapes, self.tails, self.prior, self.series or None)
+        if self.schema == 1 and any(each is not None for each in (*later, *newest)):
             raise InputError("a release of schema 1 has no charge, part, extension or findings; leave them out")
         if self.chance is not None and self.chance.size != thinned(self.values.size, CHANCE_RANKS).size:
             raise InputError(f"chance must have one mean for each of up to {CHANCE_RANKS} evenly spread ranks")
@@ -231,10 +239,12 @@ class Release(Published):
         """The additions to release.json."""
         about = self.terms.about.to_document()
         chance = {} if self.chance is None else {"chance": self.chance.tolist()}
-        evidence = {} if self.evidence is None else {"evidence": self.evidence.tolist()}
-        kept = {name: getattr(self, name) for name in ("within", "prior")}
+        grids = {"evidence": self.evidence, "shapes": self.shapes}
+        evidence = {name: each.tolist() for name, each in grids.items() if each is not None}
+        kept = {name: getattr(self, name) for name in ("within", "tails", "prior")}
         stated = {name: each.to_document() for name, each in kept.items() if each is not None}
-        return self.extension | ({"about": about} if about else {}) | chance | evidence | stated
+        series = {"series": [claim.to_document() for claim in self.series]} if self.series else {}
+        return self.extension | ({"about": about} if about else {}) | chance | evidence | stated | series
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, report: bool = True) -> Path:
         """Write the release's files into a folder atomically, and return the folder.
@@ -293,6 +303,7 @@ class Release(Published):
             ("loads", self.loads.describe()),
             ("public", self.public),
             ("claim", self.guarantee.summary),
+            *(("series", claim.summary) for claim in self.series),
             ("estimator", self.estimator),
             ("expected error", self.error_summary),
             *([("verdict", self.verdict.sentence)] if self.verdict else []),
@@ -361,7 +372,10 @@ class Release(Published):
             if "evidence" not in extension
             else check_evidence(extension["evidence"], "extension/evidence"),
             within=None if "within" not in extension else Within(*extension["within"]),
+            shapes=None if "shapes" not in extension else check_shapes(extension["shapes"], "extension/shapes"),
+            tails=None if "tails" not in extension else Tails(*extension["tails"]),
             prior=None if "prior" not in extension else UsedPrior(**extension["prior"]),
+            series=tuple(map(SeriesClaim.from_document, extension.get("series", ()))),
             rendered=document.get("rendered", {}),
             histogram=histogram,
             **{name: document[name] for name in ("quantity", "region", "estimator", "software")},

@@ -24,7 +24,7 @@ from peerveil.inference.noise_test import LEVEL, count_noise, vector_noise
 from peerveil.inference.pooling import PooledPrior, with_prior
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.guarantee import Guarantee, Unit
-from peerveil.privacy.joint_claims import Group, group_claim, group_sensitivity, joint_claim
+from peerveil.privacy.joint_claims import Group, group_claim, group_sensitivity
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.quantities.weights import PublicWeights
@@ -36,9 +36,20 @@ from peerveil.releases import words_v1
 from peerveil.releases.checks import Check, RefusedError, Verification, attempt, checked, failed, unchecked
 from peerveil.releases.document_check import check_document, check_public
 from peerveil.releases.documents import float_or_none
-from peerveil.releases.effects.answers import Answer
+from peerveil.releases.effects.answers import Answer, Weights
+from peerveil.releases.effects.checks import RENDERED as ANSWER_RENDERED
 from peerveil.releases.effects.checks import answer_checks, answer_files
 from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
+from peerveil.releases.group_check import (
+    CLAIM_TOLERANCE,
+    REVIEWS_OF_GROUPS,
+    WRONG_NOTE,
+    check_series,
+    check_series_notes,
+    group_notes,
+    joint_check,
+    same_claim,
+)
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
@@ -48,9 +59,6 @@ from peerveil.support.version import rendered_with, software
 
 #: Tolerance of values relative to the region's spread, for the same and for other versions of the software.
 ROUND_OFF, VALUE_TOLERANCE = 1e-9, 1e-6
-
-#: Relative tolerance of claims.
-CLAIM_TOLERANCE = 1e-9
 
 #: Tolerance of evidence, for the same and for other versions of the software: fits end when they gain less than 0.01.
 _EVIDENCE = (2e-4, 0.1)
@@ -73,7 +81,7 @@ _RENDERED = ("release.csv", "report.html", "pictures", CROISSANT)
 
 def verify(
     release: Release | Answer | str | os.PathLike[str],
-    weights: PublicWeights | None,
+    weights: Weights | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
     prior: PooledPrior | None = None,
@@ -83,8 +91,8 @@ def verify(
     Args:
         release: a release of means, of an effect or by an attribute, its folder, or its release.json. The files beside
             a release.json are checked as well.
-        weights: public weights of the release's record and quantity; without them, what follows from the record is not
-            checked.
+        weights: public weights of the release's record and quantity, a pair of them for a correlation; without them,
+            what follows from the record is not checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
         prior: the pooled prior that the release names; without it, such a release is not verified.
 
@@ -114,10 +122,12 @@ def verify(
 
 
 def _all_checks(
-    release: Release | Answer, document: dict[str, Any], weights: PublicWeights | None, prior: PooledPrior | None
+    release: Release | Answer, document: dict[str, Any], weights: Weights | None, prior: PooledPrior | None
 ) -> Iterator[Check]:
     if isinstance(release, Answer):
         return answer_checks(release, document, weights)
+    if isinstance(weights, tuple):
+        raise InputError("the release is of one conference; give the public weights of that one")
     return _checks(release, document, weights, prior)
 
 
@@ -125,10 +135,10 @@ def _beside(opened: Opened, release: Release | Answer, checks: tuple[Check, ...]
     """Checks of the files beside a release.json."""
     if any(check.result == "fails" for check in checks):
         why = "a check of release.json fails, and this is rendered from it"
-        rendered = ("report.html",) if isinstance(release, Answer) else _RENDERED
+        rendered = ANSWER_RENDERED if isinstance(release, Answer) else _RENDERED
         yield from (unchecked(name, why) for name in rendered)
     elif isinstance(release, Answer):
-        yield answer_files(opened.place.parent, release, read_mark(opened.place, opened.contents))
+        yield from answer_files(opened.place.parent, release, read_mark(opened.place, opened.contents))
     else:
         mark = read_mark(opened.place, opened.contents)
         yield from file_checks(opened.place.parent, release, same=_same_versions(release), mark=mark)
@@ -174,6 +184,8 @@ def _checks(
     yield checked("guarantee", lambda: _guarantee(release, given if release.schema == 1 else weights))
     if (group := release.group) is not None:
         yield checked("groups", lambda: _groups(release, group, weights))
+    if release.series:
+        yield checked("series", lambda: _series(release, weights))
     yield checked("bins", lambda: _bins(release, weights))
     bounds, problem = attempt(lambda: make_region(weights, release.region))
     if bounds is None:
@@ -297,7 +309,20 @@ def _guarantee(release: Release, weights: PublicWeights) -> str:
             "exchanges of a kept review for one of these. It is false if somebody has more reviews in the whole "
             "conference than anybody among the kept ones; release it again with this version"
         )
-    return _same_claim(claim, earned, weaker=release.software != software())
+    return same_claim(claim, earned, weaker=release.software != software())
+
+
+def _series(release: Release, weights: PublicWeights) -> Check | str:
+    """Whether the release alone fits the budgets of its series; what their other releases cost only a ledger knows."""
+    claim = release.guarantee if release.group is None else release.group.together
+    if claim is None or claim.unit is None:
+        raise RefusedError("it names a series, but has no claim in numbers")
+    if claim.unit != "reviewer":
+        mechanism = mechanism_from(release.mechanism)
+        if release.group is not None or not isinstance(mechanism, Mechanism):
+            return unchecked("series", REVIEWS_OF_GROUPS)
+        claim = mechanism.guarantee(_sensitivity(release, weights, "reviewer"), "reviewer")
+    return check_series(release.series, claim, release.charge)
 
 
 def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensitivity:
@@ -314,45 +339,17 @@ def _sensitivity(release: Release, weights: PublicWeights, unit: Unit) -> Sensit
 _LEFT_OUT_V1 = re.compile(r"\d+ papers? (was|were) left out whole for a missing criterion, before loads were counted")
 
 
-def _same_claim(claim: Guarantee, earned: Guarantee, *, weaker: bool, whose: str = "it claims") -> str:
-    """Refuse a claim other than the earned one; it may be weaker if another version made it."""
-    refused = f"{whose}: {claim.summary}; the noise provides: {earned.summary}"
-    if (claim.kind, claim.float_safe) != (earned.kind, earned.float_safe):
-        raise RefusedError(refused)
-    less = False
-    for name in ("epsilon", "delta", "rho", "omega"):
-        stated, due = getattr(claim, name), getattr(earned, name)
-        if stated == due or (None not in (stated, due) and math.isclose(stated, due, rel_tol=CLAIM_TOLERANCE)):
-            continue
-        less = weaker and None not in (stated, due) and (stated < due if name == "omega" else stated > due)
-        if not less:
-            raise RefusedError(refused)
-    words = f"follows from noise and sensitivity: {claim.summary}"
-    return f"{words}; by current bounds even {earned.summary}" if less else words
-
-
-_WRONG_NOTE = "the note on the groups is missing or differs"
-
-
 def _groups(release: Release, group: Group, weights: PublicWeights) -> str:
     """Refuse a joint claim of all groups, or a note on it, that does not follow from the claims of each."""
-    notes = [note for note in release.notes if note.startswith(f"One of {group.groups} releases of groups of papers.")]
     if group.together is None:
+        notes = group_notes(release.notes, group)
         if not (len(notes) == 1 and _covers(notes[0], group, release.guarantee)):
-            raise RefusedError(_WRONG_NOTE)
+            raise RefusedError(WRONG_NOTE)
         return "the joint claim is no stronger than this group's; version 0.1.0 does not state the other groups' claims"
     mechanism = mechanism_from(release.mechanism)
     counted, scale = (False, None) if mechanism is None else (mechanism.on_counts, mechanism.scale_on_counts)
-    if group_claim(release.guarantee, weights, counted=counted, scale=scale) not in group.claims:
-        raise RefusedError("its own claim is not among the claims of the groups")
-    largest = None if release.part is None else release.part.whole.largest
-    earned = joint_claim(group.claims, shared=group.shared, largest_load=largest)
-    if group.together.unit != earned.unit or group.together.neighbours != earned.neighbours:
-        raise RefusedError("the joint claim of all groups has another unit or other neighbours than their claims")
-    _same_claim(group.together, earned, weaker=False, whose="all groups claim jointly")
-    if notes != [group.note]:
-        raise RefusedError(_WRONG_NOTE)
-    return f"the joint claim follows from the stated claims of the groups: {group.together.summary}"
+    own = group_claim(release.guarantee, weights, counted=counted, scale=scale)
+    return joint_check(group, own, release.part, release.notes)
 
 
 def _bins(release: Release, weights: PublicWeights) -> str:
@@ -476,6 +473,7 @@ def _notes(release: Release, again: Release) -> str:
         raise RefusedError("a caveat of this region or estimator is missing")
     if any(not note.strip() or not note.isprintable() for note in release.notes):
         raise RefusedError("a note is empty or not printable")
+    check_series_notes(release.notes, ())  # of means, series are not stated in notes
     return "contain every caveat of the recomputation; other notes are the chair's"
 
 
@@ -496,7 +494,7 @@ def _document(
     release: Release, document: dict[str, Any], again: Release, weights: PublicWeights, bounds: Region
 ) -> str:
     public = release.public if release.group is None else release.public.removesuffix(", in each group of papers")
-    check_public(public, hidden=weights.hidden_span > 0)
+    check_public(public, release.quantity, hidden=weights.hidden_span > 0)
     known = mechanism_from(release.mechanism)
     described = release.mechanism if known is None else known.describe()
     if not _same_chance(release, again, bounds):
@@ -505,8 +503,8 @@ def _document(
         raise RefusedError(f"extension/evidence differs from its recomputation{_versions(release)}")
     # Other extensions are not carried over and therefore refused.
     kept: dict[str, Any] = {"chance": release.chance, "evidence": release.evidence}
-    if release.within is None:  # as in earlier versions
-        kept["within"] = None
+    kept |= {name: None for name in ("within", "tails") if getattr(release, name) is None}  # as in earlier versions
+    kept["shapes"] = release.shapes
     written = replace(again, mechanism=described, part=weights.part, extension={}, **kept)
     return check_document(document, json.loads(written.to_json())) + _versions(release)
 
@@ -521,10 +519,12 @@ def _same_chance(release: Release, again: Release, bounds: Region) -> bool:
 
 def _same_evidence(release: Release, again: Release) -> bool:
     """Whether the evidence equals its recomputation; earlier versions do not state it."""
-    ours, theirs = again.evidence, release.evidence
-    if ours is None or theirs is None:
-        return theirs is None
-    return _furthest(ours, theirs) <= _EVIDENCE[0 if _same_versions(release) else 1]
+    for ours, theirs in ((again.evidence, release.evidence), (again.shapes, release.shapes)):
+        if theirs is None:
+            continue
+        if ours is None or _furthest(ours, theirs) > _EVIDENCE[0 if _same_versions(release) else 1]:
+            return False
+    return True
 
 
 def _furthest(a: Floats, b: Floats) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from peerveil.reporting.report import template
+from peerveil.reporting.report import rendered
 from peerveil.support.version import software
 
 #: The header and the rows of a table.
@@ -21,7 +21,12 @@ def comparison_html(
     (True, True, True)
     """
     listed = [(heading, list(header), rows) for heading, (header, rows) in tables.items()]
-    html: str = template("comparison.html").render(
-        title=title, sentences=sentences, picture=picture, tables=listed, words=words, software=software()
+    return rendered(
+        "comparison.html",
+        title=title,
+        sentences=sentences,
+        picture=picture,
+        tables=listed,
+        words=words,
+        software=software(),
     )
-    return html

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from peerveil.reporting.published import COLUMNS, Published
+from peerveil.reporting.terms import Terms
 from peerveil.reporting.words import quantity_words, reviewers, say, say_of
 
 #: Licences with an address of their own; SPDX describes the others that it lists.
@@ -23,6 +26,9 @@ _LICENCES = {
 }
 
 _SCHEMA, _CROISSANT = "https://schema.org/", "http://mlcommons.org/croissant/"
+
+#: The media types of the data files.
+_KINDS = {"release.csv": "text/csv", "release.json": "application/json"}
 
 #: What BibTeX would take for a command.
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -40,6 +46,31 @@ def licence_address(licence: str | None) -> str | None:
     return _LICENCES.get(licence or "")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What descriptions of a release of any kind state.
+
+    Attributes:
+        title: its title.
+        words: what it holds, in a few sentences.
+        note: the same in short, for a citation.
+        claim: its privacy claim in short.
+        citation: how to cite it.
+        terms: licence, and what it is about.
+        created: time of the release.
+        record_digest: fingerprint of its public record.
+    """
+
+    title: str
+    words: str
+    note: str
+    claim: str
+    citation: str
+    terms: Terms
+    created: datetime
+    record_digest: str
+
+
 def bibtex(release: Published) -> str:
     """Return the citation of a release as a BibTeX entry; its key is made of conference, year and public record.
 
@@ -49,6 +80,11 @@ def bibtex(release: Published) -> str:
     >>> print(bibtex(release).splitlines()[1])
       title = {{How the reviewers rate}},
     """
+    return bibtex_entry(_described(release))
+
+
+def bibtex_entry(release: Described) -> str:
+    """Return the citation of a release of any kind as a BibTeX entry."""
     about = release.terms.about
     year = about.year or release.created.year
     name = re.sub(r"[^a-z0-9]+", "", (about.conference or "peerveil").lower()) or "peerveil"
@@ -57,16 +93,9 @@ def bibtex(release: Published) -> str:
         "title": f"{{{_tex(release.title)}}}",
         "organization": _tex(about.conference or ""),
         "year": str(year),
-        "howpublished": _tex(say("metadata.howpublished", claim=release.guarantee.summary)),
+        "howpublished": _tex(say("metadata.howpublished", claim=release.claim)),
         "url": about.url or "",
-        "note": _tex(
-            say(
-                "metadata.note",
-                quantity=release.quantity,
-                reviewers=reviewers(release.values.size),
-                software=release.software,
-            )
-        ),
+        "note": _tex(release.note),
     }
     lines = [f"  {field} = {{{value}}}," for field, value in facts.items() if value]
     return "\n".join([f"@misc{{{name}{year}-{release.record_digest[7:15]},", *lines, "}"])
@@ -83,18 +112,29 @@ def _tex_name(name: str) -> str:
 
 def dataset(release: Published) -> str:
     """Return the schema.org description of a release as JSON, safe within HTML."""
-    about, told = release.terms.about, say_of(release.quantity)
+    told = say_of(release.quantity)
+    variables = {name: told(f"column.{name}") for name in COLUMNS}
+    return dataset_of(_described(release), variables, ("release.csv", "release.json"))
+
+
+def dataset_of(release: Described, variables: Mapping[str, str], files: Sequence[str]) -> str:
+    """Return the schema.org description of a release of any kind, given its variables in words, and its files."""
     document = {
         "@context": _SCHEMA,
         "@type": "Dataset",
         **_common(release),
         "variableMeasured": [
-            {"@type": "PropertyValue", "name": name, "description": told(f"column.{name}")} for name in COLUMNS
+            {"@type": "PropertyValue", "name": name, "description": words} for name, words in variables.items()
         ],
         "measurementTechnique": say("metadata.technique"),
         "distribution": [
-            {"@type": "DataDownload", "name": name, "contentUrl": _place(about.url, name), "encodingFormat": kind}
-            for name, kind in (("release.csv", "text/csv"), ("release.json", "application/json"))
+            {
+                "@type": "DataDownload",
+                "name": name,
+                "contentUrl": _place(release.terms.about.url, name),
+                "encodingFormat": _KINDS[name],
+            }
+            for name in files
         ],
     }
     text = json.dumps(document, indent=1, ensure_ascii=False)
@@ -103,68 +143,105 @@ def dataset(release: Published) -> str:
 
 def croissant(release: Published, files: Mapping[str, bytes]) -> str:
     """Return the Croissant 1.0 description of a release, given the contents of its release.json and release.csv."""
-    kinds = {"release.csv": "text/csv", "release.json": "application/json"}
+    told = say_of(release.quantity)
+    fields = {name: ("sc:Integer" if name == "rank" else "sc:Float", told(f"column.{name}")) for name in COLUMNS}
+    return croissant_of(_described(release), fields, files, rows="ranks", words=say("metadata.csv"), key="rank")
+
+
+def croissant_of(
+    release: Described,
+    fields: Mapping[str, tuple[str, str]],
+    files: Mapping[str, bytes],
+    *,
+    rows: str,
+    words: str,
+    key: str | None = None,
+) -> str:
+    """Return the Croissant 1.0 description of a release of any kind.
+
+    Args:
+        release: what it is.
+        fields: the columns of its release.csv, each with its type and what it means.
+        files: the contents of its release.csv and release.json.
+        rows: the name of the rows of release.csv.
+        words: what a row is.
+        key: the column that tells rows apart, if a single one does.
+    """
+    told = {"release.csv": words, "release.json": say("metadata.json")}
     document = {
         "@context": {"@language": say("report.language"), **_CONTEXT},
         "@type": "sc:Dataset",
         "conformsTo": f"{_CROISSANT}1.0",
         **_common(release),
-        "citeAs": bibtex(release),
+        "citeAs": bibtex_entry(release),
         "distribution": [
             {
                 "@type": "cr:FileObject",
                 "@id": name,
                 "name": name,
-                "description": say(f"metadata.{name.rpartition('.')[2]}"),
+                "description": told[name],
                 "contentUrl": name,  # beside this file, so that a copy of the folder can be read anywhere
                 "contentSize": f"{len(files[name])} B",
-                "encodingFormat": kind,
+                "encodingFormat": _KINDS[name],
                 "sha256": hashlib.sha256(files[name]).hexdigest(),
             }
-            for name, kind in kinds.items()
+            for name in told
         ],
         "recordSet": [
             {
                 "@type": "cr:RecordSet",
-                "@id": "ranks",
-                "name": "ranks",
-                "description": say("metadata.csv"),
-                "key": {"@id": "ranks/rank"},
-                "field": [_field(name, say_of(release.quantity)(f"column.{name}")) for name in COLUMNS],
+                "@id": rows,
+                "name": rows,
+                "description": words,
+                **({} if key is None else {"key": {"@id": f"{rows}/{key}"}}),
+                "field": [_field(rows, name, *described) for name, described in fields.items()],
             }
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _field(name: str, words: str) -> dict[str, Any]:
+def _field(rows: str, name: str, kind: str, words: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"ranks/{name}",
+        "@id": f"{rows}/{name}",
         "name": name,
         "description": words,
-        "dataType": "sc:Integer" if name == "rank" else "sc:Float",
+        "dataType": kind,
         "source": {"fileObject": {"@id": "release.csv"}, "extract": {"column": name}},
     }
 
 
-def _common(release: Published) -> dict[str, Any]:
-    """What both descriptions state of a release."""
-    about, claim = release.terms.about, release.guarantee.summary
-    people = reviewers(release.values.size)
-    measured = quantity_words(release.quantity)
+def _described(release: Published) -> Described:
+    """What descriptions of a release of means state."""
+    measured, people = quantity_words(release.quantity), reviewers(release.values.size)
     words = say_of(release.quantity)(
         "metadata.description" if measured.number == "mean" else "metadata.description_other",
         quantity=release.quantity,
         meaning=measured.meaning,
         reviewers=people,
-        claim=claim,
+        claim=release.guarantee.summary,
         human=release.human,
     )
+    return Described(
+        title=release.title,
+        words=words.strip(),
+        note=say("metadata.note", quantity=release.quantity, reviewers=people, software=release.software),
+        claim=release.guarantee.summary,
+        citation=release.citation,
+        terms=release.terms,
+        created=release.created,
+        record_digest=release.record_digest,
+    )
+
+
+def _common(release: Described) -> dict[str, Any]:
+    """What both descriptions state of a release."""
+    about = release.terms.about
     creators = [{"@type": "Person", "name": author} for author in about.authors]
     stated = {
         "name": f"{release.title} \N{EN DASH} {about.venue}" if about.venue else release.title,
-        "description": words.strip(),
+        "description": release.words,
         "url": about.url,
         "license": licence_address(release.terms.licence) or release.terms.licence,
         "creator": creators or ([{"@type": "Organization", "name": about.conference}] if about.conference else None),

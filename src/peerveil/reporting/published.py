@@ -13,6 +13,7 @@ from peerveil.inference.findings import Finding
 from peerveil.inference.verdict import Verdict
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
+from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats, Ints
@@ -73,6 +74,7 @@ class Published:
     histogram: NoisyCounts | None = None
     chance: Floats | None = None
     terms: Terms = field(default=Terms())
+    series: tuple[SeriesClaim, ...] = ()
 
     @property
     def verdict(self) -> Verdict | None:

@@ -22,10 +22,14 @@ from peerveil.reporting.charts.look import dark_css, to_svg
 from peerveil.reporting.metadata import bibtex, croissant, dataset, licence_address
 from peerveil.reporting.published import CROISSANT, Published
 from peerveil.reporting.published import FIGURES as FIGURES  # noqa: PLC0414 - named here by version 0.1
+from peerveil.reporting.typography import unbroken_page
 from peerveil.reporting.words import quantity_words, reviewers, say, say_of, say_or
 
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
+
+#: Decimals beyond which a number is a rounding error.
+_DIGITS = 9
 
 #: Ranks in the table, as percentages of the reviewers.
 _PERCENTAGES = {0: "smallest", 10: "", 25: "", 50: "half", 75: "", 90: "", 100: "greatest"}
@@ -55,17 +59,19 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
     people, name = reviewers(release.loads.reviewers), release.mechanism["name"]
     kind, measured = kind_of(name), quantity_words(release.quantity)
     sentence = say("report.mechanism_is", name=name) if kind is None else kind.sentence
-    html: str = template("report.html").render(
+    return rendered(
+        "report.html",
         release=release,
         say=say_of(release.quantity),
         about=release.terms.about,
         title=release.title,
         meaning=measured.meaning,
+        unit=f" ({measured.unit.strip()})" if measured.unit else "",
         reviewers=say("report.estimated", reviewers=people) if is_open(release.part) else people,
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),
-        symbols=_symbols(release.guarantee),
+        symbols=symbols(release.guarantee),
         estimated=is_open(release.part),
         mechanism=say_or("mechanism", name, sentence).replace("of means", f"of {measured.numbers}"),
         parameters=_parameters(release.mechanism),
@@ -78,7 +84,6 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         metadata=dataset(release),
         table=base64.b64encode(table.encode()).decode() if release.values.size <= _EMBEDDED else None,
     )
-    return html
 
 
 def write_report(release: Published, folder: Path, *, files: Mapping[str, bytes]) -> None:
@@ -90,6 +95,11 @@ def write_report(release: Published, folder: Path, *, files: Mapping[str, bytes]
     page = report_html(release, pictures=pictures, table=files["release.csv"].decode())
     (folder / "report.html").write_text(page, encoding="utf-8")
     (folder / CROISSANT).write_text(croissant(release, files), encoding="utf-8")
+
+
+def rendered(name: str, **values: Any) -> str:
+    """Return the page of a template, in which numbers stay with their units."""
+    return unbroken_page(template(name).render(**values))
 
 
 @cache
@@ -132,7 +142,12 @@ def _between(low: float, high: float, certainty: str) -> str:
 
 
 def _short(number: float) -> str:
-    return f"{float(number) + 0.0:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+    """A number with three digits; what rounding errors leave of zero is zero.
+
+    >>> _short(5.514), _short(-1.26e-15), _short(12345.6)
+    ('5.51', '0', '12,346')
+    """
+    return f"{round(float(number), _DIGITS) + 0.0:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
 def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -141,8 +156,8 @@ def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(key, value if isinstance(value, str) else f"{value:.6g}") for key, value in stated.items()]
 
 
-def _symbols(guarantee: Guarantee) -> list[dict[str, str]]:
-    """The numbers of the claim's formulas; none if the claim is in the words of others."""
+def symbols(guarantee: Guarantee) -> list[dict[str, str]]:
+    """Return the numbers of the claim's formulas; none if the claim is in the words of others."""
     if guarantee.kind == "stated":
         return []
     formulas = []

@@ -244,7 +244,7 @@ class Comparison:
                 reviewers=self.reviewers[0],
                 others=self.reviewers[1],
             ),
-            sentences=self.sentences(),
+            sentences=self.sentences("the second release" if second == "second" else second),
             picture=self.plot(first, second).svg,
             tables={
                 say("comparison.summary"): (named(self.summary_columns), self.summary_cells()),
@@ -262,9 +262,12 @@ class Comparison:
         below = "".join(f"<p>{escape(words)}</p>" for words in (*self.sentences(), *self.words))
         return table(self._title, rows, header=QUANTILE_COLUMNS, below=below)
 
-    def sentences(self) -> list[str]:
-        """Return the findings of both releases in words, and whether their intervals tell them apart."""
-        return [f"{a.sentence} In the second release {b.clause}: {_apart(a, b)}." for a, b in self.findings]
+    def sentences(self, second: str = "the second release") -> list[str]:
+        """Return the findings of both releases in words, and whether their intervals tell them apart.
+
+        ``second`` is what the second release is called.
+        """
+        return [f"{a.sentence} In {second} {b.clause}: {_apart(a, b)}." for a, b in self.findings]
 
 
 @overload

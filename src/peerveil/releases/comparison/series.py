@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from peerveil.errors import InputError
 from peerveil.inference.expected_error import LEVEL
 from peerveil.inference.findings import ACCEPTED, Finding
-from peerveil.quantities.base import words_of
+from peerveil.quantities.base import possible_range, words_of
 from peerveil.record.public_record import Floats
 from peerveil.releases.release import Release
 from peerveil.support.atomic_files import write_new
@@ -45,10 +45,13 @@ _WORDS = {
 
 _PERCENT = ("leniency_share", "changed_decisions")
 
+#: The ranges of findings, which no interval exceeds.
+_POSSIBLE = {name: (0.0, math.inf if name == "paper_shift" else 1.0) for name in _WORDS}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A number of one release, with two intervals of the same level.
+    """A number of one release, with two intervals of the same level, truncated at what is possible.
 
     Attributes:
         value: the number.
@@ -147,21 +150,28 @@ class Trend:
         listed = ", ".join(
             f"{name} {self.number(each.value)}" for name, each in zip(self.names, self.estimates, strict=True)
         )
-        kinds = ("more than noise and sampling", "more than noise")
+        most = self.clearest
+        if most is None:
+            return f"{_capital(self.label)}: {listed}; no change is more than noise."
+        what = f"from {most.first} to {most.second} it changed by {self.step(most.difference)}"
+        return f"{_capital(self.label)}: {listed}; {what}, {most.tells}."
+
+    @property
+    def clearest(self) -> Change | None:
+        """The largest change that is more than noise and sampling or, if none is, more than noise."""
         changes = self.changes(together=True)
-        for kind in kinds:
+        for kind in ("more than noise and sampling", "more than noise"):
             clear = [change for change in changes if change.tells == kind]
             if clear:
-                most = max(clear, key=lambda change: abs(change.difference))
-                what = f"from {most.first} to {most.second} it changed by {self._step(most.difference)}"
-                return f"{_capital(self.label)}: {listed}; {what}, {kind}."
-        return f"{_capital(self.label)}: {listed}; no change is more than noise."
+                return max(clear, key=lambda change: abs(change.difference))
+        return None
 
     def number(self, value: float) -> str:
         """Return one of its numbers as text."""
         return f"{100 * value:.0f} %" if self.name in _PERCENT else f"{value + 0.0:.2f}"
 
-    def _step(self, change: float) -> str:
+    def step(self, change: float) -> str:
+        """Return a change of its numbers as text."""
         return f"{100 * change:+.0f} percentage points" if self.name in _PERCENT else f"{change:+.2f}"
 
     def to_document(self) -> dict[str, Any]:
@@ -257,10 +267,8 @@ class Series:
             ]
             for trend in chosen
         }
-        shares = [trend.name.removesuffix(" %") for trend in chosen]
-        listed = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
-        title = f"{listed} % of the reviewers are at or below" if kind == "deciles" else _capital(chosen[0].label)
         percent = chosen[0].name in _PERCENT
+        title = _found(chosen)
         return series_plot(lines, self.quantity, title=title, names=self.names, level=LEVEL, percent=percent)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -306,6 +314,20 @@ class Series:
         return table(f"{self.quantity} of {len(self.releases)} releases", self.cells(), header=("", *self.names))
 
 
+def _found(trends: Sequence[Trend]) -> str:
+    """What a chart of numbers over the releases shows: the clearest of their changes, or that there is none."""
+    from peerveil.reporting.words import say  # noqa: PLC0415 - used here alone
+
+    what = trends[0].label if len(trends) == 1 else say("comparison.these_deciles")
+    clear = [(trend, change) for trend in trends if (change := trend.clearest) is not None]
+    if not clear:
+        return say("comparison.no_change", what=_capital(what))
+    trend, change = max(clear, key=lambda each: abs(each[1].difference))
+    step = trend.step(change.difference).replace("-", "\N{MINUS SIGN}")
+    which = what if len(trends) == 1 else say("comparison.decile", share=trend.name)
+    return say("comparison.change", what=_capital(which), step=step, first=change.first, second=change.second)
+
+
 #: The maximal number of releases whose distributions are drawn side by side.
 _DRAWN = 6
 
@@ -332,14 +354,26 @@ def _names(releases: Sequence[Release], names: Sequence[str] | None) -> list[str
         if len(names) != len(releases) or len(set(names)) < len(names) or not all(names):
             raise InputError(f"names must be {len(releases)} different names, got {list(names)}")
         return list(names)
+    numbered = [f"release {place}" for place in range(1, len(releases) + 1)]
+    stated = [name or number for name, number in zip(_stated(releases), numbered, strict=True)]
+    return stated if len(set(stated)) == len(stated) else numbered
+
+
+def stated_names(releases: Sequence[Release]) -> list[str] | None:
+    """Return what releases state that they are of, such as their years; ``None`` unless all do, and differently."""
+    names = [name for name in _stated(releases) if name]
+    return names if len(set(names)) == len(releases) else None
+
+
+def _stated(releases: Sequence[Release]) -> list[str]:
+    """What each release states that it is of: its year, its conference if they differ, or its title."""
     abouts = [release.terms.about for release in releases]
-    conferences = {about.conference for about in abouts}
+    several = len({about.conference for about in abouts}) > 1
     stated = []
-    for number, about in enumerate(abouts, 1):
-        words = [about.conference] if len(conferences) > 1 else []
-        found = " ".join(str(word) for word in (*words, about.year) if word is not None)
-        stated.append(found or about.title or f"release {number}")
-    return stated if len(set(stated)) == len(stated) else [f"release {place}" for place in range(1, len(stated) + 1)]
+    for about in abouts:
+        words = (about.conference if several else None, about.year)
+        stated.append(" ".join(str(word) for word in words if word is not None) or about.title or "")
+    return stated
 
 
 def _trends(releases: Mapping[str, Release]) -> Iterator[Trend]:
@@ -360,7 +394,8 @@ def _finding(release: Release, name: str) -> Estimate | None:
     for each in release.findings:
         if each.name == name and (each.accepted is None or each.accepted == ACCEPTED):
             sampled = _z(LEVEL) * sampling_error(each, release)
-            return _estimate(each.value, (each.lower, each.upper), each.level, (sampled, sampled))
+            ends = (each.lower, each.upper)
+            return _estimate(each.value, ends, each.level, (sampled, sampled), possible=_POSSIBLE[name])
     return None
 
 
@@ -369,15 +404,27 @@ def _decile(release: Release, share: float) -> Estimate:
     assert release.outlook is not None  # noqa: S101 - checked by the caller
     rank = math.ceil(round(share * release.reviewers, 9)) - 1
     ends = (float(release.outlook.lower[rank]), float(release.outlook.upper[rank]))
-    return _estimate(float(release.values[rank]), ends, release.outlook.level, quantile_reach(release.values, share))
+    sampled, possible = quantile_reach(release.values, share), possible_range(release.quantity)
+    return _estimate(float(release.values[rank]), ends, release.outlook.level, sampled, possible=possible)
 
 
-def _estimate(value: float, ends: tuple[float, float], level: float, sampled: tuple[float, float]) -> Estimate:
+def _estimate(
+    value: float,
+    ends: tuple[float, float],
+    level: float,
+    sampled: tuple[float, float],
+    *,
+    possible: tuple[float, float],
+) -> Estimate:
     """A number with both intervals; ``sampled`` is how far sampling reaches below and above it."""
+
+    def within(down: float, up: float) -> tuple[float, float]:
+        return min(max(value - down, possible[0]), value), max(min(value + up, possible[1]), value)
+
     scale = _z(LEVEL) / _z(level)
     down, up = scale * max(value - ends[0], 0.0), scale * max(ends[1] - value, 0.0)
-    wider = (value - math.hypot(down, sampled[0]), value + math.hypot(up, sampled[1]))
-    return Estimate(value=value, noise=(value - down, value + up), wider=wider)
+    wider = within(math.hypot(down, sampled[0]), math.hypot(up, sampled[1]))
+    return Estimate(value=value, noise=within(down, up), wider=wider)
 
 
 def quantile_reach(values: Floats, share: float, level: float = LEVEL) -> tuple[float, float]:

@@ -6,36 +6,52 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from peerveil.errors import InputError
-from peerveil.privacy.claims import standard_claim
+from peerveil.errors import Argument, InputError
+from peerveil.privacy.claims import Conference, standard_claim
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.joint_claims import Group, GroupClaim, joint_quantity
+from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity
+from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part, is_open
 from peerveil.releases import documents
+from peerveil.releases.checks import RefusedError
+from peerveil.releases.document_check import check_public
 from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
+from peerveil.reporting.published import CROISSANT
 from peerveil.reporting.terms import About, Terms
 from peerveil.support.atomic_files import staged_folder
 from peerveil.support.html_tables import table
 from peerveil.support.version import rendered_with, software
 
+if TYPE_CHECKING:
+    from peerveil.reporting.plots import Plot
+
 #: The files of an answer.
-FILES = ("release.json", "report.html")
+FILES = ("release.json", "release.csv", "report.html", CROISSANT)
 OWN_FILES = (*FILES, SIGNATURE, *MARKS)
 
 #: Said of a release that protects single reviews.
 NOTE_REVIEW = "Which group each reviewer is in is not protected: the protected unit is a single review."
 
+#: Said of what is public, in a release of a group of papers.
+IN_GROUPS = ", in each group of papers"
+
 _CHARGE = re.compile(r"[0-9a-f]{16}")
 _LONGEST = 200
+
+
+#: The public weights of a release, or of both of its conferences.
+Weights = PublicWeights | tuple[PublicWeights, PublicWeights]
 
 
 class Asked(Protocol):
@@ -84,6 +100,8 @@ class Answer(ABC):
         charge: the ledger's number of the charge; ``None`` without a ledger.
         rendered: versions of Peerveil and of the packages that wrote the files.
         intact: whether the file it was read from matches its digest.
+        group: the group of papers; ``None`` for all papers.
+        series: what the series of conferences that count this release promise to a person; none without a ledger.
     """
 
     question: Asked
@@ -104,13 +122,14 @@ class Answer(ABC):
     charge: str | None = None
     rendered: dict[str, str] = field(default_factory=rendered_with)
     intact: bool = True
+    group: Group | None = None
+    series: tuple[SeriesClaim, ...] = ()
 
     #: The word by which its release.json is told from others.
     kind: ClassVar[str]
 
-    #: As of a release of means: the version of its release.json, and the group of papers.
+    #: As of a release of means: the version of its release.json.
     schema = 2
-    group = None
 
     def __post_init__(self) -> None:
         if self.charge is not None and not _CHARGE.fullmatch(self.charge):
@@ -133,11 +152,28 @@ class Answer(ABC):
         """The scale of the noise, if it is that of such an answer."""
 
     @abstractmethod
-    def sensitivity(self, weights: PublicWeights, unit: Unit) -> Sensitivity:
+    def sensitivity(self, weights: Any, unit: Unit) -> Sensitivity:
         """Return the sensitivity of the numbers that were made private."""
 
+    def group_claim(self, weights: Any) -> GroupClaim:
+        """Return its claim with what determines the joint claim of several groups of papers."""
+        raise RefusedError("it is not released by groups of papers")
+
+    def charged_jointly(self, what: str) -> str:
+        """Return what a ledger calls the release, or that of all groups of papers, given what it calls one."""
+        return what if self.group is None else joint_quantity(what, self.group.groups)
+
+    def of_group(self, group: Group) -> Self:
+        """Return the release as that of one of several groups of papers, which were released together."""
+        public = public_in_groups(self.public, self.question.declared)
+        return replace(self, group=group, public=public, notes=(*self.notes, group.note))
+
+    def of_series(self, series: Sequence[SeriesClaim]) -> Self:
+        """Return the release with what the series that count it promise."""
+        return replace(self, series=tuple(series), notes=(*self.notes, *(claim.note for claim in series)))
+
     @abstractmethod
-    def again(self, weights: PublicWeights, guarantee: Guarantee) -> Self:
+    def again(self, weights: Any, guarantee: Guarantee) -> Self:
         """Return the answer, recomputed from its noisy numbers and the public record."""
 
     @abstractmethod
@@ -145,7 +181,7 @@ class Answer(ABC):
         """Return all numbers that follow from the noisy ones."""
 
     @abstractmethod
-    def noise_limits(self, weights: PublicWeights, rare: float) -> Iterator[tuple[str, float, float, float]]:
+    def noise_limits(self, weights: Any, rare: float) -> Iterator[tuple[str, float, float, float]]:
         """Yield names of noisy numbers, their values, and limits that are exceeded about once in ``rare`` times."""
 
     @abstractmethod
@@ -157,8 +193,31 @@ class Answer(ABC):
         """Return the sentences that the report states beside claim and notes."""
 
     @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of release.csv, as names and values."""
+
+    @abstractmethod
     def html(self) -> str:
         """Return the report."""
+
+    @abstractmethod
+    def _chart(self) -> Any:
+        """Return the chart of the report."""
+
+    def plot(self) -> Plot:
+        """Return the chart of the report; notebooks display it, ``.save("chart.png")`` writes it."""
+        from peerveil.reporting.charts import to_svg  # noqa: PLC0415 - slow to load
+        from peerveil.reporting.plots import Plot  # noqa: PLC0415 - slow to load
+
+        return Plot(to_svg(self._chart()))
+
+    def data_files(self) -> dict[str, str]:
+        """Return the texts of release.json, release.csv and croissant.json."""
+        from peerveil.reporting.answer_page import answer_croissant, answer_csv  # noqa: PLC0415 - slow to load
+
+        files = {"release.json": self.to_json(), "release.csv": answer_csv(self)}
+        contents = {name: text.encode() for name, text in files.items()}
+        return files | {CROISSANT: answer_croissant(self, contents, columns=f"{self.kind}_column")}
 
     @abstractmethod
     def _own_document(self) -> dict[str, Any]:
@@ -169,6 +228,37 @@ class Answer(ABC):
     def _own_fields(cls, document: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of this kind from a valid release.json."""
 
+    def adopted(self, given: Any) -> Any:
+        """Return the given weights, with what the answer states about the whole conference."""
+        return adopted_weights(self, given)
+
+    def check_record(self, weights: Any) -> str:
+        """Return that weights are those of the public record of this answer, in words; refuses others."""
+        return check_weights(self, weights, self.quantity)
+
+    def check_public(self, weights: Any) -> None:
+        """Refuse words on what is public that do not fit question and record."""
+        if not self.public.endswith(groups := f"; {self.question.declared}"):
+            raise RefusedError("record/public does not declare the groups")
+        words = self.public.removesuffix(groups)
+        if self.group is not None and not words.endswith(IN_GROUPS):
+            raise RefusedError("record/public does not say that it is so in each group of papers")
+        words = words.removesuffix("" if self.group is None else IN_GROUPS)
+        check_public(words, self.quantity, hidden=weights.hidden_span > 0)
+
+    def neighbours(self, weights: Any, unit: Unit) -> Neighbours:
+        """Return the neighbour relation of the claim for a unit."""
+        return Neighbours.of(
+            weights.part,
+            hidden=weights.hidden_span > 0,
+            attributes=unit == "reviewer",
+            sizes=self.question.sizes is not None,
+        )
+
+    def caveats(self, weights: Any, unit: Unit) -> tuple[str, ...]:
+        """Return the notes that the answer must have."""
+        return caveats(weights, unit)
+
     @property
     def citation(self) -> str:
         """How to cite the release."""
@@ -178,7 +268,7 @@ class Answer(ABC):
     def claim(self) -> dict[str, Any] | None:
         """The privacy claim in standard terms."""
         facts: dict[str, Any] = {name: getattr(self, name) for name in ("papers", "loads", "part", "public")}
-        return standard_claim(self.guarantee, group=None, **facts)
+        return standard_claim(self.guarantee, group=self.group, **facts)
 
     def to_json(self) -> str:
         """Return the text of release.json."""
@@ -194,15 +284,9 @@ class Answer(ABC):
             "quantity": self.quantity,
             "question": self.question.to_document(),
             **self._own_document(),
-            "record": {
-                "papers": self.papers,
-                "reviews": self.loads.reviews,
-                "reviewers": self.loads.reviewers,
-                "loads": documents.loads_document(self.loads),
-                "public": self.public,
-                "digest": self.record_digest,
-            },
+            "record": record_document(self),
             "part": None if self.part is None else self.part.to_document(),
+            **({} if self.group is None else {"group": documents.group_document(self.group)}),
             "mechanism": self.mechanism,
             "guarantee": documents.claim_document(claim)
             | {"statement": claim.statement, "promise": claim.promise, "not_protected": claim.not_protected}
@@ -210,13 +294,14 @@ class Answer(ABC):
             "claim": self.claim,
             "notes": list(self.notes),
             "charge": self.charge,
+            **({"series": [claim.to_document() for claim in self.series]} if self.series else {}),
             "rendered": self.rendered,
         }
         document["digest"] = documents.document_digest(document)
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write release.json and report.html into a folder atomically, and return the folder."""
+        """Write its files into a folder atomically, and return the folder."""
         with staged_folder(folder, own=OWN_FILES, overwrite=overwrite) as stage:
             self.write_into(stage)
         return Path(folder)
@@ -224,7 +309,8 @@ class Answer(ABC):
     def write_into(self, folder: Path) -> None:
         """Write the files into an existing folder."""
         written = replace(self, rendered=rendered_with())
-        (folder / "release.json").write_bytes(written.to_json().encode())
+        for name, text in written.data_files().items():
+            (folder / name).write_bytes(text.encode())
         (folder / "report.html").write_text(written.html(), encoding="utf-8")
 
     @classmethod
@@ -268,10 +354,56 @@ class Answer(ABC):
             charge=document["charge"],
             rendered=document["rendered"],
             intact=document["digest"] == documents.document_digest(document),
+            group=documents.group_from(document.get("group")),
+            series=tuple(map(SeriesClaim.from_document, document.get("series", ()))),
         )
 
     def _repr_html_(self) -> str:
         return table(self.title, self.facts())
+
+
+class Stated(Conference, Protocol):
+    """What is stated about a public record."""
+
+    @property
+    def record_digest(self) -> str:
+        """Fingerprint of the public weights."""
+
+
+def record_document(stated: Stated) -> dict[str, Any]:
+    """Return what is stated about a public record as JSON."""
+    return {
+        "papers": stated.papers,
+        "reviews": stated.loads.reviews,
+        "reviewers": stated.loads.reviewers,
+        "loads": documents.loads_document(stated.loads),
+        "public": stated.public,
+        "digest": stated.record_digest,
+    }
+
+
+def adopted_weights(stated: Stated, weights: PublicWeights) -> PublicWeights:
+    """Return weights with what is stated about the whole conference."""
+    if not isinstance(weights, PublicWeights):
+        raise RefusedError("the release is of one conference, and the public weights of two were given")
+    if weights.part is None and stated.part is not None:
+        weights = replace(weights, loads=stated.loads, part=stated.part)
+    return weights.expected() if weights.open else weights  # whose loads are a guess that follows from the record
+
+
+def check_weights(stated: Stated, weights: PublicWeights, quantity: str) -> str:
+    """Return that weights are those of the stated record, in words; refuses others."""
+    if weights.quantity != quantity:
+        raise RefusedError(f"the release is of {quantity}, the weights are of {weights.quantity}")
+    if weights.part != stated.part or weights.loads != stated.loads:
+        raise RefusedError("the public record has other loads, or covers another part of the conference")
+    if weights.sizes().size != stated.papers or weights.digest() != stated.record_digest:
+        raise RefusedError(
+            "the public record is not the one this release was made from, or was read with other options"
+        )
+    return (
+        f"{stated.papers} papers, {stated.loads.reviews} reviews, {stated.loads.reviewers} reviewers; the same digest"
+    )
 
 
 def record_facts(weights: PublicWeights) -> dict[str, Any]:
@@ -318,10 +450,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def check_names(by: str, groups: tuple[str, ...]) -> None:
-    """Refuse names of an attribute and its groups that cannot be published, and groups with the same name."""
+def public_in_groups(public: str, declared: str) -> str:
+    """Return what is stated to be public of each of several groups of papers, given that of a single release.
+
+    >>> public_in_groups("all scores; that two arms exist", "that two arms exist")
+    'all scores, in each group of papers; that two arms exist'
+    """
+    return f"{public.removesuffix(f'; {declared}')}{IN_GROUPS}; {declared}"
+
+
+def check_names(by: str, groups: tuple[str, ...], stated: str) -> None:
+    """Refuse names of an attribute and its groups that cannot be published, and groups with the same name.
+
+    ``stated`` is the argument that names the groups.
+    """
     for text in (by, *groups):
         if not (isinstance(text, str) and text.strip() and text.isprintable() and len(text) <= _LONGEST):
             raise InputError(f"attribute and groups must be 1 to {_LONGEST} printable characters")
     if len(groups) < 2 or len(set(groups)) < len(groups):
-        raise InputError("at least two different groups are needed")
+        raise InputError("at least two different groups are needed (", Argument(stated, ...), ")")

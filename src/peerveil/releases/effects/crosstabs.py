@@ -16,6 +16,7 @@ from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.privacy.bins import Bins, span_words
 from peerveil.privacy.group_sums import checked_sizes
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.joint_claims import GroupClaim, counts_claim
 from peerveil.privacy.sensitivity import Sensitivity, crosstab_sensitivity
 from peerveil.privacy.stated_facts import attribute_facts
 from peerveil.quantities.base import words_of
@@ -53,7 +54,7 @@ class CrosstabQuestion:
     sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        check_names(self.by, self.groups)
+        check_names(self.by, self.groups, "values")
         check_level(self.level)
 
     @property
@@ -134,8 +135,8 @@ class Crosstab(Answer):
 
     @property
     def charged_as(self) -> str:
-        """What a ledger calls the release."""
-        return charged_as(self.question, self.quantity)
+        """What a ledger calls the release; those of groups of papers share one charge."""
+        return self.charged_jointly(charged_as(self.question, self.quantity))
 
     @property
     def title(self) -> str:
@@ -209,6 +210,12 @@ class Crosstab(Answer):
         """Return the sensitivity of the counts."""
         return crosstab_sensitivity(weights, unit, sizes=self.question.sizes is not None)
 
+    def group_claim(self, weights: PublicWeights) -> GroupClaim:
+        """Return its claim with what determines the joint claim of several groups of papers."""
+        assert self.guarantee.unit is not None  # noqa: S101 - our own claims have one
+        counts = self.sensitivity(weights, self.guarantee.unit).counts
+        return counts_claim(self.guarantee, weights, counts=counts, scale=self.noise_scale)
+
     def again(self, weights: PublicWeights, guarantee: Guarantee) -> Crosstab:
         """Return the release, recomputed from its noisy counts and the public record."""
         facts: dict[str, Any] = {name: getattr(self, name) for name in ("mechanism", "public", "notes", "terms")}
@@ -240,6 +247,12 @@ class Crosstab(Answer):
         from peerveil.releases.effects.page import crosstab_html  # noqa: PLC0415 - slow to load
 
         return crosstab_html(self)
+
+    def _chart(self) -> Any:
+        """Return the chart of the report."""
+        from peerveil.releases.effects.page import crosstab_chart  # noqa: PLC0415 - slow to load
+
+        return crosstab_chart(self)
 
     def _own_document(self) -> dict[str, Any]:
         groups = [

@@ -13,6 +13,7 @@ from peerveil.inference.effects import LEVEL, Estimate, estimate
 from peerveil.mechanisms import mechanism_from
 from peerveil.privacy.group_sums import GroupSums
 from peerveil.privacy.guarantee import Guarantee, Unit
+from peerveil.privacy.joint_claims import GroupClaim
 from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.privacy.sensitivity import Sensitivity
 from peerveil.privacy.stated_facts import attribute_facts
@@ -65,7 +66,7 @@ class Question:
     pairs: bool = False
 
     def __post_init__(self) -> None:
-        check_names(self.by, self.groups)
+        check_names(self.by, self.groups, "compare")
         if len(self.groups) != 2 or (self.pairs and self.groups != PAIRS):
             raise InputError("an effect compares two groups")
 
@@ -176,8 +177,8 @@ class Effect(Answer):
 
     @property
     def charged_as(self) -> str:
-        """What a ledger calls the release."""
-        return charged_as(self.question, self.quantity)
+        """What a ledger calls the release; those of groups of papers share one charge."""
+        return self.charged_jointly(charged_as(self.question, self.quantity))
 
     @property
     def title(self) -> str:
@@ -206,14 +207,17 @@ class Effect(Answer):
     @property
     def meaning(self) -> str:
         """What the number means, and what it does not."""
+        cause = "Groups were not assigned at random: the difference need not be caused by what defines them."
         if self.question.randomised:
-            cause, same = "Groups were assigned at random, so the difference is an effect of the assignment.", ""
-        else:
-            cause = "Groups were not assigned at random: the difference need not be caused by what defines them."
-            same = ", and takes loads and spread of reviewers to be the same in both groups"
+            cause = "Groups were assigned at random, so the difference is an effect of the assignment."
+        spread = ", and for groups that are not equally spread"
+        if self.question.icc is not None:
+            spread = " as stated, and takes loads and spread of reviewers to be the same in both groups"
+        if self.question.pairs:
+            spread = ""
         return (
             f"{cause} The interval covers both the noise that was added for privacy and the chance by which these "
-            f"reviewers, and not others, reviewed; it allows for how alike the reviews of one reviewer are{same}."
+            f"reviewers, and not others, reviewed; it allows for how alike the reviews of one reviewer are{spread}."
         )
 
     def facts(self) -> list[tuple[str, str]]:
@@ -241,6 +245,10 @@ class Effect(Answer):
         """Return the sensitivity of the sums, counts and squares."""
         return self.question.sums(weights).sensitivity(unit)
 
+    def group_claim(self, weights: PublicWeights) -> GroupClaim:
+        """Return its claim with what determines the joint claim of several groups of papers."""
+        return sums_claim(self.guarantee, self.question.sums(weights), self.noise_scale)
+
     def again(self, weights: PublicWeights, guarantee: Guarantee) -> Effect:
         """Return the effect, recomputed from its noisy numbers and the public record."""
         facts: dict[str, Any] = {name: getattr(self, name) for name in ("mechanism", "public", "notes", "terms")}
@@ -258,7 +266,7 @@ class Effect(Answer):
         ranges = {
             **dict.fromkeys(("sum_1", "sum_2"), (-half * reviews, half * reviews)),
             **dict.fromkeys(("reviews_1", "reviews_2", "mixed"), (0.0, float(reviews))),
-            "squares": (0.0, sums.cap * weights.reviewers),
+            **dict.fromkeys(("squares", "squares_1", "squares_2"), (0.0, sums.cap * weights.reviewers)),
         }
         slack = self.noise_scale * np.log(rare)
         for (name, unit), number in zip(sums.units.items(), self.noisy.tolist(), strict=True):
@@ -269,11 +277,23 @@ class Effect(Answer):
         """Return the effect in words, and what it means."""
         return (self.sentence, self.meaning)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the row of release.csv: groups, estimate, interval, p-value and sizes."""
+        names = ("estimate", "low", "high", "first_reviews", "second_reviews", "p_value")
+        first, second = self.groups
+        return [{"first": first, "second": second} | dict(zip(names, self.numbers(), strict=True))]
+
     def html(self) -> str:
         """Return the report."""
         from peerveil.releases.effects.page import effect_html  # noqa: PLC0415 - slow to load
 
         return effect_html(self)
+
+    def _chart(self) -> Any:
+        """Return the chart of the report."""
+        from peerveil.releases.effects.page import effect_chart  # noqa: PLC0415 - slow to load
+
+        return effect_chart(self)
 
     def _own_document(self) -> dict[str, Any]:
         stated = asdict(self.estimated) | {"sizes": list(self.estimated.sizes), "sentence": self.sentence}
@@ -296,6 +316,11 @@ class Effect(Answer):
     def __repr__(self) -> str:
         difference = f"{self.estimate:.3g} ({self.low:.3g} to {self.high:.3g})"
         return f"Effect({self.quantity} by {self.question.by}: {difference}; {self.guarantee.summary})"
+
+
+def sums_claim(claim: Guarantee, sums: GroupSums, scale: float) -> GroupClaim:
+    """Return the claim of an effect with what determines the joint claim of several groups of papers."""
+    return GroupClaim(claim=claim, sums=sums.costs(scale) if claim.unit == "reviewer" else None)
 
 
 def charged_as(question: Question, quantity: str) -> str:

@@ -76,8 +76,8 @@ def error_against_epsilon(
     ``alone`` of public data without a release is a line. The errors are those of ``quantity``.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
-    >>> picture.to_dict()["title"]["text"]
-    ['Expected error: 0.2 at', 'epsilon 1, 0.1 at epsilon 3']
+    >>> " ".join(picture.to_dict()["title"]["text"]).replace("\N{NO-BREAK SPACE}", " ")
+    'Expected error: 0.2 points at epsilon 1, 0.1 at epsilon 3'
     """
     listed = [row for row in starmap(ExpectedError, rows) if row.rmse > 0]
     if not listed:
@@ -102,7 +102,8 @@ def error_against_epsilon(
     levels = [*(row[key] for row in drawn for key in ("low", "high")), *([alone] if alone else [])]
     x = with_room(Span(budgets[0] / 1.1, budgets[-1] * 1.05, log=True), ends, width)
     y = Span(min(levels) / 1.25, max(levels) * 1.08, log=True)
-    title, explained = titles.errors(_least(listed), chosen=chosen, alone=alone), _explained(estimators)
+    title = titles.errors(_least(listed), chosen=chosen, alone=alone, unit=titles.unit_of(quantity))
+    explained = _explained(estimators)
     at = alt.X("epsilon:Q", title=look.below(say("chart.axis_budget")), scale=x.scale(), axis=_at(budgets))
     error = alt.Y("rmse:Q", title=look.beside(_error_title(quantity)), scale=y.scale(), axis=_decades(y))
     dashes = alt.Scale(domain=estimators, range=[_ESTIMATORS.get(name, _OTHER)[1] for name in estimators])

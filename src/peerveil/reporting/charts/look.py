@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from peerveil.reporting.typography import unbroken
 from peerveil.reporting.words import quantity_words, say_of
 
 #: The type of every chart.
@@ -159,6 +160,7 @@ def wrapped(text: str, width: int) -> list[str]:
     >>> wrapped("Half of the reviewers average between 4.7 and 6.4", 32)
     ['Half of the reviewers', 'average between 4.7 and 6.4']
     """
+    text = unbroken(text)
     lines = textwrap.wrap(text, width) or [""]
     widths = range(max(len(text) // len(lines), 1), width)
     narrower = (textwrap.wrap(text, narrow, break_long_words=False) for narrow in widths)

@@ -42,16 +42,27 @@ def over_years(
         for release, value, low, high in points
     ]
     base = look.chart(rows)
-    x = alt.X("release:N", sort=list(names), title=None, scale=alt.Scale(padding=0.3), axis=alt.Axis(labelAngle=0))
+    # Lines have their names behind the last release.
+    places = [*names, *([""] if len(lines) > 1 else [])]
+    space = alt.Scale(padding=0.3, domain=places)
+    x = alt.X("release:N", sort=places, title=None, scale=space, axis=alt.Axis(labelAngle=0, ticks=False))
     axis = "%" if percent else quantity_words(quantity).short_axis if len(lines) > 1 else None
     y = alt.Y("value:Q", title=axis and look.beside(axis), scale=alt.Scale(zero=percent), axis=ticks(height // 60))
-    colour = look.line_named(colours) if len(lines) > 1 else alt.value(look.BLUE)
+    shades = alt.Scale(domain=list(colours), range=list(colours.values()))
+    colour = alt.Color("what:N", scale=shades, legend=None, sort=list(colours))
     tooltip = [tip("release", say("chart.release"), kind="N"), tip("value", None, ".3~f")]
     tooltip += [tip("low", say("chart.from"), ".3~f"), tip("high", say("chart.to"), ".3~f")]
     layers = [
         base.mark_rule(strokeWidth=1.6).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
         base.mark_line(point=True, strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltip),
     ]
+    if len(lines) > 1:
+        layers += [
+            look.chart([{"release": "", "value": scale * points[-1][1], "what": what}])
+            .mark_text(color=look.WORDS.get(colours[what], colours[what]), align="center")
+            .encode(x=x, y=alt.Y("value:Q"), text="what:N")
+            for what, points in lines.items()
+        ]
     return look.finished(
         alt.layer(*layers),
         title=title,

@@ -49,29 +49,32 @@ def reduction(release: Published) -> str:
         f"{number:.2g}" if number < 100 else f"{number:,.0f}"
         for number in (float(noise.law.deviation), release.outlook.expected_rmse)
     )
-    return say_of(release.quantity)(f"title.{key}", noise=deviation, error=error)
+    return say_of(release.quantity)(f"title.{key}", noise=deviation, error=error, unit=_unit(release))
 
 
 def widths(release: Published) -> str:
     """Return how wide credible bands and proven bounds are on average."""
+    unit = _unit(release)
     proven = f"{float(np.mean(release.upper - release.lower)):.2g}"
     if release.outlook is None:
-        return say("title.proven_width", proven=proven)
+        return say("title.proven_width", proven=proven, unit=unit)
     band = f"{float(np.mean(release.outlook.upper - release.outlook.lower)):.2g}"
-    return say("title.widths", band=band, proven=proven)
+    return say("title.widths", band=band, proven=proven, unit=unit)
 
 
-def errors(least: Mapping[float, float], *, chosen: float | None = None, alone: float | None = None) -> str:
+def errors(
+    least: Mapping[float, float], *, chosen: float | None = None, alone: float | None = None, unit: str = ""
+) -> str:
     """Return the least expected errors at the chosen budget, or at the smallest and the largest one.
 
-    >>> errors({1.0: 0.21, 3.0: 0.12}, chosen=1.0, alone=0.4)
-    'At epsilon 1: expected error 0.21, without a release 0.4'
+    >>> errors({1.0: 0.21, 3.0: 0.12}, chosen=1.0, alone=0.4, unit=" points")
+    'At epsilon 1: expected error 0.21 points, without a release 0.4'
     >>> errors({0.3: 0.5, 1.0: 0.41}, alone=0.4)
     'No budget up to epsilon 1 gives less error than no release'
     """
     shown = [each for each in least.items() if each[0] == chosen] or [*least.items()]
     (low, first), (high, last) = shown[0], shown[-1]
-    facts = {"low": f"{low:g}", "first": f"{first:.2g}", "high": f"{high:g}", "last": f"{last:.2g}"}
+    facts = {"low": f"{low:g}", "first": f"{first:.2g}", "high": f"{high:g}", "last": f"{last:.2g}", "unit": unit}
     if alone is not None and min(first, last) >= alone:
         return say("title.errors_useless", **facts)
     if low == high and alone is not None:
@@ -108,6 +111,21 @@ def described(key: str, release: Published) -> str:
     """Return the text alternative of a chart."""
     told, people = say_of(release.quantity), reviewers(release.values.size)
     return told(f"description.{key}", reviewers=people, quantity=release.quantity)
+
+
+def unit_of(quantity: str) -> str:
+    """Return the unit of a quantity's numbers, with a leading space; empty for shares, or if it is not known.
+
+    >>> unit_of("ratings"), unit_of("share of ratings >= 8")
+    (' points', '')
+    """
+    words = quantity_words(quantity)
+    return "" if words.number == "share" else words.unit
+
+
+def _unit(release: Published) -> str:
+    """The unit of a release's numbers, with a leading space; empty if it is not known."""
+    return unit_of(release.quantity)
 
 
 def _kind(release: Published) -> str:

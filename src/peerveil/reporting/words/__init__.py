@@ -20,8 +20,8 @@ from peerveil.quantities.base import Words, words_of
 def say(key: str, **fields: object) -> str:
     """Return the words of a key such as ``"chart.released"``, with its fields filled in.
 
-    >>> say("chart.released"), say("title.proven_width", proven="3.1")
-    ('released', 'Public data alone proves a range 3.1 wide on average')
+    >>> say("chart.released"), say("title.proven_width", proven="3.1", unit=" points")
+    ('released', 'Public data alone proves a range 3.1 points wide on average')
     """
     section, _, name = key.partition(".")
     words: str = _words()[section][name]

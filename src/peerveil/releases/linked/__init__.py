@@ -1,0 +1,1 @@
+"""Correlations between two conferences, as they are published."""

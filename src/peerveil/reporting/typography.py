@@ -1,0 +1,34 @@
+"""No-break spaces between numbers and their units, so that no line begins with a lone sign or unit."""
+
+from __future__ import annotations
+
+import re
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+#: Blanks that belong to a number: before its unit, and around the sign of an equation with a symbol.
+_BLANKS = re.compile(
+    r"(?<=\d) (?=%|(?:points?|times|MB|GB|s)\b)|(?<=\bepsilon) (?=\d|= \d)|(?<=\b(?:delta|sigma)) (?== \d)"
+    r"|(?<=\w =) (?=\d)|(?<=\brank) (?=\d)"
+)
+
+#: Parts of a page: elements whose text stays as it is, tags, and text.
+_PARTS = re.compile(r"<(script|style|pre|textarea|title)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
+
+
+def unbroken(text: str) -> str:
+    """Return a text in which numbers are not separated from their units at the end of a line.
+
+    >>> unbroken("At epsilon = 1, the middle 80 % span 3 points in 2026").replace(_NO_BREAK, "~")
+    'At epsilon~=~1, the middle 80~% span 3~points in 2026'
+    """
+    return _BLANKS.sub(_NO_BREAK, text)
+
+
+def unbroken_page(html: str) -> str:
+    """Return a page whose texts are :func:`unbroken`; tags, scripts, styles and code stay as they are.
+
+    >>> unbroken_page('<p title="5 %">5 %</p><pre>5 %</pre>').replace(_NO_BREAK, "~")
+    '<p title="5 %">5~%</p><pre>5 %</pre>'
+    """
+    return _PARTS.sub(lambda part: part[0] if part[0].startswith("<") else unbroken(part[0]), html)
