@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from peerveil.planning.crosstabs import plan_by as plan_by
     from peerveil.planning.effects import EffectPlan as EffectPlan
     from peerveil.planning.effects import plan_effect as plan_effect
+    from peerveil.planning.linked import CorrelationPlan as CorrelationPlan
+    from peerveil.planning.linked import plan_correlation as plan_correlation
     from peerveil.planning.plans import Plan as Plan
     from peerveil.planning.plans import plan as plan
     from peerveil.privacy.guarantee import Guarantee as Guarantee
@@ -43,11 +45,18 @@ if TYPE_CHECKING:
     from peerveil.privacy.stated_facts import Statement as Statement
     from peerveil.private.crosstabs import release_by as release_by
     from peerveil.private.effects import effect as effect
+    from peerveil.private.grouped.promises import AnswerPromise as AnswerPromise
+    from peerveil.private.grouped.promises import promise_effect as promise_effect
+    from peerveil.private.grouped.tracks import TrackAnswers as TrackAnswers
+    from peerveil.private.grouped.tracks import effect_groups as effect_groups
+    from peerveil.private.grouped.tracks import release_by_groups as release_by_groups
     from peerveil.private.ledger import Ledger as Ledger
+    from peerveil.private.linked.correlation import correlate as correlate
+    from peerveil.private.linked.promises import promise_correlation as promise_correlation
     from peerveil.private.promises import Promise as Promise
     from peerveil.private.promises import promise as promise
     from peerveil.private.readers import read as read
-    from peerveil.private.release import release as release
+    from peerveil.private.releasing import release as release
     from peerveil.private.reviews import Reviews as Reviews
     from peerveil.private.tracks import release_groups as release_groups
     from peerveil.quantities.columns import Share as Share
@@ -67,6 +76,7 @@ if TYPE_CHECKING:
     from peerveil.releases.comparison.series import Series as Series
     from peerveil.releases.effects.crosstabs import Crosstab as Crosstab
     from peerveil.releases.effects.published import Effect as Effect
+    from peerveil.releases.linked.published import Correlation as Correlation
     from peerveil.releases.pooling import pool as pool
     from peerveil.releases.pooling import read_prior as read_prior
     from peerveil.releases.refinement import refine as refine
@@ -92,15 +102,20 @@ _NAMES = {
     "planning.auto": "Auto",
     "planning.crosstabs": "CrosstabPlan plan_by",
     "planning.effects": "EffectPlan plan_effect",
+    "planning.linked": "CorrelationPlan plan_correlation",
     "planning.plans": "Plan plan",
     "privacy.guarantee": "Guarantee compose",
     "privacy.stated_facts": "Statement",
+    "private.grouped.promises": "AnswerPromise promise_effect",
+    "private.grouped.tracks": "TrackAnswers effect_groups release_by_groups",
     "private.crosstabs": "release_by",
     "private.effects": "effect",
+    "private.linked.correlation": "correlate",
+    "private.linked.promises": "promise_correlation",
     "private.ledger": "Ledger",
     "private.promises": "Promise promise",
     "private.readers": "read",
-    "private.release": "release",
+    "private.releasing": "release",
     "private.reviews": "Reviews",
     "private.tracks": "release_groups",
     "quantities.columns": "Share",
@@ -117,6 +132,7 @@ _NAMES = {
     "releases.comparison.series": "Series",
     "releases.effects.crosstabs": "Crosstab",
     "releases.effects.published": "Effect",
+    "releases.linked.published": "Correlation",
     "releases.pooling": "pool read_prior",
     "releases.refinement": "refine",
     "releases.release": "Release",

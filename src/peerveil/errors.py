@@ -10,9 +10,11 @@
     ├── WriteError                writing failed on the way, as on a full disk
     ├── ShowError                 everything was written, but the summary could not be shown
     ├── LedgerError               the ledger cannot be read or written; nothing was released
-    │   └── BudgetError           a release would overspend its budget, or does not fit its kind
+    │   ├── BudgetError           a release would overspend its budget, or does not fit its kind
+    │   └── UnreachableError      the database of the ledger does not answer; it may do so later
     ├── BusyError                 another process works on the same release
     ├── ProjectionError           a projection missed its certificate; nothing is returned
+    ├── TimeLimitError            a venue of a batch took longer than allowed
     ├── SignatureError            a signature does not sign these contents
     └── VenueError                a venue could not be read from its platform
 
@@ -76,6 +78,22 @@ class Argument:
         'noise_scale'
         """
         return f"{self.of}_{self.name}" if self.of else self.name
+
+
+@dataclass(frozen=True)
+class Phrase(Argument):
+    """A part of a message that the page words otherwise than Python and the command line: a command, or a path.
+
+    Attributes:
+        name: what it tells; the page finds its own words by it.
+        value: the words of Python and the command line.
+
+    >>> print(Phrase("ledger_place", "the ledger at budgets.db"))
+    the ledger at budgets.db
+    """
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 #: Text or an argument: a piece of a message.
@@ -191,12 +209,20 @@ class BudgetError(LedgerError):
     """A release would overspend its budget, or cannot be charged to it."""
 
 
+class UnreachableError(LedgerError):
+    """The database of the ledger does not answer now, or is locked for long; the same call may succeed later."""
+
+
 class BusyError(PeerveilError):
     """Another process works on the same release."""
 
 
 class ProjectionError(PeerveilError):
     """A projection whose gap or violation is above tolerance."""
+
+
+class TimeLimitError(PeerveilError):
+    """A venue of a batch took longer than its time limit."""
 
 
 class SignatureError(PeerveilError):

@@ -11,7 +11,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.inference.pooling import PooledPrior
 from peerveil.releases.comparison import Comparison
 from peerveil.releases.comparison import compare as compare_releases
-from peerveil.releases.comparison.series import Series, series
+from peerveil.releases.comparison.series import Series, series, stated_names
 from peerveil.releases.pooling import pool as pool_releases
 from peerveil.releases.release import Release
 
@@ -21,23 +21,34 @@ if TYPE_CHECKING:
 
 def compare(request: CompareRequest) -> Comparison:
     """Return the comparison of two published releases; write it if the request names a file."""
-    names = _labels(request) or request.names
-    if len(names) != 2:
+    labels = _labels(request)
+    if labels is not None and len(labels) != 2:
         raise InputError(Argument("labels"), f" must be two names, got {request.labels!r}")
-    comparison = compare_releases(Release.load(request.first), Release.load(request.second))
+    places = _several(request)
+    releases = [Release.load(place) for place in places]
+    comparison = compare_releases(releases[0], releases[1])
     if request.output is not None:
+        own = None if request.names == CompareRequest.names else request.names
+        names = labels or own or _folders(places, releases) or stated_names(releases) or request.names
         comparison.save(request.output, first=names[0], second=names[1])
     return comparison
 
 
 def compare_many(request: CompareRequest) -> Series:
     """Return the comparison of three or more published releases; write it if the request names a file."""
-    places = (request.first, request.second, *(request.others or ()))
+    places = _several(request)
     releases = [Release.load(place) for place in places]
     made = series(releases, _labels(request) or _folders(places, releases))
     if request.output is not None:
         made.save(request.output)
     return made
+
+
+def _several(request: CompareRequest) -> list[str]:
+    """Return the places of the releases; one alone cannot be compared."""
+    if len(request.releases) < 2:
+        raise InputError("give two releases or more to compare, the earlier one first; got one")
+    return request.releases
 
 
 def _labels(request: CompareRequest) -> list[str] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from peerveil.app.release import Step
 from peerveil.app.requests import DemoRequest
 from peerveil.private.readers import read
-from peerveil.private.release import release
+from peerveil.private.releasing import release
 from peerveil.private.reviews import Reviews
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.weights import weigh

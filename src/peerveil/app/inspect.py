@@ -27,9 +27,15 @@ def inspect(request: InspectRequest) -> dict[str, Any]:
     """Return facts about a file, none of them about a person; write its public scores if requested."""
     with renaming(ratings="score"):
         facts = inspection.inspect(request.file, mapping=request.reading.mapping, **reading_arguments(request.reading))
-        if request.write_public is not None:
-            write_public(read_reviews(request.file, request.reading).public("all"), request.write_public)
+    if request.write_public is not None:
+        write_scores(request, request.write_public)
     return facts
+
+
+def write_scores(request: InspectRequest, path: str) -> None:
+    """Write all scores of a file of reviews to a new file, without reviewers: what is public if all scores are."""
+    with renaming(ratings="score"):
+        write_public(read_reviews(request.file, request.reading).public("all"), path)
 
 
 def sheets_of(file: str) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from peerveil.app.messages import Spelling
-from peerveil.errors import PeerveilError
+from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import downward, upward
 from peerveil.private.charging import Spending, pending
-from peerveil.private.ledger import Ledger
+from peerveil.private.ledger import Account, Ledger, Series
 from peerveil.private.ledger.database import ledger_url
 from peerveil.private.ledger.exporting import ledger_text
+from peerveil.record.committees import read_committee
 
 __all__ = [
     "Ledger",
@@ -22,12 +23,14 @@ __all__ = [
     "charges_since",
     "cost",
     "has_ledger",
+    "join_series",
     "ledger_text",
     "ledger_view",
     "open_budget",
     "pending",
     "pending_view",
     "releases_so_far",
+    "series_view",
 ]
 
 
@@ -47,6 +50,15 @@ def open_budget(place: str, dataset: str, unit: str, *, epsilon: float | None, d
     """Open a budget for a data set, and create the ledger if there is none."""
     Budget.of(epsilon=epsilon, delta=delta)  # refuse an invalid budget before a file is created
     Ledger.create(place).open(dataset, unit, epsilon=epsilon, delta=delta)
+
+
+def join_series(
+    ledger: Ledger, series: str, dataset: str, *, people: str | None = None, column: str | None = None
+) -> Series:
+    """Let a data set join a series, with the public list of its reviewers in a file, if there is one."""
+    if people is None and column is not None:
+        raise InputError(Argument("column", column), " is for a table of people (", Argument("list", ...), ")")
+    return ledger.join(series, dataset, None if people is None else read_committee(people, column=column))
 
 
 def pending_view(place: str) -> list[dict[str, Any]]:
@@ -93,21 +105,41 @@ def charges_since(place: str | None, before: frozenset[str], *, quantity: str, u
     return f"{charged}; release again with the same choices to finish it without another charge."
 
 
+def _amounts(account: Account | Series) -> dict[str, Any]:
+    return {
+        "currency": account.budget.currency,
+        "limit": f"{account.budget.limit:.6g}",
+        "left": downward(account.left),
+        "share": min(100, round(100 * account.spent / account.budget.limit)),
+    }
+
+
+def series_view(place: str) -> list[dict[str, Any]]:
+    """Return the series with what is left for a person, as the page shows them."""
+    return [
+        {
+            "name": series.name,
+            "releases": series.releases,
+            "members": [
+                {"dataset": member.dataset, "people": None if member.people is None else len(member.people)}
+                for member in series.members
+            ],
+        }
+        | _amounts(series)
+        for series in (Ledger(place).series() if has_ledger(place) else [])
+    ]
+
+
 def ledger_view(place: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the budgets with what is left, and the charges, newest first, as the page shows them."""
     if not has_ledger(place):
         return [], []
     ledger = Ledger(place)
+    series = ledger.series()
     accounts = [
-        {
-            "dataset": account.dataset,
-            "unit": account.unit,
-            "currency": account.budget.currency,
-            "limit": f"{account.budget.limit:.6g}",
-            "left": downward(account.left),
-            "share": min(100, round(100 * account.spent / account.budget.limit)),
-            "releases": len(account.spends),
-        }
+        {"dataset": account.dataset, "unit": account.unit, "releases": len(account.spends)}
+        | _amounts(account)
+        | {"series": [one.name for one in series if one.counts(account.dataset)]}
         for account in ledger.accounts()
     ]
     history = [

@@ -69,6 +69,7 @@ class ReadingOptions:
     visible_column: list[str] | None = None
     merge_names: bool = False
     attributes: str | None = None
+    committee: str | None = None
     mapping: str | None = None
 
 

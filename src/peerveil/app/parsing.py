@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from multiprocessing import current_process
 from typing import Any, get_args
 
 from peerveil.app.messages import refusal
@@ -136,8 +135,7 @@ def mechanism_or_auto(noise: NoiseOptions) -> Asked:
     if name == Auto.name:
         if noise.epsilon is None or any(given[name] is not None for name in given.keys() - {"epsilon", "delta"}):
             raise refusal("{mechanism} auto goes with a budget, {epsilon} and {delta}; it chooses the noise itself")
-        workers = 1 if current_process().daemon else None  # a daemonic process cannot start others
-        return Auto(epsilon=noise.epsilon, delta=noise.delta, workers=workers)
+        return Auto(epsilon=noise.epsilon, delta=noise.delta, workers=None)
     if noise.epsilon is noise.rho is noise.noise_scale is None:
         raise refusal(
             "give a budget with {epsilon} (1 is a common choice) or {rho}, or the noise itself with {noise_scale}"
@@ -178,7 +176,9 @@ def reading_arguments(reading: ReadingOptions) -> dict[str, Any]:
         "merge_names": bool(reading.merge_names),  # on the page, a text
         **parse_filters(reading),
     }
-    return parsed | {name: getattr(reading, name) for name in (*same, "people", "review_name", "attributes")}
+    return parsed | {
+        name: getattr(reading, name) for name in (*same, "people", "review_name", "attributes", "committee")
+    }
 
 
 def weighed(quantity: str, statistic: str, share: str | None, weight: str | None) -> str:

@@ -19,6 +19,7 @@ from peerveil.record.public_files import own_criteria, read_public
 from peerveil.record.public_record import PublicRecord
 from peerveil.record.tracks import part_of, read_groups
 from peerveil.releases.effects.answers import Answer
+from peerveil.releases.linked.published import Recorded
 from peerveil.releases.release import Release
 
 
@@ -77,7 +78,7 @@ def public_weights(
     loads: LoadsOptions,
     quantity: str,
     *,
-    release: Release | Answer | None = None,
+    release: Release | Answer | Recorded | None = None,
     only: list[str] | None = None,
 ) -> PublicWeights:
     """Return the public weights of a file's reviews; with a release, only of those that it covers."""
@@ -91,7 +92,7 @@ def public_record(
     loads: LoadsOptions,
     quantity: str,
     *,
-    release: Release | Answer | None = None,
+    release: Release | Answer | Recorded | None = None,
     only: list[str] | None = None,
 ) -> PublicRecord:
     """Return the public record of a file's reviews, with the columns that a quantity needs.

@@ -99,6 +99,33 @@ class EffectRequest:
     dataset: str | None = None
     loads: LoadsOptions
     reading: ReadingOptions
+    tracks: TrackOptions
+    published: PublishedOptions
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrelateRequest:
+    """Release the correlation between people's means in two conferences, or plan it."""
+
+    file: str
+    second_file: str
+    output: str | None = None
+    epsilon: float | None = None
+    public: str | None = None
+    quantity: str = "miscalibration"
+    links: str | None = None
+    names: str | None = None
+    least: int = 2
+    bins: int | None = None
+    level: float = 0.9
+    expected_people: int | None = None
+    unit: str = "reviewer"
+    lone: str = "refuse"
+    ledger: str | None = None
+    datasets: str | None = None
+    second_mapping: str | None = None
+    reading: ReadingOptions
     published: PublishedOptions
     overwrite: bool = False
 
@@ -134,15 +161,17 @@ class VerifyRequest:
     loads: LoadsOptions
     scores: PublicOptions
     tracks: TrackOptions
+    second_public: str | None = None
     signed_by: str | None = None
     prior: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TablesRequest:
-    """Draw tables of papers, pseudonymous reviewers and scores from a published release."""
+    """Draw tables of papers, pseudonymous reviewers and scores from published releases."""
 
     release: str
+    others: list[str] | None = None
     public: str
     output: str
     tables: int = 20
@@ -158,9 +187,7 @@ class TablesRequest:
 class CompareRequest:
     """Compare two or more published releases."""
 
-    first: str
-    second: str
-    others: list[str] | None = None
+    releases: list[str]
     output: str | None = None
     names: tuple[str, str] = ("first", "second")
     labels: str | None = None
@@ -189,6 +216,13 @@ class BatchRequest:
     loads: LoadsOptions
     reading: ReadingOptions
     no_report: bool = False
+    retries: int = 6
+    in_flight: int = 64
+    time_limit: float | None = None
+    share_plans: bool = False
+    log: str | None = None
+    log_level: str = "info"
+    metrics: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from peerveil.app.messages import Spelling
+from peerveil.app.options import LoadsOptions
 from peerveil.app.parsing import parse_prior
 from peerveil.app.reading import papers_of, public_weights
 from peerveil.app.release import Step
 from peerveil.app.requests import VerifyRequest
-from peerveil.errors import InputError, RecordError
+from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.base import is_known
+from peerveil.quantities.weights import PublicWeights
 from peerveil.releases.checks import Check, Verification
+from peerveil.releases.effects.answers import Weights
 from peerveil.releases.file_check import open_release
+from peerveil.releases.linked.published import Correlation
 from peerveil.releases.verification import verify as verify_release
 from peerveil.releases.withdrawal import withdrawal_checks
+
+
+def _second_weights(request: VerifyRequest, release: Correlation) -> PublicWeights:
+    """The public weights of the second conference of a correlation."""
+    if request.second_public is None:
+        raise InputError(
+            "the release is of two conferences; give the public scores of the second one as well (",
+            Argument("second_public", ...),
+            ")",
+        )
+    return public_weights(
+        request.second_public, request.scores, LoadsOptions(), release.quantity, release=release.second
+    )
 
 
 def verify_alone(release: str, *, signed_by: str | None, step: Step) -> Verification:
@@ -36,9 +53,14 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
         )
     only = papers_of(release, request.tracks, request.public, request.scores)
     try:
-        weights = public_weights(
+        first_weights = public_weights(
             request.public, request.scores, request.loads, release.quantity, release=release, only=only
         )
+        weights: Weights = first_weights
+        if isinstance(release, Correlation):
+            weights = (first_weights, _second_weights(request, release))
+        elif request.second_public is not None:
+            raise InputError(Argument("second_public"), " goes with correlations, which are of two conferences")
     except RecordError as error:
         if request.loads.given:
             raise

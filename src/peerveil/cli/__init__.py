@@ -35,6 +35,7 @@ _EXAMPLES = {
     "inspect": "reviews.csv --score-scale 1,10",
     "plan": "iclr.csv --load 4 --epsilon 0.3,1,3",
     "release": "reviews.csv --public all --epsilon 1 --score-scale 1,10 -o out",
+    "correlate": "2025.csv 2026.csv --names 2025,2026 --public all --epsilon 1",
     "effect": "reviews.csv --attributes reviewers.csv --by arm --compare treated,control --public all --epsilon 1",
     "refine": "noisy.csv --public iclr.csv --load 4 --noise-scale 1 -o out",
     "verify": "out --public iclr.csv",
@@ -46,6 +47,7 @@ _EXAMPLES = {
     "batch": "venues.toml --ledger budgets.db -o releases",
     "audit": "--mechanism laplace --epsilon 1 --unit reviewer",
     "simulate": "all --draws 100 -o figures",
+    "schema": "batch",
     "serve": "--ledger budgets.db",
     "demo": "",
 }

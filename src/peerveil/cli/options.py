@@ -15,7 +15,7 @@ from typer.models import OptionInfo
 
 from peerveil.app.messages import written
 from peerveil.app.options import filled, format_labels
-from peerveil.errors import Argument
+from peerveil.errors import Argument, Phrase
 from peerveil.quantities import statistics
 from peerveil.quantities.base import names
 from peerveil.support.discovery import declared
@@ -103,6 +103,7 @@ OPTIONS: dict[str, Any] = {
         visible_column="State that everyone can see a column by which reviews are kept or left out, and what it "
         "describes: 'Decision=paper' or 'Type=review'. Columns about reviewers are refused. May be repeated.",
         attributes="Table of private attributes, with one row per reviewer.",
+        committee="Public list of everyone who reviews, one id per line (.txt), or a table: others are refused.",
         mapping="TOML file of reading options; the command line takes precedence.",
         write_mapping="Write a draft TOML file for --mapping.",
     ),
@@ -136,6 +137,12 @@ OPTIONS: dict[str, Any] = {
         limits="Public limits at which weights are clipped, e.g. '-4,4'.",
         icc="Intraclass correlation of a reviewer's weights, if it is public, e.g. from a release of means; otherwise "
         "a tenth of the budget is spent to learn it.",
+        links="Table of two columns: a person's id in the first conference, and in the second. Default: the same ids.",
+        least="Only people with at least so many reviews in each conference count.",
+        expected_people="With --plan: how many people you expect in both conferences.",
+        datasets="Data sets of both conferences, whose budgets are charged, e.g. 'conf2025,conf2026'.",
+        second_mapping="TOML file of reading options for the second file, instead of those for the first.",
+        second_public="Public scores of the second conference, for the release of a correlation.",
         level="Level of the interval.",
         first_share="With --plan: the share of reviews of the first group.",
         lone="Miscalibration of a paper with a single review: 'refuse', or 'zero' to count it as 0.",
@@ -222,6 +229,19 @@ OPTIONS: dict[str, Any] = {
     "EffectRequest.public": typer.Option(
         help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
     ),
+    "CorrelateRequest.file": typer.Argument(help="Private reviews of a conference, one row per review."),
+    "CorrelateRequest.second_file": typer.Argument(help="Those of another conference, with the same ids of people."),
+    "CorrelateRequest.output": _folder("Output folder; must not contain files. Default: <file>-correlation."),
+    "CorrelateRequest.epsilon": typer.Option(help="Privacy budget: smaller is more private. Required, but for --plan."),
+    "CorrelateRequest.public": typer.Option(
+        help="Public data of both conferences: 'all' scores and load counts, or 'none' (load counts only). Required."
+    ),
+    "CorrelateRequest.bins": typer.Option(
+        help="Release a table of people by their means in both, with 2 to 4 bins in each; it needs more noise."
+    ),
+    "CorrelateRequest.names": typer.Option(
+        help="Names of the conferences, e.g. '2025,2026', which are published; by default those of the data sets."
+    ),
     "RefineRequest.noisy": typer.Argument(help="The noisy vector: one number per line, a column 'noisy', or JSON."),
     "RefineRequest.public": typer.Option(help=_PUBLIC_SCORES),
     "RefineRequest.quantity": RegisteredNames(
@@ -232,16 +252,18 @@ OPTIONS: dict[str, Any] = {
     "VerifyRequest.release": typer.Argument(help=_A_RELEASE),
     "VerifyRequest.public": typer.Option(help=_PUBLIC_SCORES),
     "TablesRequest.release": typer.Argument(help=_A_RELEASE),
-    "TablesRequest.public": typer.Option(help=_PUBLIC_SCORES),
+    "TablesRequest.others": typer.Argument(
+        help="Further releases of the same reviews, for example of spreads, or by an attribute."
+    ),
+    "TablesRequest.public": typer.Option(help=f"{_PUBLIC_SCORES[:-1]}, or 'none'."),
     "TablesRequest.tables": typer.Option(help="Number of tables, from 20 to 1,000."),
-    "CompareRequest.first": typer.Argument(help=_A_RELEASE),
-    "CompareRequest.second": typer.Argument(
-        help="Another release of the same quantity; differences are second minus first."
+    "CompareRequest.releases": typer.Argument(
+        help="Two or more releases of the same quantity, in order, such as those of later years: folders, or "
+        "release.json. Differences are the second minus the first.",
     ),
     "CompareRequest.output": _folder(
         "Also write a new file: a page (.html), a chart (.svg), or all numbers (.json; .csv of three or more)."
     ),
-    "CompareRequest.others": typer.Argument(help="Further releases, in order, such as those of later years."),
     "CompareRequest.names": typer.Option(help="With -o: the names of the two releases, e.g. 2025 2026."),
     "CompareRequest.labels": typer.Option(help="The names of all releases, e.g. '2024,2025,2026'."),
     "PoolRequest.releases": typer.Argument(help="Earlier releases of the same quantity: folders, or release.json."),
@@ -250,9 +272,39 @@ OPTIONS: dict[str, Any] = {
         help="File of the pooled prior that the release names, to repeat its estimates."
     ),
     "BatchRequest.venues": typer.Argument(
-        help="A TOML file with one [[venue]] per venue, or a folder with one file each."
+        help="A TOML file with one [[venue]] per venue, a CSV file with one row each (name, file, further options), or "
+        "a folder with one file each."
     ),
     "BatchRequest.output": _folder("Folder of the releases; an interrupted batch is resumed."),
+    "BatchRequest.retries": typer.Option(
+        help="How often a charge is tried again if the ledger cannot be reached, after 1, 2, 4, … seconds."
+    ),
+    "BatchRequest.in_flight": typer.Option(
+        help="Greatest number of venues under way, which bounds memory here and on the cluster; at least twice the "
+        "number of workers."
+    ),
+    "BatchRequest.time_limit": typer.Option(
+        help="Most seconds that reading a venue, its plan and its estimate may take each; a venue that takes longer "
+        "fails."
+    ),
+    "BatchRequest.share_plans": typer.Option(
+        "--share-plans",
+        help="Let venues with similar numbers of reviewers, loads and spreads of scores share a plan, for speed; "
+        "their releases say so.",
+    ),
+    "BatchRequest.log": typer.Option(
+        help="File to append the log to, as lines of JSON, or '-' for stderr; by default log.jsonl in the private "
+        "folder. It holds no identity, score or reason of failure.",
+        rich_help_panel="Logs",
+    ),
+    "BatchRequest.log_level": typer.Option(
+        help="Least level of what is logged: debug | info | warning | error.", rich_help_panel="Logs"
+    ),
+    "BatchRequest.metrics": typer.Option(
+        help="File to write metrics to in Prometheus' text format, replaced every few seconds. metrics.json in the "
+        "private folder holds the same numbers.",
+        rich_help_panel="Logs",
+    ),
     "SimulateRequest.experiment": typer.Argument(
         help="beta-5-1, beta-2-5, …, 'all' of the paper's eight, or none with --public."
     ),
@@ -275,6 +327,10 @@ OPTIONS: dict[str, Any] = {
 }
 
 ReleasePlace = Annotated[str, typer.Argument(help=_A_RELEASE)]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show promise, cost and expected accuracy; nothing is drawn, charged or written."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Everything = Annotated[bool, typer.Option("--all", help="Show everything, even if it does not fit on one screen.")]
 
@@ -338,6 +394,8 @@ def option(argument: Argument) -> str:
     >>> option(Argument("scale", of="noise")), option(Argument("symbols", "B<A")), option(Argument("loads", {3: 8}))
     ('--noise-scale', "--symbols 'B<A'", '--loads 3:8')
     """
+    if isinstance(argument, Phrase):
+        return str(argument)
     if argument.key in _NO_OPTION:
         return argument.name.replace("_", " ")
     name = _OPTIONS.get(argument.key, argument.key).replace("_", "-")

@@ -26,9 +26,12 @@ from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.releases.effects import answers
 from peerveil.releases.release import DATA_FILES, FILES, REPORT_FILES, Release
+from peerveil.reporting.published import CROISSANT
 
 if TYPE_CHECKING:
     from peerveil.app.effects import Written
+    from peerveil.private.grouped.promises import AnswerPromise, TrackPromises
+    from peerveil.private.grouped.tracks import TrackAnswers
     from peerveil.private.promises import GroupPromises, Promise
     from peerveil.private.tracks import GroupReleases
     from peerveil.releases.effects.answers import Answer
@@ -64,9 +67,12 @@ def typed(*arguments: str) -> str:
     return shlex.join([*program, *arguments])
 
 
-def print_json(document: object) -> None:
-    """Print a document as JSON, in ASCII so that every encoding of stdout can represent it."""
-    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
+def print_json(document: object, kind: str, *, indent: int | None = 1) -> None:
+    """Print a document as JSON, in ASCII so that every encoding of stdout can represent it.
+
+    ``kind`` names its schema (:mod:`peerveil.app.schemas`); tests compare every document with it.
+    """
+    sys.stdout.write(json.dumps(document, indent=indent, allow_nan=False) + "\n")
 
 
 def report_warnings(messages: Iterable[Warning]) -> None:
@@ -101,7 +107,7 @@ def report_release(
         if as_json:
             facts = {"folder": output, "files": files, "quantity": release.quantity, "mechanism": release.mechanism}
             facts |= {"estimator": release.estimator, "accuracy": PROMISES[release.estimator]}
-            print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge})
+            print_json(facts | _facts(release) | {"notes": list(release.notes), "charge": release.charge}, "release")
             return
         out.print(release_panel(release, everything=everything))
         main = [file for file in files if Path(file).name in (*DATA_FILES, REPORT_FILES[0])]
@@ -113,24 +119,48 @@ def report_release(
 
 
 def report_answer(
-    released: Written[Answer], output: str, told: Mapping[str, object], *, ledger: str | None, as_json: bool
+    released: Written[Answer], output: str, told: Mapping[str, object], kind: str, *, ledger: str | None, as_json: bool
 ) -> None:
-    """Print an answer about groups of reviewers, and where it was written; as JSON, what is ``told``."""
+    """Print an answer about groups of reviewers, and where it was written; as JSON of a kind, what is ``told``."""
     report_warnings(released.warnings)
     for remark in released.remarks:
         sys.stderr.write(f"peerveil: {remark}\n")
     report_no_ledger(ledger)
+    if released.tracks is not None:
+        _report_tracks(released.tracks, output, released.folders, as_json=as_json)
+        return
     made = released.answer
     files = [str(Path(output) / name) for name in answers.FILES]
     with after_writing(output):
         if as_json:
             facts: dict[str, object] = {"folder": output, "files": files, **told}
-            print_json(facts | {"guarantee": made.guarantee.summary, "charge": made.charge})
+            print_json(facts | {"guarantee": made.guarantee.summary, "charge": made.charge}, kind)
             return
         out.print(facts_table(made.facts()))
-        out.print(f"Written: {', '.join(files)}", soft_wrap=True)
+        out.print(f"Written: {', '.join(file for file in files if Path(file).name != CROISSANT)}", soft_wrap=True)
         if made.charge is not None:
             out.print(f"Charged to the ledger as release {made.charge}.")
+
+
+def _report_tracks(made: TrackAnswers[Answer], output: str, folders: Mapping[str, str], *, as_json: bool) -> None:
+    """Print what was released of each group of papers, and the joint guarantee."""
+    first = next(iter(made.answers.values()))
+    with after_writing(output):
+        if as_json:
+            groups = [
+                {"group": name, "folder": folders[name], "facts": dict(answer.facts())}
+                for name, answer in made.answers.items()
+            ]
+            document = {"folder": output, "groups": groups, "guarantee": made.guarantee.summary}
+            print_json(document | {"charge": first.charge}, "answer-groups")
+            return
+        for name, answer in made.answers.items():
+            told = [(fact, words) for fact, words in answer.facts() if fact not in ("meaning", "that is", "note")]
+            out.print(Text(name, style="bold"), facts_table(told), sep="\n")
+        out.print(facts_table([("meaning", first.statements()[-1]), ("all groups", made.guarantee.summary)]))
+        out.print(f"Written: a folder for each group in {output}", soft_wrap=True)
+        if first.charge is not None:
+            out.print(f"Charged to the ledger as release {first.charge}.")
 
 
 def _facts(release: Release) -> dict[str, object]:
@@ -141,10 +171,19 @@ def _facts(release: Release) -> dict[str, object]:
     return facts | {"verdict": verdict, "caution": release.caution, "findings": findings}
 
 
-def report_promise(promised: Promise | GroupPromises, *, as_json: bool, everything: bool = False) -> None:
-    """Print what a release would state, cost and achieve."""
+def report_promise(
+    promised: Promise | GroupPromises | AnswerPromise | TrackPromises,
+    *,
+    as_json: bool,
+    everything: bool = False,
+    answer: str = "effect",
+) -> None:
+    """Print what a release would state, cost and achieve; ``answer`` is what an answer is called."""
     if as_json:
-        print_json({"drawn": False, "charged": False} | promised.to_document())
+        kind = "release-promises" if hasattr(promised, "promises") else "release-promise"
+        named = f"{answer}-promise"
+        kind = named if hasattr(promised, "plan") else "answer-promises" if hasattr(promised, "plans") else kind
+        print_json({"drawn": False, "charged": False} | promised.to_document(), kind)
         return
     parts: list[RenderableType] = [Text("Dry run: nothing was drawn, charged or written.", style="bold"), ""]
     if groups := getattr(promised, "promises", {}):
@@ -164,7 +203,8 @@ def report_groups(
     with after_writing(output):
         if as_json:
             listed = [{"group": name, "folder": folders[name], **fact} for name, fact in facts.items()]
-            print_json({"folder": output, "groups": listed, "guarantee": groups.guarantee.summary})
+            document = {"folder": output, "groups": listed, "guarantee": groups.guarantee.summary}
+            print_json(document, "release-groups")
             return
         rows = []
         for name, fact in facts.items():
@@ -248,6 +288,7 @@ def _release_facts(release: Release) -> list[_Fact]:
         *(_Fact(2, "note", note) for note in release.notes),
         _Fact(0, "claim", Text(release.guarantee.summary, style="bold")),
         *([_Fact(0, "that is", release.human)] if release.human else []),
+        *(_Fact(1, "series", claim.summary) for claim in release.series),
         _Fact(12 if release.human else 0, "promise", release.promise),
         _Fact(11, "limits", release.not_protected),
         _Fact(3, "record", f"{release.papers} papers, {loads.reviews} reviews, {loads.reviewers} reviewers"),

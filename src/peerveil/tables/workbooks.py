@@ -212,7 +212,9 @@ def _reading(content: bytes, kind: str, name: str, most: int) -> Iterator[_Reade
     if library is None or library.origin is None:
         raise FileError("is a workbook, which needs the package python-calamine; install it", file=name)
     place = str(Path(library.origin).parent.parent)
-    command = [sys.executable, "-I", process.__file__]
+    # The standalone program is no interpreter: told the name of this module, it runs it (packaging/start.py).
+    frozen = getattr(sys, "frozen", False)
+    command = [sys.executable, process.__name__] if frozen else [sys.executable, "-I", process.__file__]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as child:  # noqa: S603 - ours
         try:

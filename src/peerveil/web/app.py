@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from peerveil.app.messages import explain
 from peerveil.errors import PeerveilError
-from peerveil.web import chair, common, researcher
+from peerveil.web import chair, common, researcher, tables
 from peerveil.web.guard import TooLarge
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import GONE, Page, page_of
@@ -33,7 +33,7 @@ def create_app(page: Page) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.page = page
-    for part in (common, chair, researcher):
+    for part in (common, tables, chair, researcher):
         app.include_router(part.router, prefix=page.at)
     for kind in (TooLarge, RequestValidationError, HTTPException, PeerveilError, Exception):
         app.add_exception_handler(kind, _problem)

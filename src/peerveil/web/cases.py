@@ -19,7 +19,7 @@ READING = (
 LOADS = ("load", "loads", "reviewers")
 PUBLIC = ("all", "file", "none")
 TRACKS = ("tracks", "group_column", "no_shared_reviewers")
-GROUPS = ("question", "by", "values", "others", "randomised", "limits")
+GROUPS = ("question", "by", "values", "others", "randomised", "limits", "sizes")
 CHOICES = (
     *("quantity", "statistic", "share", "weight", "unit", "mechanism", "estimator", "region", "lone", "licence"),
     *(*TRACKS, *GROUPS),
@@ -30,14 +30,14 @@ ABOUT = ("title", "conference", "author", "contact", "url")
 STEP_OF = {
     **dict.fromkeys((*READING, "score_scale", "people", "mapping"), "file"),
     **dict.fromkeys((*LOADS, "public", "public_file"), "public"),
-    **dict.fromkeys((*CHOICES, *ABOUT, "groups", "attributes", "year", "epsilon", "delta", "bins"), "choices"),
+    **dict.fromkeys((*CHOICES, *ABOUT, "groups", "attributes", "prior", "year", "epsilon", "delta", "bins"), "choices"),
     "dataset": "promise",
 }
 
 #: Options that do not go with a question about groups of reviewers, which has a mechanism of its own.
 _NOT_WITH = {
-    "shares": ("delta", "estimator", "region", "tracks"),
-    "difference": ("statistic", "share", "weight", "mechanism", "bins", "delta", "estimator", "region", "tracks"),
+    "shares": ("delta", "estimator", "region"),
+    "difference": ("statistic", "share", "weight", "mechanism", "bins", "delta", "estimator", "region"),
 }
 
 
@@ -57,9 +57,12 @@ class Case:
         planned: the plan for a release, with its ``options``.
         promised: what the release will state, with its ``options`` and ``turn``.
         results: what was released or refined, by job id.
+        drawn: what was drawn from results, by job id.
         releasing: the job id of the last release.
         unfinished: the numbers of its releases that were charged and are not written.
-        releases: the titles of releases to compare, by their folders.
+        origin: the name of the uploaded file of a release, as its owner knows it.
+        releases: the titles of releases to compare or to pool, by their folders.
+        pooled: the names of the earlier releases whose prior is used.
         turn: how often an answer that the promise depends on was changed.
         id: the id of the case in addresses.
     """
@@ -75,9 +78,12 @@ class Case:
     planned: dict[str, Any] = field(default_factory=dict)
     promised: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    drawn: dict[str, dict[str, Any]] = field(default_factory=dict)
     releasing: str = ""
     unfinished: set[str] = field(default_factory=set)
+    origin: str = ""
     releases: dict[str, str] = field(default_factory=dict)
+    pooled: str = ""
     turn: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -85,6 +91,13 @@ class Case:
     def published(self) -> bool:
         """Whether the noisy vector is that of a release, which states its quantity, noise and loads itself."""
         return (self.folder / self.files.get("noisy", "") / "release.json").is_file()
+
+    @property
+    def named(self) -> str:
+        """What downloads are named after: the conference and its year if these are stated, otherwise the file."""
+        if self.answers.get("conference"):
+            return " ".join(str(self.answers[name]) for name in ("conference", "year") if self.answers.get(name))
+        return "synthetic conference" if self.demo else Path(self.origin or self.files.get("file", "")).stem
 
     def has(self, needed: str) -> bool:
         """Return whether the file has what a quantity needs, such as criteria."""
@@ -102,7 +115,7 @@ class Case:
     def options(self) -> dict[str, Any]:
         """Return all answers and files, as the options of a task."""
         answers = {name: value for name, value in self.answers.items() if name not in (*TRACKS, *GROUPS)}
-        options = answers | self.reading() | self._tracks() | self._question()
+        options = answers | self.reading() | self._prior() | self._tracks() | self._question()
         if options.get("author"):
             options["author"] = [options["author"]]
         if options.get("public") == "file":
@@ -113,6 +126,14 @@ class Case:
         elif "public" in options:  # loads are stated for a file only
             options = {name: value for name, value in options.items() if name not in LOADS}
         return options
+
+    def _prior(self) -> dict[str, str]:
+        """Return the option of the prior that earlier releases give, if there are some."""
+        if "prior" not in self.files:
+            return {}
+        if question := self.answers.get("question"):
+            raise InputError(Argument("prior"), " does not go with ", Argument("question", question))
+        return {"prior": self.files["prior"]}
 
     def _tracks(self) -> dict[str, Any]:
         """Return the options on tracks: where they are named, if there is to be one release for each."""
@@ -134,13 +155,14 @@ class Case:
         for name, given in (("attributes", self.files), ("by", self.answers), ("values", self.answers)):
             if not given.get(name):
                 raise InputError("Give ", Argument(name), ", or choose all reviewers together")
-        for name in _NOT_WITH[question]:
+        apart = ("no_shared_reviewers",) if self.answers.get("tracks") else ()
+        for name in (*_NOT_WITH[question], *apart):
             if self.answers.get(name):
                 raise InputError(Argument(name), " does not go with ", Argument("question", question))
         asked = {"question": question, "attributes": self.files["attributes"], "by": self.answers["by"]}
         asked |= {name: self.answers.get(name) == "yes" for name in ("others", "randomised")}
         groups = {"values": self.answers["values"], "compare": self.answers["values"]}
-        return asked | groups | {"limits": self.answers.get("limits", "")}
+        return asked | groups | {name: self.answers.get(name, "") for name in ("limits", "sizes")}
 
 
 def texts(form: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
@@ -176,6 +198,24 @@ def whole(form: Mapping[str, str], name: str) -> int | None:
     if value is not None and value != int(value):
         raise InputError(Argument(name), f" must be a whole number, got {form[name].strip()!r}")
     return None if value is None else int(value)
+
+
+def scale_of(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the score scale of a form as an option; nothing if both ends are left empty.
+
+    >>> scale_of({"lowest": "1", "highest": " 10"})
+    {'score_scale': '1,10'}
+    """
+    ends = [form.get(end, "").strip() for end in ("lowest", "highest")]
+    if not any(ends):
+        return {}
+    try:
+        if all(math.isfinite(float(end)) for end in ends):
+            return {"score_scale": ",".join(ends)}
+    except ValueError:
+        pass
+    stated = f" must be two numbers, the lowest and the highest possible score; got {ends[0]!r} and {ends[1]!r}"
+    raise InputError(Argument("score_scale"), stated)
 
 
 def loads_of(form: Mapping[str, str]) -> dict[str, Any]:

@@ -7,14 +7,28 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, Response
 
 from peerveil.app.inspect import attribute_columns, columns_of, mapping_of, sheets_of, track_column
-from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far
+from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far, series_view
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
-from peerveil.web.cases import ABOUT, CHOICES, LOADS, PUBLIC, READING, TRACKS, Case, loads_of, number, texts, whole
+from peerveil.web.cases import (
+    ABOUT,
+    CHOICES,
+    LOADS,
+    PUBLIC,
+    READING,
+    TRACKS,
+    Case,
+    loads_of,
+    number,
+    scale_of,
+    texts,
+    whole,
+)
+from peerveil.web.earlier import PRIOR, add_earlier, forget_earlier
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import (
@@ -71,17 +85,37 @@ async def demo(page: Here) -> Response:
 @router.put("/{name}/files/{role}")
 async def another(page: Here, request: Request, name: str, role: str, file: str) -> Response:
     """Take a further file."""
-    if role not in ("public_file", "people", "mapping", "groups", "attributes"):
+    if role not in ("public_file", "people", "mapping", "groups", "attributes", "prior"):
         raise HTTPException(404, "there is no such file")
     case = lookup(page.chairs, name)
     case.changed()
-    saved = await keep_file(request, page, case, role, file)
+    if role == "prior":
+        saved = await _keep_earlier(request, page, case, file)
+    else:
+        saved = await keep_file(request, page, case, role, file)
     case.changed()  # again: a promise may have been computed from a partial file
     case.planned = {}
     if role != "attributes":
         return JSONResponse({"name": saved})
     case.attributes = await asyncio.to_thread(attribute_columns, str(case.folder / case.files[role]))
     return JSONResponse({"name": saved, "columns": case.attributes})
+
+
+async def _keep_earlier(request: Request, page: Page, case: Case, name: str) -> str:
+    """Take a file of an earlier release, or of a prior; return the names of all that are pooled."""
+    arriving = case.folder / "arriving"
+    arriving.mkdir(exist_ok=True)
+    file = await page.workspace.save(arriving, name, request.stream())
+    need(not page.releasing(case), "a release with these files is being made; wait until it is done")
+    several = request.query_params.get("several") == "1"
+    return await asyncio.to_thread(lambda: add_earlier(case, file, name=name, several=several))
+
+
+@router.get("/{name}/prior.json")
+async def prior(page: Here, name: str) -> Response:
+    """Return the prior that earlier releases give, to be published with the release."""
+    case = lookup(page.chairs, name)
+    return FileResponse(case.folder / lookup(case.files, "prior"), media_type="application/json", filename=PRIOR)
 
 
 @router.get("/{name}/file")
@@ -118,16 +152,18 @@ async def mapping(page: Here, name: str) -> Response:
     given = case.reading() | {"people": None}  # its path here is of no use elsewhere
     if "mapping" in case.files:
         given["mapping"] = str(case.folder / case.files["mapping"])
-    saved = {"Content-Disposition": 'attachment; filename="mapping.toml"'}
-    return Response(mapping_of(filled(ReadingOptions, given)), media_type="text/plain", headers=saved)
+    text = mapping_of(filled(ReadingOptions, given))
+    return Response(text, media_type="text/plain", headers={"Content-Disposition": "attachment"})  # links name it
 
 
 @router.post("/{name}/file")
 async def reading(page: Here, request: Request, name: str) -> Response:
     """Take the answers on how to read the file; read it again if they have changed."""
     case, form = lookup(page.chairs, name), await form_of(request)
-    ends = [form.get(end, "").strip() for end in ("lowest", "highest")]
-    stated = texts(form, READING) | ({"score_scale": ",".join(ends)} if any(ends) else {})
+    try:
+        stated = texts(form, READING) | scale_of(form)
+    except InputError as error:
+        return page.show("chair_file.html", 422, case=case, here="file", problem=Problem.of(error), typed=form)
     before = {key: value for key, value in case.answers.items() if key in (*READING, "score_scale")}
     again = form.get("again") == "yes"
     if case.inspected and stated == before and not again:
@@ -142,6 +178,21 @@ async def reading(page: Here, request: Request, name: str) -> Response:
 async def public_form(page: Here, name: str, failed: str = "") -> Response:
     """Return the form on what is public."""
     return page.show("chair_public.html", case=lookup(page.chairs, name), here="public", **page.failed(failed))
+
+
+@router.get("/{name}/public-scores/{file}")
+async def public_scores(page: Here, name: str, file: str) -> Response:
+    """Return a file of all scores without reviewers, which readers need to verify and refine; ``file`` is its name."""
+    case = lookup(page.chairs, name)
+    written = case.folder / f"public-scores-{case.turn}.csv"
+    if not written.is_file():
+        task = Task(kind="public", folder=str(case.folder), options=case.reading(), output=str(written))
+        back = f"/chair/{name}/public"
+        job = page.jobs.start(task, title="Writing the public scores", ahead=back, back=back)
+        await asyncio.to_thread(job.finished.wait)
+        if not written.is_file():  # unless another request has written it
+            return page.to(f"/work/{job.id}")
+    return FileResponse(written, filename=file)
 
 
 @router.post("/{name}/public")
@@ -218,6 +269,8 @@ async def _with_choices(
     """Store the answers on what to release, and follow a job; ``then`` takes its result, and its options and turn."""
     case, form = lookup(page.chairs, name), await form_of(request)
     case.changed()
+    if form.get("earlier") == "none":
+        forget_earlier(case)
     try:
         numbers: dict[str, Any] = {key: number(form, key) for key in ("epsilon", "delta")}
         need(numbers["epsilon"] is not None, "Give a budget with ", Argument("epsilon"), " (1 is a common choice)")
@@ -266,7 +319,8 @@ async def promise(page: Here, name: str, failed: str = "") -> Response:
 
 async def _show_promise(page: Page, case: Case, **values: Any) -> Response:
     accounts = None if page.ledger is None else (await asyncio.to_thread(ledger_view, page.ledger))[0]
-    return page.show("chair_promise.html", case=case, here="promise", accounts=accounts, **values)
+    series = [] if page.ledger is None else await asyncio.to_thread(series_view, page.ledger)
+    return page.show("chair_promise.html", case=case, here="promise", accounts=accounts, series=series, **values)
 
 
 @router.post("/{name}/release")
@@ -290,7 +344,10 @@ async def release(page: Here, request: Request, name: str) -> Response:
 
     def then(job: Job, state: State) -> None:
         if state == "done":
-            case.results[job.id], case.promised = job.result, {}  # a promise is valid for one release
+            case.results[job.id], case.promised = (
+                job.result | {"made_with": options},
+                {},
+            )  # a promise is valid for one release
         else:
             what = {"quantity": promised["charged_as"], "unit": options["unit"]}
             charged = charges_since(page.ledger, before, spell=label, **what)
@@ -306,18 +363,15 @@ async def release(page: Here, request: Request, name: str) -> Response:
 
 
 @router.get("/{name}/result/{made}")
-async def result(page: Here, name: str, made: str) -> Response:
-    """Return the page of a release, or of those of all tracks."""
+async def result(page: Here, name: str, made: str, failed: str = "") -> Response:
+    """Return the page of a release, or of those of all tracks; says why tables of it could not be drawn."""
     case = lookup(page.chairs, name)
     result = lookup(case.results, made)
     known = tuple(case.inspected.get("notices", ()))  # said when the file was opened
     result = result | {"remarks": [remark for remark in result.get("remarks", ()) if not remark.endswith(known)]}
-    if "answer" in result:
-        picture = without_style(result["picture"])
-        return page.show("answered.html", case=case, made=made, result=result, picture=picture)
     if "groups" in result:
         return page.show("tracks.html", case=case, made=made, result=result)
-    return result_page(page, case, made, result)
+    return _show_result(page, case, made, result, failed)
 
 
 @router.get("/{name}/result/{made}/{track}")
@@ -325,4 +379,11 @@ async def result_of_track(page: Here, name: str, made: str, track: str) -> Respo
     """Return the page of the release of a track."""
     case = lookup(page.chairs, name)
     tracks = {group["folder"]: group for group in lookup(case.results, made).get("groups", ())}
-    return result_page(page, case, f"{made}/{track}", lookup(tracks, track))
+    return _show_result(page, case, f"{made}/{track}", lookup(tracks, track))
+
+
+def _show_result(page: Page, case: Case, made: str, result: dict[str, Any], failed: str = "") -> Response:
+    """Return the page of a release of means, or of an answer about groups of reviewers."""
+    if "answer" not in result:
+        return result_page(page, case, made, result, failed=failed)
+    return page.show("answered.html", case=case, made=made, result=result, picture=without_style(result["picture"]))

@@ -11,21 +11,23 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from peerveil.app.ledger import ledger_view, open_budget, pending_view
+from peerveil.app.ledger import ledger_view, open_budget, pending_view, series_view
 from peerveil.errors import InputError, LedgerError
 from peerveil.reporting.charts.look import DARK, dark_css
 from peerveil.web.cases import STEP_OF, number
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
 from peerveil.web.labels import Problem
-from peerveil.web.page import EXAMPLE, HERE, Here, Page, form_of, lookup, need
+from peerveil.web.page import EXAMPLE, GONE, HERE, Here, Page, form_of, lookup, need
 from peerveil.web.work import PACKED, Task
 
 router = APIRouter()
 
+#: How long the last page may take to load, in seconds.
+_FAREWELL = 1.0
+
 _NO_FILE = "there is no such file"
 _RESULTS = {
-    "peerveil-release.zip": PACKED,
     "report.html": "bundle/report.html",
     "pictures.json": "pictures.json",
 }
@@ -62,6 +64,17 @@ async def example_report(page: Here) -> Response:
     return FileResponse(file, headers={"content-security-policy": REPORT_POLICY})
 
 
+@router.post("/quit")
+async def end(page: Here) -> Response:
+    """End the page, unless a release is being made."""
+    if page.quit is None:
+        raise HTTPException(404, GONE)
+    if any(page.releasing(case) for case in page.chairs.values()):
+        raise HTTPException(409, "a release is being made; wait until it is done, or cancel it, and quit then")
+    asyncio.get_running_loop().call_later(_FAREWELL, page.quit)
+    return page.show("ended.html")
+
+
 @router.get("/glossary")
 async def glossary(page: Here) -> Response:
     """Return the words of the page, explained."""
@@ -79,8 +92,9 @@ async def _show_ledger(page: Page, **values: Any) -> Response:
         return page.show("ledger.html", accounts=None)
     accounts, history = await asyncio.to_thread(ledger_view, page.ledger)
     pending = await asyncio.to_thread(pending_view, page.ledger)
+    series = await asyncio.to_thread(series_view, page.ledger)
     shown: dict[str, Any] = {"place": page.ledger, "accounts": accounts, "history": history, "pending": pending}
-    return page.show("ledger.html", **shown, to_finish=_to_finish(page), **values)
+    return page.show("ledger.html", **shown, series=series, to_finish=_to_finish(page), **values)
 
 
 def _to_finish(page: Page) -> dict[str, str]:
@@ -151,7 +165,9 @@ async def work(page: Here, name: str) -> Response:
 
 
 def _form_of(job: Job) -> str:
-    """Return the address of the form that has the field because of which a job failed."""
+    """Return the address of the form that has the field because of which a job failed, or of the result it began at."""
+    if "/result/" in job.back:
+        return job.back
     steps, _, last = job.back.rpartition("/")
     return f"{steps}/{STEP_OF.get(job.about, last)}" if steps.startswith("/chair/") else job.back
 
@@ -174,9 +190,9 @@ async def cancel(page: Here, name: str) -> Response:
 
 @router.get("/made/{name}/{file}")
 async def made(page: Here, name: str, file: str) -> Response:
-    """Return a file of a result: the zip file, the report, or the charts."""
+    """Return a file of a result: the zip file under any name, the report, or the charts."""
     lookup(page.jobs, name)
-    return _result_file(page.result_folder(name), file, file)
+    return _result_file(page.result_folder(name), file)
 
 
 @router.get("/made/{name}/{track}/{file}")
@@ -184,12 +200,12 @@ async def made_of_track(page: Here, name: str, track: str, file: str) -> Respons
     """Return a file of the release of a track."""
     lookup(page.jobs, name)
     folders = {path.name: path for path in page.result_folder(name).iterdir() if path.is_dir()}
-    return _result_file(lookup(folders, track), file, f"{track}.zip")
+    return _result_file(lookup(folders, track), file)
 
 
-def _result_file(folder: Path, file: str, title: str) -> Response:
-    path = folder / _RESULTS.get(file, "")
+def _result_file(folder: Path, file: str) -> Response:
+    path = folder / (PACKED if file.endswith(".zip") else _RESULTS.get(file, ""))
     if not path.is_file():
         raise HTTPException(404, _NO_FILE)
     headers = {"content-security-policy": REPORT_POLICY} if path.suffix == ".html" else None
-    return FileResponse(path, headers=headers, filename=title if path.suffix == ".zip" else None)
+    return FileResponse(path, headers=headers, filename=file if path.suffix == ".zip" else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peerveil.app.messages import NOTHING_RELEASED, explain, written
-from peerveil.errors import Argument, BudgetError, PeerveilError
+from peerveil.errors import Argument, BudgetError, PeerveilError, Phrase
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
@@ -43,6 +43,7 @@ LABELS = {
     "paper": "Column of papers",
     "people": "People behind signatures",
     "person": "A subreviewer's review counts for",
+    "prior": "Earlier releases of this conference",
     "public": "What is public",
     "public_file": "The file of public scores",
     "quantity": "One number per reviewer",
@@ -60,6 +61,7 @@ LABELS = {
     "share": "Share of reviews with",
     "sheet": "Sheet of the workbook",
     "signed_by": "Keys of its signers",
+    "sizes": "Size of each group",
     "statistic": "Statistic of each reviewer",
     "symbols": "Letter scores, lowest first",
     "title": "Title",
@@ -93,6 +95,7 @@ CHECKS = {
     "prior": "The prior pooled from earlier releases is the one that is named",
     "record": "The public scores are those of the release",
     "guarantee": "The privacy claim follows from noise and public scores",
+    "series": "The release fits the budgets of the series that count it",
     "groups": "The claim of the group follows from that of all groups",
     "bins": "The bins were chosen from public data",
     "region": "The proven bounds follow from public scores",
@@ -125,8 +128,27 @@ _OTHER = {
     "public_encoding": "a file in UTF-8",
 }
 
+#: What the page says for phrases that name a command or a path elsewhere.
+PHRASES = {
+    "added_attributes": f"who belongs to which group of reviewers, or how many (“{LABELS['question']}”)",
+    "added_parts": f"how many reviewers each track (“{LABELS['tracks']}”) or the papers that are kept have",
+    "added_scores": f"other scores that everyone can see, or another scale of hidden ones (“{LABELS['public']}”)",
+    "declare": (
+        "have it declared for the data set on the command line, where the refusal of the same release shows how"
+    ),
+    "holds_no_ledger": "the ledger is empty or was replaced by something else; put it back, and start the page again",
+    "kept_in": "on this computer",
+    "ledger_check": "a check of the ledger on the command line",
+    "ledger_join": "on the command line",
+    "ledger_place": "the ledger",
+    "no_ledger": "there is no ledger where this page keeps it; put it back, or open a budget on the page “Ledger”",
+}
+
 #: The fields of arguments that have another name.
 _FIELDS = {
+    "added_attributes": "question",
+    "added_parts": "tracks",
+    "added_scores": "public",
     "authors": "author",
     "compare": "values",
     "law": "noise_scale",
@@ -170,6 +192,8 @@ def label(argument: Argument) -> str:
     >>> label(Argument("epsilon")), label(Argument("person", "member")), label(Argument("declare_kept", True))
     ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", 'declare kept')
     """
+    if isinstance(argument, Phrase):
+        return PHRASES[argument.name]
     key, value = argument.key, argument.value
     words = f"“{LABELS[key]}”" if key in LABELS else _OTHER.get(key, key.replace("_", " "))
     if value is None or value is ... or isinstance(value, bool):

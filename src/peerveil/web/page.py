@@ -21,10 +21,11 @@ from peerveil.mechanisms import OWN
 from peerveil.quantities import statistics
 from peerveil.quantities.base import registered
 from peerveil.reporting.charts.look import dark_css
+from peerveil.reporting.typography import unbroken_page
 from peerveil.web.cases import Case
 from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.work import Task
-from peerveil.web.workspace import Workspace, safe_name
+from peerveil.web.workspace import Workspace, file_name, safe_name
 
 HERE = Path(__file__).parent
 
@@ -57,6 +58,7 @@ class Page:
         chairs: the cases of chairs by id.
         studies: the cases of researchers by id.
         example: the job that writes the report of the example.
+        quit: ends the page, if a button for it is shown.
     """
 
     ledger: str | None = None
@@ -66,6 +68,7 @@ class Page:
     chairs: dict[str, Case] = field(default_factory=dict)
     studies: dict[str, Case] = field(default_factory=dict)
     example: Job | None = None
+    quit: Callable[[], None] | None = None
 
     def new_case(self, cases: dict[str, Case]) -> Case:
         """Return a new case with its own folder, added to ``cases``."""
@@ -93,6 +96,7 @@ class Page:
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
         environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
         environment.globals |= {"statistics": statistic_choices}
+        environment.globals |= {"file_name": file_name, "can_quit": self.quit is not None}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
@@ -100,7 +104,7 @@ class Page:
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return the response of a template."""
         text = self._templates.get_template(template).render(**({"problem": None, "typed": {}} | values))
-        return HTMLResponse(text, status_code=status)
+        return HTMLResponse(unbroken_page(text), status_code=status)
 
     def to(self, address: str) -> Response:
         """Return a redirection to another address of the page."""
@@ -203,11 +207,17 @@ def without_style(svg: str) -> str:
     return svg.replace(f"<style>{dark_css()}</style>", "", 1)
 
 
-def result_page(page: Page, case: Case, name: str, result: dict[str, Any], *, study: bool = False) -> Response:
-    """Return the page of a result: charts, facts and downloads; ``name`` is that of its folder."""
+def result_page(
+    page: Page, case: Case, name: str, result: dict[str, Any], *, study: bool = False, failed: str = ""
+) -> Response:
+    """Return the page of a result: charts, facts and downloads.
+
+    ``name`` is that of its folder, ``failed`` that of a job which was to go on from this result.
+    """
     folder = page.result_folder(name)
     files = {path.stem: path for path in (folder / "bundle" / "figures").glob("*.svg")}
     if (folder / "comparison.svg").is_file():
         files["comparison"] = folder / "comparison.svg"
     pictures = {stem: without_style(path.read_text(encoding="utf-8")) for stem, path in files.items()}
-    return page.show("result.html", case=case, made=name, result=result, pictures=pictures, study=study)
+    shown: dict[str, Any] = {"case": case, "made": name, "result": result, "pictures": pictures, "study": study}
+    return page.show("result.html", **shown, **page.failed(failed))

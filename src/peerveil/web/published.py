@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from peerveil.errors import FileError
 from peerveil.releases.release import OWN_FILES
+from peerveil.reporting.terms import About
 from peerveil.web.cases import Case
 
 #: The place of each file of a release in its folder, by its name alone.
 PLACES = {Path(place).name: place for place in OWN_FILES}
+
+#: The most characters of a title.
+_TITLE = 60
 
 #: How much of a file is read to recognise a release.json.
 _START = 2**16
@@ -28,6 +34,13 @@ def is_release(file: Path) -> bool:
     with file.open("rb") as handle:
         start = handle.read(_START).lstrip(b"\xef\xbb\xbf \t\r\n")
     return start.startswith(b"{") and b'"schema_version"' in start
+
+
+def is_prior(file: Path) -> bool:
+    """Return whether a file is a prior that was pooled from releases."""
+    with file.open("rb") as handle:
+        start = handle.read(_START).lstrip(b"\xef\xbb\xbf \t\r\n")
+    return start.startswith(b"{") and re.match(rb'\{\s*"kind":\s*"prior"', start) is not None
 
 
 def store(file: Path, folder: Path, *, name: str) -> None:
@@ -53,13 +66,15 @@ def sort_file(case: Case, file: Path, *, name: str, role: str, first: bool, seve
     together, and ``several`` if there were several: those that do not belong to a release are then public scores.
     """
     published = is_release(file)
+    if role != "releases" and is_prior(file):
+        role = "prior"
     if role in ("release", "releases") and not (published or several or _last(name) in PLACES):
         raise FileError("is neither a release.json nor a zip file of a release", file=_last(name))
     if role == "releases":
         if published:
             folder = case.folder / f"release-{len(case.releases) + 1}"
             store(file, folder, name=name)
-            case.releases[folder.name] = _title(name, case)
+            case.releases[folder.name] = title_of(name, case, _venue(folder))
         return role
     if role == "release" or (published and role in ("noisy", "public_file")):
         role = "release" if role == "release" else "noisy"
@@ -81,12 +96,22 @@ def sort_file(case: Case, file: Path, *, name: str, role: str, first: bool, seve
     return role
 
 
-def _title(name: str, case: Case) -> str:
-    """Return a title for a release: the name of its folder or zip file, unless another release has it."""
+def title_of(name: str, case: Case, venue: str = "") -> str:
+    """Return a title for a release: the name of its folder or zip file, or what it is of, unless another has it."""
     path = PurePosixPath(name.replace("\\", "/"))
     plain = path.parent.name if path.name == "release.json" else path.stem
-    title = plain if plain not in ("", "release", "peerveil-release") else f"Release {len(case.releases) + 1}"
+    plain = plain.removesuffix("release").rstrip("-_ ")
+    title = plain if plain not in ("", "peerveil") else venue or f"Release {len(case.releases) + 1}"
     return title if title not in case.releases.values() else f"{title} ({len(case.releases) + 1})"
+
+
+def _venue(folder: Path) -> str:
+    """Return conference and year of a release, as far as its release.json states them."""
+    try:
+        about = json.loads((folder / "release.json").read_text(encoding="utf-8"))["extension"]["about"]
+        return About.from_document(about).venue[:_TITLE]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # told when it is read as a whole
+        return ""
 
 
 def _unpack(file: Path, folder: Path, name: str) -> None:

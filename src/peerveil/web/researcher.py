@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 
 from peerveil.errors import Argument, InputError
-from peerveil.web.cases import Case, loads_of, number, texts
+from peerveil.web.cases import Case, loads_of, number, scale_of, texts
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem
 from peerveil.web.page import Here, Page, form_of, lookup, need, result_page, without_style
@@ -20,7 +20,7 @@ from peerveil.web.workspace import safe_name
 
 router = APIRouter()
 
-_ROLES = ("noisy", "public_file", "release", "releases", "signed_by")
+_ROLES = ("noisy", "public_file", "release", "releases", "prior", "signed_by")
 _READING = ("lone", "paper", "ratings", "criteria")
 _REFINING = ("quantity", "words", "mechanism", "estimator", "region", "law", *_READING)
 
@@ -39,6 +39,8 @@ async def upload(page: Here, request: Request, role: str, name: str, study: str 
     file = await page.workspace.save(arriving, name, request.stream())
     first, several = (request.query_params.get(word) == "1" for word in ("first", "several"))
     role = await asyncio.to_thread(lambda: sort_file(case, file, name=name, role=role, first=first, several=several))
+    if role == "noisy" and first:  # other files of a release say nothing about its name, nor does release.json
+        case.origin = "" if safe_name(name) == "release.json" else safe_name(name)
     return JSONResponse({"study": case.id, "name": safe_name(name), "role": role, "published": case.published})
 
 
@@ -49,16 +51,15 @@ def _study(page: Page, form: dict[str, str]) -> Case:
 
 def _reading(form: dict[str, str]) -> dict[str, str]:
     """Return the answers on how to read the public scores."""
-    ends = [form.get(end, "").strip() for end in ("lowest", "highest")]
-    return texts(form, _READING) | ({"score_scale": ",".join(ends)} if any(ends) else {})
+    return texts(form, _READING) | scale_of(form)
 
 
-def _kept(case: Case, called: dict[str, Any]) -> Callable[[Job, State], None]:
-    """Return a function that stores the result of a job in its case."""
+def _kept(case: Case, made: dict[str, Any]) -> Callable[[Job, State], None]:
+    """Return a function that stores the result of a job in its case, with how it was made."""
 
     def then(job: Job, state: State) -> None:
         if state == "done":
-            case.results[job.id] = job.result | called
+            case.results[job.id] = job.result | made
 
     return then
 
@@ -88,24 +89,25 @@ async def refine(page: Here, request: Request) -> Response:
     except InputError as error:
         return page.show("researcher.html", 422, case=case, problem=Problem.of(error), typed=form)
     answers = case.answers
-    title = f"{len(case.results) + 1}: {answers.get('estimator') or 'default'}, {answers.get('region') or 'tight'}"
     others = {
         earlier["called"]: str(page.result_folder(name) / "bundle")
         for name, earlier in list(case.results.items())[-_COMPARED:]
         if earlier["quantity"] == (answers.get("quantity") or earlier["quantity"])
     }
-    options = answers | {"noisy": case.files["noisy"], "public": case.files["public_file"], "called": title}
+    files = {"noisy": case.files["noisy"], "public": case.files["public_file"], "prior": case.files.get("prior", "")}
+    options = answers | files | {"number": len(case.results) + 1}
+    made_with = _reading(form) | {"public": case.files["public_file"]}
     task = Task(kind="refine", folder=str(case.folder), options=options, others=others)
     here = f"/researcher/{case.id}"
-    job = page.make(task, here=here, back=here, title="Refining", then=_kept(case, {"called": title}))
+    job = page.make(task, here=here, back=here, title="Refining", then=_kept(case, {"made_with": made_with}))
     return await page.follow(job)
 
 
 @router.get("/researcher/{name}/result/{made}")
-async def refined(page: Here, name: str, made: str) -> Response:
-    """Return the page of a refined release."""
+async def refined(page: Here, name: str, made: str, failed: str = "") -> Response:
+    """Return the page of a refined release; says why tables of it could not be drawn."""
     case = lookup(page.studies, name)
-    return result_page(page, case, made, lookup(case.results, made), study=True)
+    return result_page(page, case, made, lookup(case.results, made), study=True, failed=failed)
 
 
 @router.get("/verify")
@@ -131,7 +133,7 @@ async def verify(page: Here, request: Request) -> Response:
     except InputError as error:
         return page.show("verify.html", 422, case=case, problem=Problem.of(error), typed=form)
     files = {"release": case.files["release"], "public": case.files.get("public_file", "")}
-    options = case.answers | files | {"signed_by": case.files.get("signed_by", "")}
+    options = case.answers | files | {role: case.files.get(role, "") for role in ("signed_by", "prior")}
     task = Task(kind="verify", folder=str(case.folder), options=options)
     here = f"/verify/{case.id}"
     return await page.follow(page.make(task, here=here, back=here, title="Checking", then=_kept(case, {})))

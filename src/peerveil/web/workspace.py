@@ -16,6 +16,9 @@ from peerveil.support.staging import is_own_folder, lives
 
 _PREFIX = "peerveil-page-"
 
+#: Ends of names that tell the kind of a download, and how long a name may be without them.
+_KINDS, _LONGEST_NAME = ("release", "refined", "shares", "difference", "public"), 60
+
 #: How many bytes all files together may have.
 TOTAL_LIMIT = 2 * 2**30
 
@@ -78,6 +81,17 @@ def safe_name(name: str) -> str:
     kept = "".join(letter if letter.isprintable() and letter not in ':*?"<>|' else "_" for letter in last)
     kept = kept.lstrip(".")[-100:]
     return kept if kept.strip("_. ") else "file"
+
+
+def file_name(of: str, kind: str) -> str:
+    """Return the name of a download: what it is of, and its kind, which ends with the suffix.
+
+    >>> file_name("ICML 2026", "release.zip"), file_name("reviews-release", "refined.zip"), file_name("", "public.csv")
+    ('ICML-2026-release.zip', 'reviews-refined.zip', 'peerveil-public.csv')
+    """
+    words = re.sub(r"[^\w.]+", "-", of).strip("-._")
+    plain = re.sub(rf"(?:^|[-._])(?:{'|'.join(_KINDS)})$", "", words, flags=re.IGNORECASE).strip("-._")
+    return f"{plain[:_LONGEST_NAME] or 'peerveil'}-{kind}"
 
 
 def remove_left_over() -> None:

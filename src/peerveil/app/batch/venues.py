@@ -1,11 +1,13 @@
-"""The venues of a batch: from a TOML file whose keys are the options of `peerveil release`, or from a folder."""
+"""The venues of a batch: from a TOML or CSV file with options of `peerveil release`, or from a folder."""
 
 from __future__ import annotations
 
+import csv
 import difflib
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,14 @@ from peerveil.app.reading import check_public_stated, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import FileError, InputError
 from peerveil.mechanisms import Laplace
-from peerveil.private.batch.run import Outcome, Venue, check_venue_name
+from peerveil.private.batch.venue import Outcome, Venue, check_venue_name
 from peerveil.private.reviews import Reviews
 from peerveil.record.public_record import PublicRecord
 from peerveil.tables.opening import file_to_read
 
 _GROUPS = (ReleaseOptions, NoiseOptions, LoadsOptions, ReadingOptions)
 _TYPES = {field.name: str(field.type) for group in _GROUPS for field in fields(group)} | {"no_report": "bool"}
-_PATHS = ("file", "mapping", "people", "attributes", "prior")
+_PATHS = ("file", "mapping", "people", "attributes", "committee", "prior")
 _BUDGET = ("epsilon", "delta", "rho", "omega")
 
 
@@ -48,6 +50,42 @@ def venues_from_toml(file: str, spell: Spelling) -> tuple[list[Venue | Outcome],
     else:
         return _from_document(document, place, spell)
     raise FileError(f"cannot be read as TOML: {problem}", file=file)
+
+
+def venues_from_table(file: str, common: Mapping[str, Any], spell: Spelling) -> list[Venue | Outcome]:
+    """Return the venues of a CSV file: one row each, with columns for name, file and further options of a release."""
+    place = file_to_read(file)
+    problem = "not UTF-8"
+    with suppress(UnicodeDecodeError, csv.Error), place.open(encoding="utf-8-sig", newline="") as handle:
+        rows = list(csv.DictReader(handle, strict=True))
+        problem = "" if rows and {"name", "file"} <= rows[0].keys() else "it needs the columns name and file, and a row"
+    if problem:
+        raise FileError(f"cannot be read as a table of venues: {problem}", file=file)
+    named = [_table(number, _cells(row), dict(common), place.parent) for number, row in enumerate(rows, 1)]
+    return _checked(named, spell)
+
+
+def _cells(row: Mapping[str | None, Any]) -> dict[str, Any]:
+    """Return the options in a row of a table, as a TOML file has them; empty cells are left out."""
+    if None in row:
+        return {}  # more cells than headings, so that it is not known which is which
+    return {str(key): _value(str(key), cell) for key, cell in row.items() if cell}
+
+
+def _value(key: str, cell: str) -> Any:
+    name = key.replace("-", "_")
+    kind = _TYPES.get(name, "float" if name == "budget" else "str")
+    if kind == "bool":
+        return {"true": True, "false": False}.get(cell.lower(), cell)
+    if kind.startswith("list"):
+        return cell.split(";")
+    if not kind.startswith(("int", "float")):
+        return cell
+    with suppress(ValueError):
+        number = float(cell)
+        value = int(number) if kind.startswith("int") and number.is_integer() else number
+        return {"epsilon": value} if name == "budget" else value
+    return cell
 
 
 def _from_document(document: dict[str, Any], place: Path, spell: Spelling) -> tuple[list[Venue | Outcome], str | None]:
@@ -89,7 +127,8 @@ def _checked(named: Sequence[tuple[str, Mapping[str, Any] | None]], spell: Spell
             venues.append(_venue(name, options, names))
             names.add(name.casefold())
         except InputError as error:
-            venues.append(Outcome(name=name, status="failed", reason=error.spelled(spell)))
+            reason, kind = error.spelled(spell), type(error).__name__
+            venues.append(Outcome(name=name, status="failed", reason=reason, error=kind))
     return venues
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from peerveil.app.messages import refusal
 from peerveil.app.options import ReleaseOptions
 from peerveil.app.parsing import parse_about, parse_lone, parse_numbers
-from peerveil.app.reading import check_public_stated, public_of, read_reviews
+from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.release import Step, claim_shown, remarks_on
 from peerveil.app.requests import EffectRequest
 from peerveil.errors import Argument, InputError, OutputError
@@ -22,14 +23,17 @@ from peerveil.planning.effects import EffectPlan, plan_effect
 from peerveil.private.answers import ReadyAnswer
 from peerveil.private.charging import Spending
 from peerveil.private.effects import ReadyEffect, prepare_effect
+from peerveil.private.grouped.promises import AnswerPromise, TrackPromises, promised, promised_tracks
+from peerveil.private.grouped.tracks import ReadyTracks, TrackAnswers, prepare_tracks
 from peerveil.private.promises import cost_words, quotes_of
 from peerveil.private.release import check_dataset
 from peerveil.private.reviews import Reviews
+from peerveil.private.tracks import remark_on_small
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights, weigh
 from peerveil.record.public_record import PublicRecord
-from peerveil.record.tracks import read_groups
-from peerveil.releases.effects.answers import OWN_FILES, Answer
+from peerveil.record.tracks import folder_names, read_groups
+from peerveil.releases.effects.answers import OWN_FILES, Answer, public_in_groups
 from peerveil.releases.effects.published import Effect
 from peerveil.reporting.terms import Terms
 from peerveil.support.atomic_files import Room, staged_folder
@@ -49,9 +53,14 @@ Write = Callable[[Answer, Path], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Written(Generic[T_co]):
-    """An answer about groups of reviewers that was written, and information for the chair only."""
+    """An answer about groups of reviewers that was written, and information for the chair only.
+
+    With groups of papers, there is an answer for each: ``tracks``, in ``folders``.
+    """
 
     answer: T_co
+    tracks: TrackAnswers[T_co] | None = None
+    folders: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[Warning, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -60,16 +69,23 @@ def placed(request: EffectRequest) -> EffectRequest:
     """Return the request with its output folder: by default one named after the file, which must not exist."""
     if request.output is not None:
         return request
-    folder = f"{Path(Path(request.file).name.removesuffix('.gz').removesuffix('.zip')).stem}-effect"
+    return replace(request, output=new_folder(request.file, "effect"))
+
+
+def new_folder(file: str, what: str) -> str:
+    """Return the name of a folder for a release of a file, named after both; it must not exist."""
+    folder = f"{Path(Path(file).name.removesuffix('.gz').removesuffix('.zip')).stem}-{what}"
     if os.path.lexists(folder):
         raise OutputError(
             f"{folder} already exists; name another output folder with ", Argument("output", ...), " (-o)"
         )
-    return replace(request, output=folder)
+    return folder
 
 
 def plan(request: EffectRequest, step: Step) -> EffectPlan:
     """Return the smallest effects that would be seen, from the public part of the reviews alone."""
+    if request.tracks.given:
+        raise refusal("a plan is for all papers; {dry_run} shows what would be seen in each group of papers")
     reviews, public = _read(request, step)
     step("Planning")
     return _planned(request, weigh(reviews.public(public), request.quantity, lone=parse_lone(request.lone)))
@@ -77,14 +93,23 @@ def plan(request: EffectRequest, step: Step) -> EffectPlan:
 
 def promise(request: EffectRequest, step: Step) -> dict[str, Any]:
     """Return what the effect will state and cost, and how precise it will be, as the page shows it."""
-    _check(request)
-    check_dataset(request.dataset, request.ledger)
-    reviews, public = _read(request, step)
-    step("Planning")
-    ready = _prepared(request, reviews, public)
-    of = f"{' minus '.join(ready.question.groups)}, the difference of the mean"
-    shown = answer_shown(ready, of, request.ledger, request.dataset)
-    return shown | plan_shown(_planned(request, ready.weights), PLANNED)
+    if request.tracks.given:
+        joint, plans, _ = _ready_tracks(request, step)
+        return tracks_shown(joint, plans, request.ledger, request.dataset)
+    ready, planned, _ = _ready(request, step)
+    return answer_shown(ready, request.ledger, request.dataset) | plan_shown(planned, PLANNED)
+
+
+def dry_run(request: EffectRequest, step: Step) -> tuple[AnswerPromise | TrackPromises, tuple[str, ...]]:
+    """Return what the effect would state, cost and show, and remarks on the file, for the chair only.
+
+    Nothing is drawn, charged or written; it is refused if the release would be.
+    """
+    if request.tracks.given:
+        joint, plans, remarks = _ready_tracks(request, step)
+        return promised_tracks(joint, plans, request.ledger, request.dataset), remarks
+    ready, _, remarks = _ready(request, step)
+    return promised(ready, ready.plan(request.first_share), request.ledger, request.dataset), remarks
 
 
 def effect(request: EffectRequest, spending: Spending, *, step: Step, write: Write | None = None) -> Written[Effect]:
@@ -93,54 +118,89 @@ def effect(request: EffectRequest, spending: Spending, *, step: Step, write: Wri
     request = placed(request)
     assert request.output is not None  # noqa: S101 - it is placed
 
-    def draw(reviews: Reviews, public: str | PublicRecord) -> Effect:
+    tracks = _tracks(request)
+
+    def draw(reviews: Reviews, public: str | PublicRecord) -> Effect | TrackAnswers[Effect]:
+        if tracks:
+            return _prepared_tracks(request, reviews, public, tracks).draw(spending, request.dataset)
         return _prepared(request, reviews, public).draw(spending, request.dataset)
 
     place = (request.output, request.overwrite)
-    return written(*place, lambda: _read(request, step), draw, spending, step=step, write=write)
+    return written(*place, lambda: _read(request, step), draw, spending, tracks=tracks, step=step, write=write)
 
 
 def written(
     output: str,
     overwrite: bool,
-    read: Callable[[], tuple[Reviews, str | PublicRecord]],
-    draw: Callable[[Reviews, str | PublicRecord], T_co],
+    read: Callable[[], tuple[Any, ...]],
+    draw: Callable[..., T_co | TrackAnswers[T_co]],
     spending: Spending,
     *,
+    tracks: Mapping[str, str] = MappingProxyType({}),
     step: Step,
     write: Write | None = None,
 ) -> Written[T_co]:
-    """Return an answer that is read, drawn and written into a new folder.
+    """Return an answer that is read, drawn from what was read, and written; for ``tracks``, each into its own folder.
 
     The page has a ``write`` of its own, and a folder whose parent must exist.
     """
-    with staged_folder(output, own=OWN_FILES, overwrite=overwrite, parents=write is None) as stage:
+    folders = folder_names(set(tracks.values()))
+    own = [f"{folder}/{file}" for folder in folders.values() for file in OWN_FILES] or OWN_FILES
+    with staged_folder(output, own=own, overwrite=overwrite, parents=write is None) as stage:
         spending.room, spending.target = Room(stage), output
-        reviews, public = read()
+        given = read()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             step("Drawing noise, estimating")
-            made = draw(reviews, public)
+            made = draw(*given)
         spending.free()
         step("Writing files")
-        (write or type(made).write_into)(made, stage)
+        answers = {"": made} if isinstance(made, Answer) else made.answers
+        for name, answer in answers.items():
+            place = stage / folders[name] if name else stage
+            place.mkdir(exist_ok=True)
+            (write or type(answer).write_into)(answer, place)
     spending.done(output)
     resumed = (f"resumed release {number}: charged before, nothing more was charged" for number in spending.resumed)
     return Written(
-        answer=made,
+        answer=next(iter(answers.values())),
+        tracks=None if isinstance(made, Answer) else made,
+        folders=folders,
         warnings=tuple(warning.message for warning in caught if isinstance(warning.message, Warning)),
-        remarks=(*resumed, *remarks_on(reviews)),
+        remarks=(*resumed, *(remark for each in given if isinstance(each, Reviews) for remark in remarks_on(each))),
     )
 
 
-def answer_shown(ready: ReadyAnswer, of: str, ledger: str | None, dataset: str | None) -> dict[str, Any]:
-    """Return what a release ``of`` something about groups will state and cost, as the page shows it."""
+def answer_shown(ready: ReadyAnswer, ledger: str | None, dataset: str | None) -> dict[str, Any]:
+    """Return what a release about groups will state and cost, as the page shows it."""
     quotes = quotes_of(ledger, dataset, ready.claim_for, ready.statement)
     return claim_shown(ready.noise.guarantee) | {
         "charged_as": ready.charged_as,
         "costs": [cost_words(quote) for quote in quotes],
-        "released": f"{words_of(ready.weights.quantity).label} by {ready.question.by}: {of}",
+        "released": f"{words_of(ready.weights.quantity).label} by {ready.question.by}: {ready.released}",
         "public": ready.public,
+    }
+
+
+def tracks_shown(
+    joint: ReadyTracks[Any], plans: Mapping[str, EffectPlan | CrosstabPlan], ledger: str | None, dataset: str | None
+) -> dict[str, Any]:
+    """Return what releases about groups in each track will state and cost, as the page shows it."""
+    each = {
+        name: {"name": name, "reviewers": ready.weights.reviewers, "precision": plans[name].sentence, "verdict": None}
+        | {"public": public_in_groups(ready.public, ready.question.declared), **claim_shown(ready.noise.guarantee)}
+        for name, ready in joint.ready.items()
+    }
+    first = joint.first
+    assumption = next(iter(plans.values())).assumption.replace("Assumed: ", "it is assumed that ")
+    several = f"for each of {len(each)} tracks, {first.released}"
+    return claim_shown(joint.claim_for(joint.unit)) | {
+        "charged_as": joint.charged_as,
+        "costs": [cost_words(quote) for quote in joint.quotes(ledger, dataset)],
+        "released": f"{words_of(first.weights.quantity).label} by {first.question.by}: {several}",
+        "groups": list(each.values()),
+        "assumption": assumption,
+        "remark": remark_on_small({name: ready.weights.reviewers for name, ready in joint.ready.items()}),
     }
 
 
@@ -196,19 +256,55 @@ def _check(request: EffectRequest) -> None:
     terms_of(_what(request))
 
 
+def _ready(request: EffectRequest, step: Step) -> tuple[ReadyEffect, EffectPlan, tuple[str, ...]]:
+    """The checked release, its plan at several budgets, and remarks on the file."""
+    _check(request)
+    check_dataset(request.dataset, request.ledger)
+    reviews, public = _read(request, step)
+    step("Planning")
+    ready = _prepared(request, reviews, public)
+    return ready, ready.plan(request.first_share, EPSILONS), remarks_on(reviews)
+
+
+def _ready_tracks(
+    request: EffectRequest, step: Step
+) -> tuple[ReadyTracks[ReadyEffect], dict[str, EffectPlan], tuple[str, ...]]:
+    """The checked releases of all groups of papers, their plans, and remarks on the file."""
+    _check(request)
+    tracks = _tracks(request)
+    reviews, public = _read(request, step)
+    step("Planning")
+    joint = _prepared_tracks(request, reviews, public, tracks)
+    return joint, {name: ready.plan(request.first_share) for name, ready in joint.ready.items()}, remarks_on(reviews)
+
+
 def _prepared(request: EffectRequest, reviews: Reviews, public: str | PublicRecord) -> ReadyEffect:
-    return prepare_effect(
-        reviews,
-        by=request.by,
-        compare=None if request.compare is None else listed(request.compare),
-        same=None if request.same is None else _papers(request),
-        mechanism=Laplace(epsilon=budget(request.epsilon)),
-        public=public,
-        quantity=request.quantity,
-        lone=parse_lone(request.lone),
-        terms=terms_of(_what(request)),
+    return prepare_effect(reviews, public=public, **_asked(request))
+
+
+def _prepared_tracks(
+    request: EffectRequest, reviews: Reviews, public: str | PublicRecord, tracks: Mapping[str, str]
+) -> ReadyTracks[ReadyEffect]:
+    return prepare_tracks(prepare_effect, reviews, tracks, public=public, **_asked(request))
+
+
+def _tracks(request: EffectRequest) -> dict[str, str]:
+    """The group of each paper; none if the papers are not in groups."""
+    return groups_by_paper(request.tracks, request.file, request.reading) if request.tracks.given else {}
+
+
+def _asked(request: EffectRequest) -> dict[str, Any]:
+    """The arguments of a release, but for reviews and what is public."""
+    return {
+        "by": request.by,
+        "compare": None if request.compare is None else listed(request.compare),
+        "same": None if request.same is None else _papers(request),
+        "mechanism": Laplace(epsilon=budget(request.epsilon)),
+        "quantity": request.quantity,
+        "lone": parse_lone(request.lone),
+        "terms": terms_of(_what(request)),
         **_shared(request),
-    )
+    }
 
 
 def _planned(request: EffectRequest, weights: PublicWeights) -> EffectPlan:

@@ -1,1 +1,1 @@
-"""Actions on published releases that need no private data: sampled tables."""
+"""Actions on published releases: sampled tables."""

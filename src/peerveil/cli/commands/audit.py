@@ -26,7 +26,7 @@ def audit(request: AuditRequest, *, as_json: opt.AsJson = False) -> None:
     with counting("Releasing worst-case neighbours") as progress:
         result = audit(request, progress)
     if as_json:
-        print_json(_document(result))
+        print_json(_document(result), "audit")
     else:
         measure = "epsilon" if result.worst.pure else "rho"
         columns = ("case", f"{measure} claimed", "worst pair", "found", "noise", "verdict")

@@ -18,9 +18,9 @@ def batch(request: BatchRequest, *, as_json: opt.AsJson = False) -> None:
     """Release many venues, each into its own folder; a venue that fails is reported and does not stop the others.
 
     The keys of a TOML file are the options of `peerveil release`, for all venues in [defaults] or for one in its
-    [[venue]]. With a folder, the options given here apply to every file. An interrupted batch is resumed when it is
-    started again; no venue is charged twice. Reviews never leave this machine: a cluster receives noisy vectors and
-    public records only.
+    [[venue]]. With a folder or a CSV file, the options given here apply to every venue. An interrupted batch is resumed
+    when it is started again; no venue is charged twice. Reviews never leave this machine: a cluster receives noisy
+    vectors and public records only.
 
     Exit code 1 if a venue failed. batch.json in the output folder lists the outcomes and can be published. Reasons and
     warnings may hold private values: they are shown here, and written to batch.json in the private folder.
@@ -33,7 +33,7 @@ def batch(request: BatchRequest, *, as_json: opt.AsJson = False) -> None:
         result = batch(request, charging=charging, progress=progress, spell=opt.option)
     with after_writing(result.folders.output):
         if as_json:
-            print_json(result.document)
+            print_json(result.document, "batch")
         else:
             _show(result)
     if result.document["failed"]:

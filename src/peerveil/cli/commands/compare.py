@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from peerveil.app.requests import CompareRequest, PoolRequest
 from peerveil.cli import options as opt
+
+#: The number of columns of releases, or of numbers, that are readable in a terminal.
+_COLUMNS = 3
 
 
 @opt.with_options
@@ -20,13 +26,13 @@ def compare(request: CompareRequest, *, as_json: opt.AsJson = False, everything:
     from peerveil.cli.working import working
     from peerveil.releases.comparison import QUANTILE_COLUMNS
 
-    if request.others:
+    if len(request.releases) > 2:
         _compare_many(request, as_json=as_json, everything=everything)
         return
     with working("Comparing"):
         comparison = compare(request)
     if as_json:
-        print_json(comparison.to_document())
+        print_json(comparison.to_document(), "compare")
         return
     reviewers = comparison.reviewers
     title = f"{comparison.quantity}: {reviewers[0]} reviewers in the first release, {reviewers[1]} in the second"
@@ -56,13 +62,13 @@ def _compare_many(request: CompareRequest, *, as_json: bool, everything: bool) -
     from rich.text import Text
 
     from peerveil.app.compare import compare_many
-    from peerveil.cli.show import out, print_json, print_screenful, rows_table
+    from peerveil.cli.show import out, print_json, print_screenful
     from peerveil.cli.working import working
 
     with working("Comparing"):
         series = compare_many(request)
     if as_json:
-        print_json(series.to_document())
+        print_json(series.to_document(), "compare-many")
         return
     written = request.output is not None
     print_screenful(
@@ -70,14 +76,28 @@ def _compare_many(request: CompareRequest, *, as_json: bool, everything: bool) -
         "",
         *series.sentences(),
         "",
-        rows_table(("", *series.names), series.cells()),
-        "",
+        *_tables(series.names, series.cells()),
         *series.words,
         everything=everything,
         after=int(written),
     )
     if written:
         out.print(f"Written: {request.output}", soft_wrap=True)
+
+
+def _tables(names: Sequence[str], cells: Sequence[tuple[str, ...]]) -> Iterator[Any]:
+    """Yield the numbers of many releases as tables that fit a terminal, each with a blank line after it.
+
+    Few releases are columns; more are rows, with as many numbers beside each other as there is room for.
+    """
+    from peerveil.cli.show import rows_table
+
+    if len(names) <= _COLUMNS:
+        yield from (rows_table(("", *names), cells), "")
+        return
+    for start in range(0, len(cells), _COLUMNS):
+        labels, *numbers = zip(*cells[start : start + _COLUMNS], strict=True)
+        yield from (rows_table(("", *labels), ((name, *row) for name, row in zip(names, numbers, strict=True))), "")
 
 
 @opt.with_options
@@ -94,7 +114,7 @@ def pool(request: PoolRequest, *, as_json: opt.AsJson = False) -> None:
     with working("Pooling"):
         prior = pool(request)
     if as_json:
-        print_json(prior.to_document())
+        print_json(prior.to_document(), "pool")
         return
     rows = [(each.name or f"record {each.record[7:15]}", each.release[:19]) for each in prior.releases]
     out.print(rows_table(("release", "digest"), rows))

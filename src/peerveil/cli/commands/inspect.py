@@ -39,7 +39,7 @@ def inspect(request: InspectRequest, *, ask: Ask = False, as_json: opt.AsJson = 
             facts = inspect(request)
     with after_writing(request.write_public) if request.write_public is not None else nullcontext():
         if as_json:
-            print_json(facts)
+            print_json(facts, "inspect")
             return
         _show(facts)
         if request.write_public is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 
 if TYPE_CHECKING:
     from peerveil.privacy.budget import Spend
-    from peerveil.private.ledger import Account, Ledger, Stated
+    from peerveil.private.ledger import Account, Ledger, Series, Stated
     from peerveil.private.ledger.checking import Finding
 
 
@@ -28,6 +29,13 @@ Place = Annotated[
 DataSet = Annotated[str | None, typer.Option("--dataset", help="Show only this data set.")]
 
 
+Epsilon = Annotated[float | None, typer.Option(help="Total budget of all releases.")]
+Delta = Annotated[float | None, typer.Option(help="With --epsilon: allow all mechanisms, with this delta, e.g. 1e-6.")]
+Rho = Annotated[float | None, typer.Option(help="Total budget as rho, instead of --epsilon.")]
+Omega = Annotated[float | None, typer.Option(help="Allow sinh-normal releases down to this omega.")]
+SeriesName = Annotated[str, typer.Option("--series", help="Name of the series; releases state it.")]
+
+
 @app.command(
     "open", cls=LiteralCommand, epilog="Example:  peerveil ledger open budgets.db --dataset conf2026 --epsilon 3"
 )
@@ -36,12 +44,10 @@ def open_budget(
     *,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")],
     unit: Annotated[str, opt.OPTIONS["unit"]] = "reviewer",
-    epsilon: Annotated[float | None, typer.Option(help="Total budget of all releases.")] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: allow all mechanisms, with this delta, e.g. 1e-6.")
-    ] = None,
-    rho: Annotated[float | None, typer.Option(help="Total budget as rho, instead of --epsilon.")] = None,
-    omega: Annotated[float | None, typer.Option(help="Allow sinh-normal releases down to this omega.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    omega: Omega = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Open a budget for a data set, and create the ledger if necessary. A budget cannot be changed later.
@@ -58,14 +64,79 @@ def open_budget(
     _show(ledger, [account], as_json=as_json)
 
 
+@app.command(
+    "open-series",
+    cls=LiteralCommand,
+    epilog="Example:  peerveil ledger open-series budgets.db --series Conf --epsilon 5",
+)
+def open_series(
+    place: Place,
+    *,
+    series: SeriesName,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    omega: Omega = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Open a series: one budget for what the releases of several conferences cost a person who reviews for them.
+
+    Conferences join it with `peerveil ledger join`. Their releases are charged to their own budgets, and refused if a
+    person could then have spent more than the budget of the series. It cannot be changed later.
+    """
+    from peerveil.app.ledger import Ledger
+    from peerveil.privacy.budget import Budget
+
+    Budget.of(epsilon=epsilon, delta=delta, rho=rho, omega=omega)  # refuse an invalid budget before a file is created
+    ledger = Ledger.create(place)
+    opened = ledger.open_series(series, epsilon=epsilon, delta=delta, rho=rho, omega=omega)
+    _show(ledger, [], [opened], as_json=as_json)
+
+
+@app.command(
+    cls=LiteralCommand,
+    epilog="Example:  peerveil ledger join budgets.db --series Conf --dataset conf2026 --list committee-2026.txt",
+)
+def join(
+    place: Place,
+    *,
+    series: SeriesName,
+    dataset: Annotated[str, typer.Option(help="Name of the data set that joins.")],
+    people: Annotated[
+        str | None,
+        typer.Option("--list", help="Public and complete list of its reviewers: one id per line, or a table."),
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="With a table: the column of ids.")] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Let a conference join a series, which then counts all its releases, earlier ones included. It cannot leave.
+
+    Without a list, its releases count for everyone. With one they count for those on it: everyone who reviewed must be
+    there, subreviewers included, and have the same id on all lists of the series. The ledger stores hashes of the ids,
+    no names. A second list of the same conference adds people to the first.
+    """
+    from peerveil.app.ledger import join_series
+    from peerveil.cli.show import err
+
+    ledger = _opened(place)
+    joined = join_series(ledger, series, dataset, people=people, column=column)
+    if joined.overspent:
+        err.print(
+            f"peerveil: warning: with these people, the series {series!r} is overspent: its releases were made with a "
+            "list on which they were missing, and cost them more than was promised",
+            soft_wrap=True,
+        )
+    _show(ledger, [], [joined], as_json=as_json)
+
+
 @app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger show budgets.db")
 def show(
     place: Place, *, dataset: DataSet = None, as_json: opt.AsJson = False, everything: opt.Everything = False
 ) -> None:
-    """Show each budget with what is spent and left, and the statements about each data set."""
+    """Show each budget and series with what is spent and left, and the statements about each data set."""
     ledger = _opened(place)
     name = dataset and ledger.dataset(dataset)
-    _show(ledger, ledger.accounts(name), as_json=as_json, everything=everything)
+    _show(ledger, ledger.accounts(name), ledger.series(dataset=name), as_json=as_json, everything=everything)
 
 
 @app.command(cls=LiteralCommand, epilog="Example:  peerveil ledger history budgets.db --dataset conf2026")
@@ -82,16 +153,24 @@ def history(
 
     ledger = _opened(place)
     entries = ledger.history(dataset and ledger.dataset(dataset))
+    every = ledger.series()
+    counted = {name: [one.name for one in every if one.counts(name)] for name in {one.dataset for one in entries}}
+    series = [counted[entry.dataset] if entry.unit == "reviewer" else [] for entry in entries]
     if as_json:
-        print_json([asdict(entry) | {"spend": _spend_facts(entry.spend)} for entry in entries])
+        facts = (
+            {"spend": _spend_facts(entry.spend), "series": names} for entry, names in zip(entries, series, strict=True)
+        )
+        history = [asdict(entry) | more for entry, more in zip(entries, facts, strict=True)]
+        print_json(history, "ledger-history")
         return
     shown: list[Group] = []
     room = SCREEN - 1
-    for entry in reversed(entries):
+    for entry, names in zip(reversed(entries), reversed(series), strict=True):
         when = entry.charged.replace("T", " ").removesuffix("Z")
         title = Text(f"{when} UTC  {entry.release}  {cost(entry.spend)}", style="bold")
         stated = "not known to the ledger" if entry.statement is None else entry.statement.describe()
         what = f"{entry.dataset}, {entry.unit}: {entry.quantity}, {_noise(entry.mechanism)}"
+        what += f"; counted in the series {', '.join(names)}" if names else ""
         charge = Group(title, *(Padding(words, (0, 0, 0, 4)) for words in (what, f"stated: {stated}")))
         room -= len(out.render_lines(charge))
         if room < 0 and not everything:
@@ -168,7 +247,7 @@ def check(
         checked = ledger.check(folders or (), head=head)
     if as_json:
         checks = [asdict(check) for check in checked.checks]
-        print_json({"ok": checked.ok, **asdict(checked), "checks": checks})
+        print_json({"ok": checked.ok, **asdict(checked), "checks": checks}, "ledger-check")
     else:
         table = rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in checked.checks])
         findings = sorted(checked.findings, key=lambda finding: not finding.problem)
@@ -208,7 +287,7 @@ def pending(place: Place, *, as_json: opt.AsJson = False, everything: opt.Everyt
 
     entries = pending(place)
     if as_json:
-        print_json([asdict(entry) for entry in entries])
+        print_json([asdict(entry) for entry in entries], "ledger-pending")
         return
     if not entries:
         out.print("No release with this ledger is interrupted or under way.")
@@ -244,48 +323,88 @@ def _noise(described: dict[str, object]) -> str:
     return f"{described['name']}, {parameters}"
 
 
-def _show(ledger: Ledger, accounts: list[Account], *, as_json: bool, everything: bool = False) -> None:
+def _show(
+    ledger: Ledger,
+    accounts: list[Account],
+    series: Sequence[Series] = (),
+    *,
+    as_json: bool,
+    everything: bool = False,
+) -> None:
     from peerveil.cli.show import print_json, print_screenful, rows_table
     from peerveil.privacy.guarantee import downward, upward
 
     names = dict.fromkeys(account.dataset for account in accounts)
     stated = {name: ledger.statements(name) for name in names}
     if as_json:
-        print_json([_account_facts(account, stated[account.dataset]) for account in accounts])
+        facts = [_account_facts(account, stated[account.dataset]) for account in accounts]
+        print_json([*facts, *map(_series_facts, series)], "ledger-accounts")
         return
-    rows = []
-    for account in accounts:
-        budget = account.budget
-        at = f", delta {budget.delta:g}" if budget.delta and budget.rho is None else ""
-        limit = f"{budget.currency} {budget.limit:.6g}{at}"
-        number = str(len(account.spends))
-        rows.append((account.dataset, account.unit, limit, upward(account.spent), downward(account.left), number))
+    rows = [(account.dataset, account.unit, *_amounts(account), str(len(account.spends))) for account in accounts]
+    rows += [(f"series {one.name}", "person", *_amounts(one), str(one.releases)) for one in series]
     lines: list[str] = []
     for account in accounts:
         budget = account.budget
         if budget.rho is not None:
             spent, limit = upward(budget.spent_epsilon(account.spends), 4), downward(budget.epsilon, 4)
             lines.append(f"{account.dataset}, {account.unit}: epsilon {spent} of {limit} at delta {budget.delta:g}")
+    for one in series:
+        people = [
+            f"{member.dataset} ({'everyone' if member.people is None else f'{len(member.people)} people'}"
+            + (f", {downward(one.left_for(member.dataset))} left)" if one.lists else ")")
+            for member in one.members
+        ]
+        lines.append(f"series {one.name}: {', '.join(people) or 'no data set has joined yet'}")
     for name, statements in stated.items():
         for entry in statements:
             how = "declared" if entry.declared else "stated"
             lines.append(f"{name}, {how} {entry.stated[:10]}: {entry.statement.describe()}")
         if not statements and any(account.spends for account in accounts if account.dataset == name):
             lines.append(f"{name}: the statements of its releases are not known to the ledger")
-    table = rows_table(("data set", "unit", "budget", "spent", "left", "releases"), rows)
+    table = rows_table(("data set" if accounts else "series", "unit", "budget", "spent", "left", "releases"), rows)
     print_screenful(table, *lines, everything=everything)
 
 
-def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
+def _amounts(account: Account | Series) -> tuple[str, str, str]:
+    """Return the limit of a budget or a series, what is spent and what is left."""
+    from peerveil.privacy.guarantee import downward, upward
+
     budget = account.budget
+    at = f", delta {budget.delta:g}" if budget.delta and budget.rho is None else ""
+    return f"{budget.currency} {budget.limit:.6g}{at}", upward(account.spent), downward(account.left)
+
+
+def _account_facts(account: Account, stated: list[Stated]) -> dict[str, object]:
     return {
-        **{name: getattr(account, name) for name in ("dataset", "unit", "spent", "left")},
-        **{name: getattr(budget, name) for name in ("currency", "limit", "delta", "epsilon")},
+        "dataset": account.dataset,
+        "unit": account.unit,
+        **_amount_facts(account),
         "releases": len(account.spends),
-        "spent_epsilon": budget.spent_epsilon(account.spends),
         "statements": [
             {"stated": entry.stated, "declared": entry.declared, **entry.statement.to_document()} for entry in stated
         ],
+    }
+
+
+def _series_facts(series: Series) -> dict[str, object]:
+    members = [
+        {
+            "dataset": member.dataset,
+            "people": None if member.people is None else len(member.people),
+            "left": series.left_for(member.dataset),
+        }
+        for member in series.members
+    ]
+    facts: dict[str, object] = {"dataset": series.name, "unit": "person", **_amount_facts(series)}
+    return facts | {"releases": series.releases, "statements": [], "members": members}
+
+
+def _amount_facts(account: Account | Series) -> dict[str, object]:
+    budget = account.budget
+    return {
+        **{name: getattr(account, name) for name in ("spent", "left")},
+        **{name: getattr(budget, name) for name in ("currency", "limit", "delta", "epsilon")},
+        "spent_epsilon": budget.spent_epsilon(account.spends),
     }
 
 

@@ -26,7 +26,7 @@ def plan(request: PlanRequest, *, everything: opt.Everything = False, as_json: o
         plan = make_plan(request, progress)
     with after_writing(request.output) if request.output is not None else nullcontext():
         if as_json:
-            print_json(plan_document(plan))
+            print_json(plan_document(plan), "plan")
             return
         print_screenful(*plan.answer, everything=everything, after=2)
         if everything:

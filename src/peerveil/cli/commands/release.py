@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-import typer
 
 from peerveil.app.requests import ReleaseRequest
 from peerveil.cli import options as opt
 from peerveil.cli.working import charging, working
 
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Show promise, cost and expected accuracy; nothing is drawn, charged or written."),
-]
-
 
 @opt.with_options
 def release(
-    request: ReleaseRequest, *, dry_run: DryRun = False, as_json: opt.AsJson = False, everything: opt.Everything = False
+    request: ReleaseRequest,
+    *,
+    dry_run: opt.DryRun = False,
+    as_json: opt.AsJson = False,
+    everything: opt.Everything = False,
 ) -> None:
     """Make a private release from a file of reviews: release.json, release.csv and report.html in a folder.
 
@@ -78,8 +74,15 @@ def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> Non
 
     from peerveil.app.effects import crosstabs
     from peerveil.app.release import placed
-    from peerveil.cli.show import out, print_json, report_answer, rows_table
+    from peerveil.cli.show import out, print_json, report_answer, report_promise, rows_table
 
+    if dry_run and request.tracks.given:
+        with working("Reading the reviews") as step:
+            promised, remarks = crosstabs.plan_tracks(request, step)
+        for remark in remarks:
+            sys.stderr.write(f"peerveil: {remark}\n")
+        report_promise(promised, as_json=as_json)
+        return
     if dry_run:
         with working("Reading the reviews") as step:
             planned = crosstabs.plan(request, step)
@@ -87,7 +90,8 @@ def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> Non
             sys.stderr.write(f"peerveil: {remark}\n")
         plan, costs = planned.plan, planned.costs
         if as_json:
-            print_json(asdict(plan) | {"guarantee": planned.claim, "costs": [asdict(cost) for cost in costs]})
+            told = {"guarantee": planned.claim, "costs": [asdict(cost) for cost in costs]}
+            print_json(asdict(plan) | told, "release-by-plan")
             return
         out.print(rows_table(crosstabs.PLANNED, plan.rows()))
         out.print()
@@ -100,4 +104,4 @@ def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> Non
     with charging(request.ledger) as spending, working("Reading the reviews") as step:
         released = crosstabs.release(request, spending, step=step)
     rows = {"rows": released.answer.rows()}
-    report_answer(released, request.output, rows, ledger=request.ledger, as_json=as_json)
+    report_answer(released, request.output, rows, "release-by", ledger=request.ledger, as_json=as_json)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
-
 from peerveil.app.requests import SimulateRequest
 from peerveil.cli import options as opt
 
@@ -16,14 +13,14 @@ def simulate(request: SimulateRequest, *, as_json: opt.AsJson = False) -> None:
     An interrupted sweep is resumed when the same command is run again.
     """
     from peerveil.app.simulate import simulate
-    from peerveil.cli.show import out, rows_table
+    from peerveil.cli.show import out, print_json, rows_table
     from peerveil.cli.working import after_writing, counting
     from peerveil.simulation.experiments import TITLES
 
     for sweep, files in simulate(request, counting):
         with after_writing(request.output):
             if as_json:
-                sys.stdout.write(json.dumps([point._asdict() for point in sweep.table()]) + "\n")
+                print_json([point._asdict() for point in sweep.table()], "simulate", indent=None)
                 continue
             cells: dict[float, list[str]] = {}
             for point in sweep.table():

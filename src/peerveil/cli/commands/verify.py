@@ -28,7 +28,7 @@ def verify(request: VerifyRequest, *, as_json: opt.AsJson = False) -> None:
         verification = verify(request, step=step, spell=opt.option)
     checks = verification.checks
     if as_json:
-        print_json({"verified": verification.verified, "checks": [asdict(check) for check in checks]})
+        print_json({"verified": verification.verified, "checks": [asdict(check) for check in checks]}, "verify")
     else:
         out.print(rows_table(("check", "result", "found"), [(c.name, c.result, c.found) for c in checks]))
         out.print()

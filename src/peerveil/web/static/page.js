@@ -22,7 +22,7 @@ const send = async (address, body) => {
 
 const addressFor = (drop, name, together) => {
   const role = drop.dataset.studyDrop;
-  if (!role) return drop.dataset.address + encodeURIComponent(name);
+  if (!role) return drop.dataset.address + encodeURIComponent(name) + together;
   const study = one("[data-study]").value;
   return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}${together}`;
 };
@@ -171,7 +171,7 @@ if (epsilon && factor) {
     const valid = epsilon.value.trim() !== "" && Number.isFinite(value) && value > 0;
     const times = Math.exp(value);
     const shown = times >= 1e6 ? "more than a million" : Number((Math.ceil(times * 100) / 100).toPrecision(times < 100 ? 4 : 6));
-    factor.textContent = valid ? `odds change by at most ${shown} times` : "must be a number above 0";
+    factor.textContent = valid ? `odds change by at most ${shown}\u00a0times` : "must be a number above 0";
   };
   epsilon.addEventListener("input", show);
   for (const chip of all("[data-epsilon]")) {
@@ -194,7 +194,7 @@ if (working) {
       }
       const step = one("[data-step]");
       if (step.textContent !== state.step) step.textContent = state.step;
-      one("[data-seconds]").textContent = `${state.seconds} s`;
+      one("[data-seconds]").textContent = `${state.seconds}\u00a0s`;
     } catch {
       one("[data-step]").textContent = silent;
     }

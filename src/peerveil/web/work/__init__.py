@@ -23,7 +23,8 @@ from peerveil.quantities.base import register_missing, words_of
 from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import CHECKS, Problem, label
 from peerveil.web.work import groups
-from peerveil.web.work.tasks import FILE_FIELDS, PACKED, Step, Task, pack, request_of
+from peerveil.web.work.tables import tables
+from peerveil.web.work.tasks import FILE_FIELDS, PACKED, Step, Task, pack, request_of, write_bundle
 
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
@@ -67,12 +68,13 @@ def _outcome(task: Task, step: Step) -> tuple[str, Any]:
 
 
 def _field_of_file(task: Task, error: Exception) -> str:
-    """Return the field of the file that an error is about; empty if there is none."""
+    """Return the field of the file that an error is about, or of its column of tracks; empty if there is none."""
     if not isinstance(error, FileError):
         return ""
+    tracks = error.column is not None and error.column == task.options.get("group_column")
     name = Path(error.file).name
     roles = (role for role in FILE_FIELDS if Path(str(task.options.get(role))).name == name)
-    return next(("public_file" if role == "public" else role for role in roles), "")
+    return next(("public_file" if role == "public" else role for role in roles), "group_column" * tracks)
 
 
 def _warm(task: Task, step: Step) -> dict[str, Any]:
@@ -114,6 +116,15 @@ def _inspect(task: Task, step: Step) -> dict[str, Any]:
     return {"facts": inspect(request_of(InspectRequest, task))}
 
 
+def _public(task: Task, step: Step) -> dict[str, Any]:
+    """Write all scores of a file of reviews, as they are if they are public."""
+    from peerveil.app.inspect import write_scores
+
+    step("Reading the file")
+    write_scores(request_of(InspectRequest, replace(task, output="")), task.output)
+    return {}
+
+
 def _promise(task: Task, step: Step) -> dict[str, Any]:
     """Return what the release will state; nothing is drawn or charged."""
     if task.options.get("question"):
@@ -126,7 +137,7 @@ def _promise(task: Task, step: Step) -> dict[str, Any]:
 def _plan(task: Task, step: Step) -> dict[str, Any]:
     """Return the expected accuracy at each budget; nothing is drawn or charged."""
     if task.options.get("question"):
-        return groups.promise(task, step)
+        return groups.plan(task, step)
     from peerveil.app.plan import plan_release
     from peerveil.reporting.plots import plan_plot
 
@@ -168,9 +179,12 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
     from peerveil.releases.release import Release
 
     step("Reading")
-    request = request_of(RefineRequest, task)
-    if isinstance(read_noisy(request.noisy), Release):  # it states these itself, and the form always sends them
+    request, source = request_of(RefineRequest, task), None
+    given = read_noisy(request.noisy)
+    if isinstance(given, Release):  # it states these itself, and the form always sends them
+        source = given
         request = replace(request, quantity=None, words=None, noise_scale=None, loads=LoadsOptions())
+        request = replace(request, estimator=request.estimator or source.estimator)  # as published
     elif task.options.get("law") == "known":
         if request.noise_scale is None:
             raise InputError("Give ", Argument("noise_scale"), ", or say that the noise is not known")
@@ -179,7 +193,25 @@ def _refine(task: Task, step: Step) -> dict[str, Any]:
         request = replace(request, noise_scale=None)
     with renaming(sheet="public_sheet", encoding="public_encoding"):
         refined = refine(request, step=step, write=partial(_write, task, step), parents=False)
-    return _facts(refined) | {"remarks": []}
+    facts = _facts(refined) | {"remarks": [], "called": _called(task, refined)}
+    return facts if source is None else facts | {"published": _published(source, refined)}
+
+
+def _called(task: Task, refined: Release) -> str:
+    """Return the title of a refined release among those of the same files."""
+    return f"{task.options.get('number', 1)}: {refined.estimator}, {refined.region}"
+
+
+def _published(source: Release, refined: Release) -> dict[str, Any]:
+    """Return what the page shows of the release that was refined: its estimator and error, and whether it is better."""
+    errors = [None if release.outlook is None else release.outlook.expected_rmse for release in (source, refined)]
+    return {
+        "estimator": source.estimator,
+        "error": errors[0],
+        "better": None not in errors and errors[0] < errors[1],  # type: ignore[operator]
+        "prior": source.prior is not None and refined.prior is None,
+        "same": source.values.tolist() == refined.values.tolist(),
+    }
 
 
 def _verify(task: Task, step: Step) -> dict[str, Any]:
@@ -211,34 +243,38 @@ def _compare(task: Task, step: Step) -> dict[str, Any]:
     (first, *_), last = task.others, list(task.others)[-1]
     pairs = []
     for title in list(task.others)[1:]:
-        comparison = compare(CompareRequest(first=task.others[first], second=task.others[title]))
+        comparison = compare(CompareRequest(releases=[task.others[first], task.others[title]]))
         rows = [(*quantile.cells()[:5], quantile.tells) for quantile in comparison.quantiles]
-        pairs.append({"title": title, "sentences": comparison.sentences(), "rows": rows, "words": comparison.words})
+        pairs.append(
+            {"title": title, "sentences": comparison.sentences(title), "rows": rows, "words": comparison.words}
+        )
     step("Drawing the chart")
     earlier = {title: folder for title, folder in task.others.items() if title != last}
     return {
         "releases": {title: _facts(release) for title, release in releases.items()},
+        "withdrawn": [f"{title}: {words}" for title, folder in task.others.items() for words in _withdrawn(folder)],
         "first": first,
         "pairs": pairs,
         "svg": to_svg(comparison_chart(earlier, last, releases[last])),
     }
 
 
-def _write(task: Task, step: Step, release: Release, folder: Path, *, of_several: bool = False) -> None:
-    """Write a release into a folder: its files, a zip file of them, and charts for the page.
+def _withdrawn(folder: str) -> list[str]:
+    """Return that a release was withdrawn, in words; empty if it was not."""
+    from peerveil.releases.signatures import read_bytes, release_file
+    from peerveil.releases.withdrawal import withdrawal_checks
 
-    That of a track is also added to a zip file of all tracks, beside their folders.
-    """
+    place = release_file(folder)
+    return [check.found for check in withdrawal_checks(place, read_bytes(place))]
+
+
+def _write(task: Task, step: Step, release: Release, folder: Path, *, of_several: bool = False) -> None:
+    """Write a release into a folder: its files, a zip file of them, and charts for the page."""
     from peerveil.app.compare import comparison_chart
     from peerveil.reporting import charts
 
     step("Drawing charts and writing files")
-    bundle = folder / "bundle"
-    bundle.mkdir()
-    release.write_into(bundle)
-    pack(bundle, folder / PACKED)
-    if of_several:
-        pack(bundle, folder.parent / PACKED, within=f"{folder.name}/")
+    write_bundle(folder, release.write_into, of_several=of_several)
     pictures = {
         "means": charts.histogram(release),
         "shares": charts.cumulative(release),
@@ -246,7 +282,7 @@ def _write(task: Task, step: Step, release: Release, folder: Path, *, of_several
         "bounds": charts.proven(release),
     }
     if task.others:
-        pictures["comparison"] = comparison_chart(task.others, task.options["called"], release)
+        pictures["comparison"] = comparison_chart(task.others, _called(task, release), release)
         (folder / "comparison.svg").write_text(charts.to_svg(pictures["comparison"]), encoding="utf-8")
     specifications = {name: charts.specification(picture) for name, picture in pictures.items()}
     (folder / "pictures.json").write_text(json.dumps(specifications), encoding="utf-8")
@@ -261,6 +297,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "summary": release.guarantee.summary,
         "human": release.human,
         "promise": release.promise,
+        "series": [f"{claim.summary}. {claim.guarantee.promise}" for claim in release.series],
         "estimator": release.estimator,
         "accuracy": PROMISES[release.estimator],
         "verdict": release.verdict.sentence if release.verdict else "",
@@ -272,6 +309,8 @@ def _facts(release: Release) -> dict[str, Any]:
         "a_number": words_of(release.quantity).a_number,
         "expected_rmse": outlook.expected_rmse if outlook else None,
         "notes": list(release.notes),
+        "prior": release.prior is not None,
+        "venue": release.terms.about.venue,
     }
 
 
@@ -280,10 +319,12 @@ _KINDS = {
     "example": _example,
     "demo": _demo,
     "inspect": _inspect,
+    "public": _public,
     "plan": _plan,
     "promise": _promise,
     "release": _release,
     "refine": _refine,
     "verify": _verify,
     "compare": _compare,
+    "tables": tables,
 }

@@ -16,7 +16,7 @@ Step = Callable[[str], None]
 Request = TypeVar("Request")
 
 #: The options that name a file of a field.
-FILE_FIELDS = ("people", "mapping", "public", "groups", "attributes", "noisy", "signed_by")
+FILE_FIELDS = ("people", "mapping", "public", "groups", "attributes", "noisy", "prior", "signed_by")
 
 #: The zip file of a release, and of all tracks; no track has a folder whose name begins like this.
 PACKED = "_bundle.zip"
@@ -36,7 +36,20 @@ class Task:
         statistics: the registered reviewer statistics, likewise.
     """
 
-    kind: Literal["warm", "example", "demo", "inspect", "plan", "promise", "release", "refine", "verify", "compare"]
+    kind: Literal[
+        "warm",
+        "example",
+        "demo",
+        "inspect",
+        "public",
+        "plan",
+        "promise",
+        "release",
+        "refine",
+        "verify",
+        "compare",
+        "tables",
+    ]
     folder: str
     options: dict[str, Any] = field(default_factory=dict)
     output: str = ""
@@ -51,11 +64,27 @@ def request_of(kind: type[Request], task: Task) -> Request:
     return filled(kind, given | {"output": task.output})
 
 
-def pack(folder: Path, file: Path, *, within: str = "") -> None:
-    """Add all files of a folder to a zip file, ``within`` a folder there; the same files give the same bytes."""
+def pack(folder: Path, file: Path, *, within: str = "", top: str = "release") -> None:
+    """Add all files of a folder to a zip file, ``within`` a folder of the one at its ``top``.
+
+    The same files give the same bytes.
+    """
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"release/{within}{path.relative_to(folder).as_posix()}")
+            entry = zipfile.ZipInfo(f"{top}/{within}{path.relative_to(folder).as_posix()}")
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, path.read_bytes())
+
+
+def write_bundle(folder: Path, write: Callable[[Path], object], *, of_several: bool) -> None:
+    """Write the files of a release into the bundle of a folder, and a zip file of them beside it.
+
+    Those of a track are also added to a zip file of all tracks, beside their folders.
+    """
+    bundle = folder / "bundle"
+    bundle.mkdir()
+    write(bundle)
+    pack(bundle, folder / PACKED)
+    if of_several:
+        pack(bundle, folder.parent / PACKED, within=f"{folder.name}/")

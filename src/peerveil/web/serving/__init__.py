@@ -14,19 +14,26 @@ import uvicorn
 from peerveil.app.ledger import Ledger, absolute_place, has_ledger
 from peerveil.errors import OutputError
 from peerveil.web.app import create_app
-from peerveil.web.connections import Connection
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.page import Page
+from peerveil.web.serving.connections import Connection
 
 #: The preferred port.
 PORT = 8737
+
+#: The name of the private file that opens the page.
+OPEN = "open.html"
 
 #: How long to wait for open requests at the end, in seconds.
 _GRACE = 3
 
 
-def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
-    """Serve the page on this machine until it is ended."""
+def run(*, ledger: str | None, port: int | None, browser: bool, desktop: Path | None = None) -> None:
+    """Serve the page on this machine until it is ended.
+
+    For a program without a terminal, ``desktop`` is the folder of the file that opens the page, and the page has a
+    button that ends it.
+    """
     if ledger is not None:
         ledger = absolute_place(ledger)
         if has_ledger(ledger) or not Path(ledger).parent.is_dir():
@@ -38,12 +45,12 @@ def run(*, ledger: str | None, port: int | None, browser: bool) -> None:
         keys = Secrets()
         page = Page(ledger=ledger, at=keys.at)
         try:
-            _serve(page, keys, listener, browser=browser)
+            _serve(page, keys, listener, browser=browser, desktop=desktop)
         finally:
             page.close()
 
 
-def _serve(page: Page, keys: Secrets, listener: socket.socket, *, browser: bool) -> None:
+def _serve(page: Page, keys: Secrets, listener: socket.socket, *, browser: bool, desktop: Path | None = None) -> None:
     number = listener.getsockname()[1]
     guarded = Guard(create_app(page), port=number, keys=keys)
     config = uvicorn.Config(
@@ -61,9 +68,12 @@ def _serve(page: Page, keys: Secrets, listener: socket.socket, *, browser: bool)
     sys.stdout.write(f"The page is at {address}\n")
     sys.stdout.write("It can be reached from this machine only. Keep the address secret; end the page with Ctrl-C.\n")
     sys.stdout.flush()
+    server = uvicorn.Server(config)
+    if desktop is not None:
+        page.quit = lambda: setattr(server, "should_exit", True)
     if browser:
-        _open(address, page.workspace.folder)
-    uvicorn.Server(config).run(sockets=[listener])
+        _open(address, desktop or page.workspace.folder)
+    server.run(sockets=[listener])
 
 
 def _ended(number: int, _frame: object) -> None:
@@ -86,11 +96,11 @@ def listening(port: int | None) -> socket.socket:
 
 def _open(address: str, folder: Path) -> None:
     """Open the browser through a private file: other users could see the address in its command line."""
-    file = folder / "open.html"
-    file.write_text(
-        '<!doctype html><meta charset="utf-8"><title>Peerveil</title>'
-        f'<meta http-equiv="refresh" content="0; url={address}"><p><a href="{address}">Open Peerveil</a></p>',
-        encoding="utf-8",
-    )
-    file.chmod(0o600)
+    file = folder / OPEN
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
+        handle.write(
+            '<!doctype html><meta charset="utf-8"><title>Peerveil</title>'
+            f'<meta http-equiv="refresh" content="0; url={address}"><p><a href="{address}">Open Peerveil</a></p>'
+        )
     webbrowser.open(file.as_uri())
