@@ -26,8 +26,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from output import Output
 from peerveil.private.audit import Audit, audit
 from reference.sabotage import BUDGETS, TERMS, Sabotage, mechanisms, smaller_noise
+from results import Column, mean_of
 
 #: Which mechanisms are audited honestly: each one, and what a plan chooses.
 HONEST = ("laplace", "histogram", "gaussian", "sinh-normal", "auto")
@@ -70,8 +72,8 @@ def shown_by(found: Audit) -> str:
     return ", ".join(name for name, yes in seen.items() if yes) or "NOTHING"
 
 
-def sabotaged(pool: ProcessPoolExecutor, *, quick: bool) -> int:
-    """Print the table of sabotage; how many were not caught."""
+def sabotaged(out: Output, pool: ProcessPoolExecutor, *, quick: bool) -> int:
+    """The table of sabotage; returns how many were not caught."""
     draws = 500 if quick else None
     jobs = [
         Job(name, epsilon, halved=True, draws=draws, case="one-load" if quick else "all")
@@ -84,23 +86,59 @@ def sabotaged(pool: ProcessPoolExecutor, *, quick: bool) -> int:
         for epsilon in BUDGETS
         for name in sabotage.mechanisms
     ]
-    print(f"| sabotage | case | mechanism | epsilon | worst case: claimed | loss | found | shown by |\n|{'---|' * 8}")
+    columns = (
+        Column("sabotage", "sabotage"),
+        Column("case", "case"),
+        Column("mechanism", "mechanism"),
+        Column("epsilon", "epsilon", digits="g"),
+        Column("claimed", "worst case: claimed", digits=".4g"),
+        Column("loss", "loss", digits=".4g"),
+        Column("found", "found", digits=".3g"),
+        Column("shown", "shown by"),
+    )
+    title, how = (
+        "Sabotage that the audit must notice",
+        f"{draws} releases of each record" if draws else "the audit's own",
+    )
+    table = out.table(
+        "sabotage",
+        title,
+        columns,
+        keys=4,
+        seeds="none: real noise",
+        draws=how,
+        promises=("P-AUDIT-1", "P-AUDIT-3"),
+    )
     missed = 0
     for job, found in zip(jobs, pool.map(run, jobs), strict=True):
         missed += found.passed
         concerned = next((one for one in found.findings if job.sabotage and one.case == job.sabotage.case), found.worst)
-        print(
-            f"| {job.title} | {concerned.case} | {job.mechanism} | {job.epsilon:g} | {concerned.limit:.4g} "
-            f"| {concerned.loss:.4g} | {concerned.found:.3g} | {shown_by(found)} |",
-            flush=True,
-        )
-    print(f"\n{len(jobs)} sabotaged audits, {missed} not caught\n")
+        numbers = concerned.limit, concerned.loss, concerned.found
+        table.add(job.title, concerned.case, job.mechanism, job.epsilon, *numbers, shown_by(found))
+    table.note(f"{len(jobs)} sabotaged audits, {missed} not caught.")
     return missed
 
 
-def honest(pool: ProcessPoolExecutor, runs: int, *, quick: bool) -> int:
-    """Print the table of honest runs; how many failed."""
-    print(f"| mechanism | audits | draws | failed | found, share of the claim | largest | CPU s each |\n|{'---|' * 7}")
+def honest(out: Output, pool: ProcessPoolExecutor, runs: int, *, quick: bool) -> int:
+    """The table of honest runs; returns how many failed."""
+    columns = (
+        Column("mechanism", "mechanism"),
+        Column("audits", "audits", digits="d"),
+        Column("draws", "draws"),
+        Column("failed", "failed", digits="d", better="lower"),
+        Column("found", "found, share of the claim", digits=".3f"),
+        Column("largest", "largest", digits=".3f"),
+        Column("seconds", "each", "s CPU", ".1f"),
+    )
+    title = "Honest mechanisms, which the audit must let pass"
+    table = out.table(
+        "honest",
+        title,
+        columns,
+        seeds="none: real noise",
+        draws=f"{runs} audits",
+        promises=("P-CLAIM-1", "P-AUDIT-2"),
+    )
     failed = 0
     for name in HONEST:
         jobs = [Job(name, 1.0, draws=500 if quick else None)] * runs
@@ -110,25 +148,20 @@ def honest(pool: ProcessPoolExecutor, runs: int, *, quick: bool) -> int:
         failed += bad
         shares = np.array([one.findings[0].found / one.findings[0].limit for one in found])
         largest = max(finding.found / finding.limit for one in found for finding in one.findings)
-        error = shares.std(ddof=1) / np.sqrt(runs) if runs > 1 else np.nan
         draws = f"{found[0].findings[0].draws}, {min(one.draws for one in found[0].findings)}"
-        share = f"{shares.mean():.3f} ± {error:.3f}"
-        print(f"| {name} | {runs} | {draws} | {bad} | {share} | {largest:.3f} | {seconds:.1f} |", flush=True)
-    print(f"\n{runs} honest audits of each mechanism, {failed} failed\n")
+        table.add(name, runs, draws, bad, mean_of(shares), largest, seconds)
     return failed
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--honest", type=int, default=None)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    given = parser.parse_args()
-    start = time.perf_counter()
-    with ProcessPoolExecutor(given.workers) as pool:
-        bad = sabotaged(pool, quick=given.quick)
-        bad += honest(pool, given.honest or (5 if given.quick else 200), quick=given.quick)
-    print(f"{time.perf_counter() - start:.0f} s")
+    with Output("audit") as out:
+        given = parser.parse_args(out.arguments)
+        with ProcessPoolExecutor(given.workers) as pool:
+            bad = sabotaged(out, pool, quick=out.quick)
+            bad += honest(out, pool, given.honest or (5 if out.quick else 200), quick=out.quick)
     sys.exit(bool(bad))
 
 

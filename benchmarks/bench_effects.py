@@ -10,15 +10,17 @@ relative to those of an interval without privacy, whose variance is that of the 
 With `pairs` instead, the effect is one of a property that reviewer and paper share: 0.2 points of half the deviations,
 values with the frequencies 60, 30 and 10 %, and better papers where the value is rare.
 
-Arguments: number of trials (500), quantities (ratings and miscalibration), or pairs.
+With `unequal` one group has reviewers of more, or less, leniency, or with more reviews; there is no effect.
+
+Arguments: number of trials (500), then any of ratings, miscalibration, pairs and unequal; all by default.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import sys
 from dataclasses import dataclass
+from typing import Any
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
@@ -26,11 +28,13 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.effects import Estimate, estimate  # noqa: E402
 from peerveil.privacy.group_sums import GroupSums, default_limits  # noqa: E402
 from peerveil.private.effects import true_numbers  # noqa: E402
 from peerveil.quantities.weights import review_weights  # noqa: E402
 from peerveil.record.public_record import Floats, Ints  # noqa: E402
+from results import Column, mean_of  # noqa: E402
 
 #: Fixed before any trial was run.
 SEED = 20_261_116
@@ -41,11 +45,21 @@ QUALITY, LENIENCY, REST, MEAN = 1.2, 0.6, 1.1, 5.5
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """An effect in points, the share of treated reviewers, and the deviation of the effect between papers."""
+    """A simulated trial.
+
+    Attributes:
+        effect: the effect in points.
+        share: the share of treated reviewers.
+        deviation: the deviation of the effect between papers.
+        wider: how many times the deviation of leniency of the others treated reviewers have.
+        busy: the load of treated reviewers, if it is another.
+    """
 
     effect: float = 0.0
     share: float = 0.5
     deviation: float = 0.0
+    wider: float = 1.0
+    busy: int | None = None
 
 
 SETTINGS = {
@@ -64,7 +78,6 @@ class Trial:
     reviewer: Ints
     score: Floats
     treated: Ints
-    load: int
 
     @property
     def arm(self) -> Ints:
@@ -92,8 +105,8 @@ class Trial:
         return np.asarray(self.score - (self.score.sum(axis=1, keepdims=True) - self.score) / (size - 1))
 
 
-def dealt(rng: np.random.Generator, reviewers: int, load: int, size: int) -> Ints:
-    """Reviewers dealt to papers at random, nobody twice to one."""
+def dealt(rng: np.random.Generator, reviewers: int, load: int | Ints, size: int) -> Ints:
+    """Reviewers dealt to papers at random, nobody twice to one; with one load for all, or each their own."""
     cards = rng.permutation(np.repeat(np.arange(reviewers), load)).reshape(-1, size)
     while True:
         ordered = np.sort(cards, axis=1)
@@ -106,17 +119,17 @@ def dealt(rng: np.random.Generator, reviewers: int, load: int, size: int) -> Int
 
 
 def trial(rng: np.random.Generator, setting: Setting, *, reviewers: int = 3_000, load: int = 4, size: int = 3) -> Trial:
-    """A conference in which reviewers were treated at random."""
-    reviewer = dealt(rng, reviewers, load, size)
+    """A conference in which reviewers were treated at random; each has the same load unless the treated are busy."""
     treated = np.zeros(reviewers, dtype=np.int64)
     treated[rng.permutation(reviewers)[: round(setting.share * reviewers)]] = 1
+    reviewer = dealt(rng, reviewers, load if setting.busy is None else np.where(treated == 1, setting.busy, load), size)
     effect: Floats = np.asarray(setting.effect + setting.deviation * rng.standard_normal(reviewer.shape[0]))
     quality = rng.normal(0, QUALITY, (reviewer.shape[0], 1))
-    lenience: Floats = np.asarray(rng.normal(0, LENIENCY, reviewers))
+    lenience: Floats = np.asarray(rng.normal(0, LENIENCY, reviewers)) * np.where(treated == 1, setting.wider, 1.0)
     score = (
         MEAN + quality + lenience[reviewer] + rng.normal(0, REST, reviewer.shape) + treated[reviewer] * effect[:, None]
     )
-    return Trial(reviewer=reviewer, score=np.clip(np.rint(score), 1, 10), treated=treated, load=load)
+    return Trial(reviewer=reviewer, score=np.clip(np.rint(score), 1, 10), treated=treated)
 
 
 def true_effect(setting: Setting) -> float:
@@ -155,9 +168,9 @@ def open_interval(made: Trial, quantity: str) -> tuple[float, float]:
     weight, treated = made.weights(quantity), made.arm == 1
     sizes = np.count_nonzero(treated), np.count_nonzero(~treated)
     means = weight[treated].mean(), weight[~treated].mean()
-    own = np.bincount(made.reviewer.ravel(), weights=weight.ravel())
+    own, load = np.bincount(made.reviewer.ravel(), weights=weight.ravel()), np.bincount(made.reviewer.ravel())
     variance = sum(
-        float(np.sum((own[made.treated == arm] - made.load * mean) ** 2)) / count**2
+        float(np.sum((own - load * mean)[made.treated == arm] ** 2)) / count**2
         for arm, mean, count in zip((1, 0), means, sizes, strict=True)
     )
     attenuation = 1.0
@@ -173,7 +186,7 @@ def alike(rng: np.random.Generator, *, reviewers: int = 3_000, epsilon: float = 
     values, papers = (rng.choice(3, size, p=(0.6, 0.3, 0.1)) for size in (reviewers, cards.shape[0]))
     score = 10 + papers[:, None] + rng.normal(0, QUALITY, (papers.size, 1)) + 0.4 * (values[cards] == papers[:, None])
     score = score + rng.normal(0, LENIENCY, reviewers)[cards] + rng.normal(0, REST, cards.shape)
-    reviews = Trial(reviewer=cards, score=np.clip(np.rint(score / 2), 1, 10), treated=values, load=4).reviews()
+    reviews = Trial(reviewer=cards, score=np.clip(np.rint(score / 2), 1, 10), treated=values).reviews()
     weights = pv.weigh(reviews.public("all"), "miscalibration")
     sums = GroupSums(weights=weights, limits=default_limits(weights), pairs=True)
     scale = sums.sensitivity("reviewer").l1 / epsilon
@@ -183,49 +196,86 @@ def alike(rng: np.random.Generator, *, reviewers: int = 3_000, epsilon: float = 
     return estimate(sums, truth + rng.laplace(scale=scale, size=truth.size), scale)
 
 
-def pairs(trials: int) -> None:
-    """Print the coverage of intervals for a property that reviewer and paper share."""
+COVERED = Column("covered", "covered", "%", ".1f", target=90.0)
+WIDTH = Column("width", "width over that without privacy", digits=".3f", better="lower", tolerance=0.02)
+OPEN = Column("open", "covered without privacy", "%", ".1f")
+BIAS = Column("bias", "bias", "points", ".4f", target=0.0)
+
+
+def pairs(out: Output, trials: int) -> None:
+    """Coverage of intervals for a property that reviewer and paper share."""
     rng = np.random.default_rng(20_261_118)
     made = [alike(rng) for _ in range(trials)]
     covered, errors = [one.low <= 0.2 <= one.high for one in made], [one.value - 0.2 for one in made]
     width = np.mean([one.high - one.low for one in made])
-    print(
-        f"pairs: covered {100 * np.mean(covered):.1f} ({100 * np.std(covered) / math.sqrt(trials):.1f}) %, bias "
-        f"{np.mean(errors):.4f} ({np.std(errors) / math.sqrt(trials):.4f}), width {width:.3f}"
-    )
+    columns = Column("effect", "effect", "points"), COVERED, BIAS, Column("width", "width", "points", ".3f")
+    table = out.table("pairs", "A property that reviewer and paper share", columns, seeds=20_261_118, draws=trials)
+    table.add(0.2, mean_of(covered, 100), mean_of(errors), width)
+
+
+#: Groups that are not equally spread: name, setting, reviewers, load of the others, reviews per paper and epsilon.
+UNEQUAL = (
+    ("half, twice the leniency", Setting(wider=2.0), 3_000, 4, 3, 1.0),
+    ("quarter, twice the leniency", Setting(share=0.25, wider=2.0), 3_000, 4, 3, 1.0),
+    ("tenth, three times the leniency", Setting(share=0.1, wider=3.0), 3_000, 4, 3, 1.0),
+    ("tenth, no leniency", Setting(share=0.1, wider=0.0), 3_000, 4, 3, 1.0),
+    ("75 of 1,500, 4.5 times the leniency", Setting(share=0.05, wider=4.5), 1_500, 4, 3, 10.0),
+    ("100 of 1,500 with ten reviews, others three", Setting(share=1 / 15, busy=10), 1_500, 3, 4, 10.0),
+)
+
+
+def unequal(out: Output, trials: int) -> None:
+    """Coverage of intervals where one group is more spread, or has more reviews, than the other."""
+    columns = Column("groups", "groups"), Column("random", "randomised"), COVERED, WIDTH, OPEN
+    title = "Groups that are not equally spread, without an effect"
+    table = out.table("unequal", title, columns, keys=2, seeds="[20261119, row]", draws=trials)
+    for number, (name, setting, reviewers, load, size, epsilon) in enumerate(UNEQUAL):
+        for randomised in (True, False):
+            rng = np.random.default_rng([20_261_119, number])
+            covered, ratios, plain = [], [], []
+            for _ in range(trials):
+                made = trial(rng, setting, reviewers=reviewers, load=load, size=size)
+                group = np.where(made.treated == 1, 1, 2)
+                how: dict[str, Any] = {"epsilon": epsilon, "randomised": randomised}
+                ours = released(rng, made.reviews(), group, "ratings", **how)
+                middle, half = open_interval(made, "ratings")
+                covered.append(ours.low <= 0 <= ours.high)
+                ratios.append((ours.high - ours.low) / (2 * half))
+                plain.append(abs(middle) <= half)
+            width = float(np.mean(ratios))
+            table.add(name, "yes" if randomised else "no", mean_of(covered, 100), width, mean_of(plain, 100))
+
+
+def randomised_trials(out: Output, trials: int, quantity: str) -> None:
+    """Coverage, bias and width in each setting, and how often the test finds something."""
+    columns = Column("setting", "setting"), Column("effect", "effect", "points", ".3f"), COVERED, BIAS, WIDTH, OPEN
+    found = Column("found", "p below 0.1", "%", ".1f")
+    title = f"Randomised groups, {quantity}"
+    table = out.table(quantity, title, (*columns, found), seeds=f"[{SEED}, setting]", draws=trials)
+    for number, (name, setting) in enumerate(SETTINGS.items()):
+        truth = true_effect(setting)
+        rng = np.random.default_rng([SEED, number])
+        covered, errors, ratios, plain, small = [], [], [], [], []
+        for _ in range(trials):
+            made = trial(rng, setting)
+            ours, (middle, half) = private(rng, made, quantity), open_interval(made, quantity)
+            covered.append(ours.low <= truth <= ours.high)
+            errors.append(ours.value - truth)
+            ratios.append((ours.high - ours.low) / (2 * half))
+            plain.append(abs(middle - truth) <= half)
+            small.append(ours.p_value is not None and ours.p_value < 0.1)
+        shares = [mean_of(each, 100) for each in (covered, plain, small)]
+        table.add(name, truth, shares[0], mean_of(errors), float(np.mean(ratios)), shares[1], shares[2])
 
 
 def main() -> None:
-    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    quantities = sys.argv[2:] or ["ratings", "miscalibration"]
-    if quantities == ["pairs"]:
-        pairs(trials)
-        return
-    print(f"{trials} trials of each setting; standard errors in brackets")
-    print("quantity        setting     effect  covered        bias             width  open covered   p < 0.1")
-    for quantity in quantities:
-        for number, (name, setting) in enumerate(SETTINGS.items()):
-            truth = true_effect(setting)
-            rng = np.random.default_rng([SEED, number])
-            covered, errors, ratios, plain, small = [], [], [], [], []
-            for _ in range(trials):
-                made = trial(rng, setting)
-                ours, (middle, half) = private(rng, made, quantity), open_interval(made, quantity)
-                covered.append(ours.low <= truth <= ours.high)
-                errors.append(ours.value - truth)
-                ratios.append((ours.high - ours.low) / (2 * half))
-                plain.append(abs(middle - truth) <= half)
-                small.append(ours.p_value is not None and ours.p_value < 0.1)
-            shares = [
-                f"{100 * np.mean(each):5.1f} ({100 * np.std(each) / math.sqrt(trials):.1f}) %"
-                for each in (covered, plain, small)
-            ]
-            bias = f"{np.mean(errors):7.4f} ({np.std(errors) / math.sqrt(trials):.4f})"
-            print(
-                f"{quantity:15} {name:11} {truth:6.3f}  {shares[0]}  {bias}  {np.mean(ratios):.3f}  "
-                f"{shares[1]}  {shares[2]}",
-                flush=True,
-            )
+    with Output("effects") as out:
+        trials = int(out.arguments[0]) if out.arguments else 20 if out.quick else 500
+        for what in out.arguments[1:] or ("ratings", "miscalibration", "pairs", "unequal"):
+            if what in ("pairs", "unequal"):
+                {"pairs": pairs, "unequal": unequal}[what](out, trials)
+            else:
+                randomised_trials(out, trials, what)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Seed 0; one run each, as a second would only meet warm caches.
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 from pathlib import Path
@@ -16,9 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from output import Growing, Output
 from peerveil.support import parallel
+from results import Column
 
 TASKS = (1_000, 10_000)
+
+COLUMNS = (
+    Column("where", "where"),
+    Column("tasks", "tasks", digits=","),
+    Column("seconds", "time", "s", ".2f"),
+    Column("each", "per task", "ms", ".3f"),
+    Column("memory", "memory", "MB more", ".1f"),
+)
 
 
 def nothing(task: int, _: np.random.SeedSequence) -> int:
@@ -30,7 +39,7 @@ def resident_megabytes() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def row(name: str, count: int, **options: object) -> None:
+def row(table: Growing, name: str, count: int, **options: object) -> None:
     before, worst = resident_megabytes(), 0.0
 
     def watch(done: int, _: int) -> None:
@@ -41,19 +50,22 @@ def row(name: str, count: int, **options: object) -> None:
     start = time.perf_counter()
     parallel.run(nothing, range(count), progress=watch, **options)  # type: ignore[arg-type]
     took = time.perf_counter() - start
-    print(f"{name:<34} {count:>8,} {took:>8.2f} {1e3 * took / count:>12.3f} {worst - before:>12.1f}", flush=True)
+    table.add(name, count, took, 1e3 * took / count, worst - before)
 
 
 def main() -> None:
-    print(f"{os.cpu_count()} cores\n")
-    print(f"{'where':<34} {'tasks':>8} {'s':>8} {'ms a task':>12} {'MB more':>12}")
-    for count in TASKS:
-        row("this process", count, workers=1)
-    for count in TASKS:
-        row("two processes, starting included", count, workers=2)
-    for count in TASKS:
+    with Output("engine") as out:
+        rows(out.table("tasks", "Tasks that do nothing", COLUMNS, keys=2, seeds=0), TASKS[:1] if out.quick else TASKS)
+
+
+def rows(table: Growing, tasks: tuple[int, ...]) -> None:
+    for count in tasks:
+        row(table, "this process", count, workers=1)
+    for count in tasks:
+        row(table, "two processes, starting included", count, workers=2)
+    for count in tasks:
         with TemporaryDirectory() as folder:
-            row("this process, results kept", count, workers=1, keep=Path(folder))
+            row(table, "this process, results kept", count, workers=1, keep=Path(folder))
     try:
         import distributed  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
@@ -61,11 +73,11 @@ def main() -> None:
         return
     start: Any = distributed.LocalCluster
     with (
-        start(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        start(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
         parallel.cluster(local.scheduler_address) as executor,
     ):
-        for count in TASKS:
-            row("a cluster of two worker processes", count, executor=executor)
+        for count in tasks:
+            row(table, "a cluster of two worker processes", count, executor=executor)
 
 
 if __name__ == "__main__":

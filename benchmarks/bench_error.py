@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.progress import track
 
 import peerveil as pv
+from output import Output
 from peerveil.inference.assignments import deal
 from peerveil.record.public_record import Floats
+from results import Column, mean_of, ratio_of
 
 KINDS = ("baseline", "chain", "envelope", "plain", "tight", "hull")
 
@@ -53,42 +55,41 @@ def errors(
     return np.array(noisy), np.array(projected)
 
 
-def mean_and_error(values: Floats) -> str:
-    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(values.size):.4f}"
+def error_columns(kinds: tuple[str, ...]) -> list[Column]:
+    return [Column(kind, kind, digits=".4f", better="lower") for kind in kinds]
 
 
-def ratio(top: Floats, bottom: Floats) -> str:
-    value = top.mean() / bottom.mean()
-    spread = (top - value * bottom).std(ddof=1) / np.sqrt(top.size) / bottom.mean()
-    return f"{value:.3f} ± {spread:.3f}"
-
-
-def against_the_hull() -> None:
-    print("Against the hull, 100 records, 6 assignments and noises each, Beta(2,2)")
-    print(f"{'':10}" + "".join(f"{kind:>18}" for kind in KINDS) + f"{'plain/hull':>16}{'tight/hull':>16}{'removed':>9}")
+def against_the_hull(out: Output, records: int) -> None:
+    ratios = [Column(f"{kind}-hull", f"{kind} over hull", digits=".3f", better="lower") for kind in ("plain", "tight")]
+    columns = [Column("size", "setting"), *error_columns(KINDS), *ratios]
+    columns.append(Column("removed", "of the excess over the hull removed", "%", ".0f"))
+    draws = f"{records} records, 6 assignments and noises each"
+    table = out.table("hull", "Regions against the hull, Beta(2,2)", columns, seeds="[n, load, 20, 20]", draws=draws)
     for n, load in ((4, 2), (5, 2), (6, 2), (4, 3)):
-        _, found = errors(n, load, (2, 2), KINDS, records=100, draws=6)
+        _, found = errors(n, load, (2, 2), KINDS, records=records, draws=6)
         by = dict(zip(KINDS, found.T, strict=True))
-        excess = (by["plain"].mean() - by["tight"].mean()) / (by["plain"].mean() - by["hull"].mean())
-        cells = "".join(f"{mean_and_error(by[kind]):>18}" for kind in KINDS)
-        print(
-            f"n={n}, l={load} {cells}{ratio(by['plain'], by['hull']):>16}{ratio(by['tight'], by['hull']):>16}"
-            f"{excess:>8.0%}"
-        )
+        removed = (by["plain"].mean() - by["tight"].mean()) / (by["plain"].mean() - by["hull"].mean())
+        means = [mean_of(by[kind]) for kind in KINDS]
+        shares = [ratio_of(by[kind], by["hull"]) for kind in ("plain", "tight")]
+        table.add(f"n={n}, l={load}", *means, *shares, 100 * removed)
 
 
-def on_the_papers_settings() -> None:
+def on_the_papers_settings(out: Output, records: int) -> None:
     kinds = ("baseline", "chain", "envelope", "plain", "tight")
-    print("\nThe paper's settings, load 2, 60 records, one noise each")
-    print(f"{'':18}{'noisy':>18}" + "".join(f"{kind:>18}" for kind in kinds) + f"{'tight/chain':>16}")
+    columns = [Column("n", "n", digits="d"), Column("law", "weights"), *error_columns(("noisy", *kinds))]
+    columns.append(Column("tight-chain", "tight over chain", digits=".3f", better="lower"))
+    seeds, draws = "[n, load, 10 a, 10 b]", f"{records} records, one noise each"
+    title = "Regions on the paper's settings, load 2"
+    table = out.table("paper", title, columns, keys=2, seeds=seeds, draws=draws)
     for n in (10, 50):
         for beta in ((5, 1), (2, 5), (1, 3), (2, 2), (0.5, 0.5)):
-            noisy, found = errors(n, 2, beta, kinds, records=60, draws=1)
+            noisy, found = errors(n, 2, beta, kinds, records=records, draws=1)
             by = dict(zip(kinds, found.T, strict=True))
-            cells = "".join(f"{mean_and_error(column):>18}" for column in (noisy, *by.values()))
-            print(f"n={n} Beta{beta!s:11} {cells}{ratio(by['tight'], by['chain']):>16}")
+            means = [mean_of(column) for column in (noisy, *by.values())]
+            table.add(n, f"Beta({beta[0]:g},{beta[1]:g})", *means, ratio_of(by["tight"], by["chain"]))
 
 
 if __name__ == "__main__":
-    against_the_hull()
-    on_the_papers_settings()
+    with Output("error") as output:
+        against_the_hull(output, 20 if output.quick else 100)
+        on_the_papers_settings(output, 10 if output.quick else 60)

@@ -25,6 +25,7 @@ from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Growing, Output  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
 from peerveil.inference.estimators import estimate  # noqa: E402
 from peerveil.inference.family import CORRELATIONS, FAMILIES  # noqa: E402
@@ -33,6 +34,7 @@ from peerveil.inference.model import RecordModel  # noqa: E402
 from peerveil.privacy.noise_laws import LaplaceLaw  # noqa: E402
 from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
+from results import Column, Measured, mean_of, ratio_of  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference.leniency import lean  # noqa: E402
@@ -49,14 +51,11 @@ def square(values: Floats, truth: Floats) -> float:
     return float(np.sum((values - truth) ** 2))
 
 
-def mean_and_error(values: Floats) -> str:
-    return f"{values.mean():.4g} ± {values.std(ddof=1) / np.sqrt(values.size):.2g}"
+def errors_of(*names: str) -> list[Column]:
+    return [Column(name, name, digits=".4g", better="lower") for name in names]
 
 
-def ratio(top: Floats, bottom: Floats) -> str:
-    value = top.mean() / bottom.mean()
-    error = (top - value * bottom).std(ddof=1) / np.sqrt(top.size) / bottom.mean()
-    return f"{value:.3g} ± {error:.2g}"
+COVERED = Column("covered", "in 90 % bands", digits=".3f")
 
 
 class Record:
@@ -123,9 +122,12 @@ def beta(name: tuple[float, float] | str, n: int) -> World:
     return world
 
 
-def papers_settings(draws: int) -> None:
-    print(f"The paper's settings: load 2, Laplace scale 1, {draws} draws, seed 11")
-    print(f"{'':18}{'noisy':>14}{'chain':>17}{'tight':>17}{'safe':>19}{'bayes':>19}{'chain/safe':>13}{'covered':>9}")
+def papers_settings(out: Output, draws: int) -> None:
+    methods = ("noisy", "chain", "tight", "safe", "bayes")
+    columns = [Column("setting", "weights"), Column("n", "n", digits="d"), *errors_of(*methods)]
+    columns += [Column("chain-safe", "chain over safe", better="higher"), COVERED]
+    title = "Estimators on the paper's settings: load 2, Laplace noise of scale 1"
+    table = out.table("paper", title, columns, keys=2, seeds="[11, row, draw]", draws=draws)
     plain: list[tuple[float, float] | str] = [(5, 1), (2, 5), (1, 3), (2, 2), (0.5, 0.5), "Beta(1-2,i)", "Beta(i,j)"]
     settings = [(name, n) for n in (10, 50) for name in plain]
     settings += [((a, a), 10) for a in (0.5, 1.0, 2.0, 5.0, 10.0)]
@@ -138,12 +140,9 @@ def papers_settings(draws: int) -> None:
             refine(row, Record(weights), truth, r, 1.0)
             row.add(chain=square(pv.project(r, pv.region(weights, "chain")).values, truth))
         shown = name if isinstance(name, str) else f"Beta({name[0]:g},{name[1]:g})"
-        print(
-            f"{shown:13} n={n:<3}{mean_and_error(row['noisy']):>14}{mean_and_error(row['chain']):>17}"
-            f"{mean_and_error(row['tight']):>17}{mean_and_error(row['safe']):>19}{mean_and_error(row['bayes']):>19}"
-            f"{ratio(row['chain'], row['safe']):>13}{row['covered'].mean():>9.2f}",
-            flush=True,
-        )
+        shown = f"{shown}, again" if number >= 14 and name in plain else shown
+        means = [mean_of(row[method]) for method in methods]
+        table.add(shown, n, *means, ratio_of(row["chain"], row["safe"]), mean_of(row["covered"]))
 
 
 # Worlds that the prior does not know
@@ -171,10 +170,20 @@ def leaning(kind: str, n: int, load: int, *, integers: bool) -> World:
     return world
 
 
-def unknown_worlds(draws: int) -> None:
+def unknown_worlds(out: Output, draws: int) -> None:
     scales = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0)
-    print(f"\nLeniency the prior does not know: n = 50, load 3, {draws} draws, seed 12; noise in ranges of weights")
-    print(f"{'':28}{'noise':>7}{'tight':>18}{'safe/tight':>16}{'bayes/tight':>16}{'worse':>7}{'covered':>9}")
+    columns = [
+        Column("leniency", "leniency"),
+        Column("scores", "scores"),
+        Column("noise", "noise, in ranges of weights", digits="g"),
+        *errors_of("tight"),
+        Column("safe-tight", "safe over tight", better="lower"),
+        Column("bayes-tight", "bayes over tight", better="lower"),
+        Column("worse", "share with safe worse", digits=".2f"),
+        COVERED,
+    ]
+    title = "Leniency that the prior does not know: 50 reviewers, load 3"
+    table = out.table("worlds", title, columns, keys=3, seeds="[12, row, draw]", draws=draws)
     number = 0
     for integers in (True, False):
         for kind in ("none", "weak", "strong", "two camps", "few extreme"):
@@ -189,20 +198,24 @@ def unknown_worlds(draws: int) -> None:
                     r = truth + rng.laplace(scale=scale * width, size=truth.size)
                     refine(row, record, truth, r, scale * width)
             for scale, row in rows.items():
-                print(
-                    f"{kind:14}{'integers' if integers else 'reals':14}{scale:>7g}{mean_and_error(row['tight']):>18}"
-                    f"{ratio(row['safe'], row['tight']):>16}{ratio(row['bayes'], row['tight']):>16}"
-                    f"{row['worse'].mean():>7.2f}{row['covered'].mean():>9.2f}",
-                    flush=True,
-                )
+                ratios = (ratio_of(row[estimator], row["tight"]) for estimator in ("safe", "bayes"))
+                means = mean_of(row["worse"]), mean_of(row["covered"])
+                table.add(kind, "whole" if integers else "real", scale, mean_of(row["tight"]), *ratios, *means)
 
 
 # Bands where the assumption holds
 
 
-def coverage(draws: int) -> None:
-    print(f"\nBands of 90 % where the assumption holds (leniency drawn from the prior), {draws} draws, seed 13")
-    print(f"{'':22}{'noise':>7}{'covered':>16}{'expected/actual error':>24}")
+def coverage(out: Output, draws: int) -> None:
+    columns = [
+        Column("n", "n", digits="d"),
+        Column("load", "load", digits="d"),
+        Column("noise", "noise", digits="g"),
+        COVERED,
+        Column("ratio", "expected over actual squared error", digits=".2f", target=1.0),
+    ]
+    title = "Bands of 90 % where the assumption holds (leniency drawn from the prior)"
+    table = out.table("bands", title, columns, keys=3, seeds="[13, row, draw]", draws=draws)
     chances = FAMILIES[2].correlation_chances
     for number, (n, load) in enumerate(((10, 2), (50, 3), (200, 4))):
         rows = {scale: Row() for scale in (0.01, 0.1, 1.0, 10.0)}
@@ -219,21 +232,19 @@ def coverage(draws: int) -> None:
                 r = truth + rng.laplace(scale=scale, size=n)
                 refine(row, record, truth, r, scale)
         for scale, row in rows.items():
-            print(
-                f"n={n:<4} load {load:<10}{scale:>7g}{mean_and_error(row['covered']):>16}"
-                f"{ratio(row['expected'], row['safe']):>24}",
-                flush=True,
-            )
+            table.add(n, load, scale, mean_of(row["covered"]), ratio_of(row["expected"], row["safe"]))
 
 
 # A real record
 
 
-def iclr(draws: int) -> None:
+def iclr(out: Output, draws: int) -> None:
     weights = pv.weigh(pv.read_public(DATA / "iclr2021.csv", load=4))
     scale = sensitivity(weights, "reviewer").l1
-    print(f"\nICLR 2021, n = {weights.reviewers}, load 4, Laplace {scale:.4g} (epsilon 1), {draws} draws, seed 14")
-    print(f"{'leniency':>8}{'noisy':>20}{'tight':>16}{'safe':>16}{'bayes':>16}{'expected':>16}{'covered':>9}")
+    methods = ("noisy", "tight", "safe", "bayes", "expected")
+    columns = [Column("leniency", "leniency"), *errors_of(*methods), COVERED]
+    title = f"ICLR 2021, {weights.reviewers} reviewers, load 4, Laplace noise of {scale:.4g} (epsilon 1)"
+    table = out.table("iclr", title, columns, seeds="[14, 10 times the leniency, draw]", draws=draws)
     record = Record(weights)
     found = []
     for leniency in (0.0, 0.4, 0.9, 2.0):
@@ -244,16 +255,17 @@ def iclr(draws: int) -> None:
             r = truth + rng.laplace(scale=scale, size=truth.size)
             refine(row, record, truth, r, scale)
         found.append(row)
-        cells = "".join(f"{mean_and_error(row[name]):>16}" for name in ("tight", "safe", "bayes", "expected"))
-        print(f"{leniency:>8}{mean_and_error(row['noisy']):>20}{cells}{row['covered'].mean():>9.2f}", flush=True)
-    for name in ("tight", "safe", "bayes"):
-        means = [row[name].mean() for row in found]
-        errors = [row[name].std(ddof=1) / np.sqrt(draws) for row in found]
-        print(f"  average of {name}: {np.mean(means):.1f} ± {np.sqrt(np.sum(np.square(errors))) / len(found):.1f}")
-    times(weights, r, LaplaceLaw(scale=scale))
+        table.add(f"{leniency:g}", *(mean_of(row[name]) for name in (*methods, "covered")))
+    averages = []
+    for name in (*methods, "covered"):
+        cells = [one for one in (mean_of(row[name]) for row in found) if isinstance(one, Measured)]
+        error = float(np.sqrt(np.sum(np.square([one.error for one in cells]))) / len(found))
+        averages.append(Measured(float(np.mean([one.value for one in cells])), error))
+    table.add("average", *averages)
+    times(table, weights, r, LaplaceLaw(scale=scale))
 
 
-def times(weights: pv.PublicWeights, r: Floats, law: LaplaceLaw) -> None:
+def times(table: Growing, weights: pv.PublicWeights, r: Floats, law: LaplaceLaw) -> None:
     start = time.perf_counter()
     stages = {}
 
@@ -272,15 +284,18 @@ def times(weights: pv.PublicWeights, r: Floats, law: LaplaceLaw) -> None:
     done("posterior")
     estimate(r, weights, region, EntryLikelihood(r, law))
     done("all of it but the region, once more")
-    print("  one refinement, seconds: " + ", ".join(f"{name} {taken:.2f}" for name, taken in stages.items()))
+    spent = ", ".join(f"{name} {taken:.2f}" for name, taken in stages.items())
+    table.note(f"One refinement, seconds: {spent}.")
 
 
 def main() -> None:
     tables = {"paper": papers_settings, "worlds": unknown_worlds, "bands": coverage, "iclr": iclr}
     draws = {"paper": 100, "worlds": 30, "bands": 100, "iclr": 20}
-    for name in sys.argv[1:] or tables:
-        if name != "iclr" or (DATA / "iclr2021.csv").exists():
-            tables[name](draws[name])
+    with Output("estimators") as out:
+        quick = {"paper": 10, "worlds": 3, "bands": 5, "iclr": 2} if out.quick else draws
+        for name in out.arguments or tables:
+            if name != "iclr" or (DATA / "iclr2021.csv").exists():
+                tables[name](out, quick[name])
 
 
 if __name__ == "__main__":

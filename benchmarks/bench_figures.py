@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from output import Output
 from peerveil.inference.estimators import nearest_safe
 from peerveil.inference.prior import prior
 from peerveil.mechanisms import Laplace
@@ -20,6 +21,7 @@ from peerveil.planning.rehearsal import Rehearsal
 from peerveil.regions.projection import project
 from peerveil.simulation.experiments import EXPERIMENTS
 from peerveil.support import parallel
+from results import Column, mean_of
 
 DRAWS, SEED = 100, 71
 METHODS = ("noisy", "baseline", "chain", "tight", "safe", "dealt")
@@ -56,29 +58,36 @@ def errors(task: tuple[str, float], seeds: np.random.SeedSequence) -> list[float
     return [float(np.sum((answers[method] - truth) ** 2)) for method in METHODS]
 
 
+def columns() -> list[Column]:
+    """For each method the mean, the earlier mean, and standard errors between them."""
+    listed = [Column("setting", "setting"), Column("at", "at", digits="d")]
+    for method in METHODS:
+        listed.append(Column(method, method, better="lower"))
+        listed.append(Column(f"{method}-before", "earlier", digits="g"))
+        listed.append(Column(f"{method}-apart", "apart", digits="+.1f"))
+    return listed
+
+
 def main() -> None:
-    tasks = [setting for setting in EARLIER for _ in range(DRAWS)]
-    found = np.array(parallel.run(errors, tasks, seed=SEED)).reshape(len(EARLIER), DRAWS, len(METHODS))
-    print(f"{'setting':<14} {'at':>3}  " + "".join(f"{method:>32}" for method in METHODS))
-    worst = dict.fromkeys(METHODS, 0.0)
-    for (name, point), rows in zip(EARLIER, found, strict=True):
-        cells = []
-        for place, method in enumerate(METHODS):
-            mean, error = rows[:, place].mean(), rows[:, place].std(ddof=1) / math.sqrt(DRAWS)
-            before = EARLIER[name, point][min(place, 4)]
-            apart = (mean - before) / math.hypot(error, 0.1 * before)
-            worst[method] = max(worst[method], apart)
-            cells.append(f"{mean:.3g} ± {error:.1g} | {before:g} ({apart:+.1f})")
-        print(f"{name:<14} {point:>3}  " + "".join(f"{cell:>32}" for cell in cells))
-    print("\nmost standard errors above the earlier mean: " + ", ".join(f"{m} {w:.1f}" for m, w in worst.items()))
-    order = METHODS[:5]
-    print("order: a method whose mean is above the one before it by more than two paired standard errors:")
-    for (name, point), rows in zip(EARLIER, found, strict=True):
-        for place in range(1, len(order)):
-            gap = rows[:, place] - rows[:, place - 1]
-            if gap.mean() > 2 * gap.std(ddof=1) / math.sqrt(DRAWS):
-                print(f"  {name} {point}: {order[place]} above {order[place - 1]}")
-    print("  (end of list)")
+    with Output("figures") as out:
+        draws = 10 if out.quick else DRAWS
+        tasks = [setting for setting in EARLIER for _ in range(draws)]
+        found = np.array(parallel.run(errors, tasks, seed=SEED)).reshape(len(EARLIER), draws, len(METHODS))
+        title = "The paper's settings, summed squared errors, next to an earlier prototype"
+        table = out.table("paper", title, columns(), keys=2, seeds=SEED, draws=draws)
+        for (name, point), rows in zip(EARLIER, found, strict=True):
+            cells: list[object] = []
+            for place in range(len(METHODS)):
+                mean, error = rows[:, place].mean(), rows[:, place].std(ddof=1) / math.sqrt(draws)
+                before = EARLIER[name, point][min(place, 4)]
+                cells += [mean_of(rows[:, place]), before, (mean - before) / math.hypot(error, 0.1 * before)]
+            table.add(name, point, *cells)
+        for (name, point), rows in zip(EARLIER, found, strict=True):
+            for place in range(1, 5):
+                gap = rows[:, place] - rows[:, place - 1]
+                if gap.mean() > 2 * gap.std(ddof=1) / math.sqrt(draws):
+                    pair = f"{METHODS[place]} above {METHODS[place - 1]}"
+                    table.note(f"{name} {point}: {pair} by more than two paired standard errors.")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Arguments: numbers of reviewers, 100, 300 and 3,000 by default.
 from __future__ import annotations
 
 import os
-import sys
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
@@ -19,6 +18,7 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
 from peerveil.inference.findings import ACCEPTED, findings, share_changed  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
@@ -26,6 +26,7 @@ from peerveil.privacy.bins import NoisyCounts  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
 from peerveil.simulation.conferences import Conference  # noqa: E402
 from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
+from results import Column, mean_of  # noqa: E402
 
 SEED = 113
 
@@ -115,25 +116,30 @@ def covered(
     return {finding: np.array(shares) for finding, shares in held.items()}, float(np.mean(widths))
 
 
-def main(sizes: list[int]) -> None:
-    columns = list(dict.fromkeys(TITLES.values()))
-    print(f"{'':38}" + "".join(f"{column:>16}" for column in columns) + f"{'width':>8}", flush=True)
-    for reviewers in sizes:
-        conferences, releases = DRAWS.get(reviewers, (25, 4))
-        for name in WORLDS:
-            for quantity in ("ratings", "miscalibration"):
-                held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
-                cells = {
-                    TITLES[finding]: f"{100 * shares.mean():.1f} ± {100 * shares.std(ddof=1) / shares.size**0.5:.1f}"
-                    for finding, shares in held.items()
-                }
-                print(
-                    f"{reviewers:>6,} {name:8} {quantity:14} {conferences}x{releases:<4}"
-                    + "".join(f"{cells[column]:>16}" for column in columns)
-                    + f"{width:8.2f}",
-                    flush=True,
-                )
+def main() -> None:
+    kinds = list(dict.fromkeys(TITLES.values()))
+    columns = [
+        Column("reviewers", "reviewers", digits=","),
+        Column("world", "world"),
+        Column("quantity", "quantity"),
+        Column("draws", "conferences x releases"),
+        *(Column(kind, kind, "%", ".1f", target=90.0) for kind in kinds),
+        Column("width", "width of share", digits=".2f", better="lower", tolerance=0.1),
+    ]
+    with Output("findings") as out:
+        sizes = [int(size) for size in out.arguments] or [100, *([] if out.quick else [300, 3_000])]
+        title = "Coverage of the findings' 90 % intervals"
+        draws, seeds = "see the column", f"[{SEED}, world, reviewers, conference]"
+        table = out.table("coverage", title, columns, keys=3, seeds=seeds, draws=draws)
+        for reviewers in sizes:
+            conferences, releases = (3, 2) if out.quick else DRAWS.get(reviewers, (25, 4))
+            for name in WORLDS:
+                for quantity in ("ratings", "miscalibration"):
+                    held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
+                    cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
+                    how = f"{conferences} x {releases}"
+                    table.add(reviewers, name, quantity, how, *(cells[kind] for kind in kinds), width)
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or list(DRAWS))
+    main()

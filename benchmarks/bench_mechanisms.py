@@ -1,7 +1,7 @@
 """Error of the mechanisms on a real record: noise on the vector against noise on counts, with every estimator.
 
 ICLR 2021 with a load of 4, and with loads from 1 to 6; unit reviewer; truths at four strengths of leniency. Summed
-squared errors, mean and standard error; in brackets the root mean square error of a reviewer's mean, in rating points.
+squared errors, mean and standard error, and the root mean square error of a reviewer's mean, in rating points.
 All methods of a mechanism see the same truths and noise; draw k at the i-th leniency uses ``[seed, i, k]``. That `safe`
 and projections are never further from the truth than what the mechanism alone gives is asserted in every draw.
 
@@ -11,7 +11,6 @@ Arguments: names of tables (load4, loads16, budgets, bins, worlds), all by defau
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,10 +23,12 @@ from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.prior import prior  # noqa: E402
 from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
+from results import Cell, Column, Measured  # noqa: E402
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LENIENCY = (0.0, 0.4, 0.9, 2.0)
@@ -80,15 +81,26 @@ def errors(
     return np.array(found), (time.process_time() - start) / sum(map(len, worlds))
 
 
-def cell(values: Floats, n: int) -> str:
-    """Mean, standard error and root mean square error; over leniencies their plain average."""
+def cell(values: Floats) -> Cell:
+    """Mean and standard error; over leniencies their plain average."""
     by_leniency = np.atleast_2d(values)
-    mean = float(by_leniency.mean())
     error = float(np.sqrt(np.mean(by_leniency.var(axis=1, ddof=1)) / by_leniency.size))
-    return f"{mean:.3g} ± {error:.1g} ({np.sqrt(mean / n):.2g})"
+    return Measured(float(by_leniency.mean()), error)
+
+
+WAYS = Column("mechanism", "mechanism"), Column("estimator", "estimator")
+COLUMNS = (
+    *WAYS,
+    *(Column(f"leniency-{round(10 * s)}", f"leniency {s:g}", better="lower") for s in LENIENCY),
+    Column("average", "average", better="lower"),
+    Column("rmse", "root mean squared error of a mean", "points", ".3f", better="lower", tolerance=0.05),
+    Column("seconds", "per draw", "s CPU", ".2f"),
+)
 
 
 def table(
+    out: Output,
+    name: str,
     title: str,
     weights: pv.PublicWeights,
     mechanisms: Sequence[tuple[OwnMechanism, Sequence[str]]],
@@ -98,16 +110,17 @@ def table(
 ) -> None:
     n = weights.reviewers
     worlds = truths(weights, draws) if worlds is None else worlds
-    print(f"\n{title}: n = {n}, {len(worlds[0])} draws at each leniency, seed {SEED}")
+    seeds, how = f"[{SEED}, leniency, draw]", f"{len(worlds[0])} at each leniency"
+    made = out.table(name, f"{title}, {n:,} reviewers", COLUMNS, keys=2, seeds=seeds, draws=how)
     for mechanism, methods in mechanisms:
         found, seconds = errors(weights, mechanism, methods, worlds)
         settled = Rehearsal.of(weights, mechanism)
         bins = f", {settled.bins.number} bins" if settled.bins else ""
-        print(f"{mechanism.name}{bins}, noise {settled.mechanism.describe()['scale']:.4g}; {seconds:.2f} s CPU a draw")
-        print(f"  {'':12}" + "".join(f"{'leniency ' + str(s):>24}" for s in LENIENCY) + f"{'average':>24}")
-        for j, name in enumerate(("noisy", *methods)):
-            cells = [*(cell(found[i, :, j], n) for i in range(len(LENIENCY))), cell(found[:, :, j], n)]
-            print(f"  {name:12}" + "".join(f"{text:>24}" for text in cells), flush=True)
+        asked = f", epsilon {mechanism.epsilon:g}" if name == "budgets" and isinstance(mechanism, pv.Histogram) else ""
+        shown = f"{mechanism.name}{asked}{bins}, noise {settled.mechanism.describe()['scale']:.4g}"
+        for j, method in enumerate(("noisy", *methods)):
+            cells = [*(cell(found[i, :, j]) for i in range(len(LENIENCY))), cell(found[:, :, j])]
+            made.add(shown, method, *cells, float(np.sqrt(found[:, :, j].mean() / n)), seconds)
 
 
 def iclr(**loads: object) -> pv.PublicWeights:
@@ -117,42 +130,53 @@ def iclr(**loads: object) -> pv.PublicWeights:
 ESTIMATED = ("projection", "safe", "bayes")
 
 
-def load4() -> None:
+def load4(out: Output) -> None:
     vector = pv.Laplace(epsilon=1.0), ("baseline", "chain", *ESTIMATED)
-    table("ICLR 2021, load 4, epsilon 1", iclr(load=4), [vector, (pv.Histogram(epsilon=1.0), ESTIMATED)])
+    listed: list[tuple[OwnMechanism, Sequence[str]]] = [vector, (pv.Histogram(epsilon=1.0), ESTIMATED)]
+    table(out, "load4", "ICLR 2021, load 4, epsilon 1", iclr(load=4), listed, draws=drawn(out, DRAWS))
 
 
-def loads16() -> None:
+def loads16(out: Output) -> None:
+    draws = drawn(out, DRAWS)
     weights = iclr(loads=MIXED)
     listed: list[OwnMechanism] = [
         pv.Laplace(epsilon=1.0),
         pv.Histogram(epsilon=1.0),
         pv.Histogram(epsilon=1.0, bins=109),
     ]
-    table(f"ICLR 2021, loads {MIXED}, epsilon 1", weights, [(m, ESTIMATED) for m in listed])
+    title = "ICLR 2021, loads from 1 to 6, epsilon 1"
+    table(out, "loads16", title, weights, [(m, ESTIMATED) for m in listed], draws=draws)
     declared = iclr(loads=(1, 6), reviewers=sum(MIXED.values()))
     title = "The same, loads declared as a range"
-    table(title, declared, [(pv.Histogram(epsilon=1.0), ESTIMATED)], worlds=truths(weights, DRAWS))
+    worlds = truths(weights, draws)
+    table(out, "declared", title, declared, [(pv.Histogram(epsilon=1.0), ESTIMATED)], worlds=worlds)
 
 
-def budgets() -> None:
+def drawn(out: Output, full: int) -> int:
+    return 2 if out.quick else full
+
+
+def budgets(out: Output) -> None:
     weights = iclr(load=4)
     listed = [pv.Histogram(epsilon=e) for e in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    table("ICLR 2021, load 4, several budgets", weights, [(m, ESTIMATED) for m in listed], draws=5)
+    title = "ICLR 2021, load 4, several budgets"
+    table(out, "budgets", title, weights, [(m, ESTIMATED) for m in listed], draws=drawn(out, 5))
 
 
-def bins() -> None:
+def bins(out: Output) -> None:
     weights = iclr(load=4)
     listed = [pv.Histogram(epsilon=1.0, bins=b) for b in (4, 6, 9, 13, 18, 25, 37)]
-    table("ICLR 2021, load 4, epsilon 1, several numbers of bins", weights, [(m, ESTIMATED) for m in listed], draws=10)
+    title = "ICLR 2021, load 4, epsilon 1, several numbers of bins"
+    table(out, "bins", title, weights, [(m, ESTIMATED) for m in listed], draws=drawn(out, 10))
 
 
-def unknown_worlds(draws: int = 10) -> None:
+def unknown_worlds(out: Output) -> None:
     """Reviewers who differ in ways that no draw of the estimators has: papers, reviewers and scores of size 1."""
-    n, load = 1000, 3
-    print(
-        f"\nLeniency the prior does not know: n = {n}, load {load}, whole scores, epsilon 1, {draws} draws, seed {SEED}"
-    )
+    n, load, draws = 1000, 3, drawn(out, 10)
+    methods = [Column(name, name, better="lower") for name in ("noisy", *ESTIMATED)]
+    columns = [Column("leniency", "leniency"), Column("mechanism", "mechanism"), *methods]
+    title = f"Leniency that the prior does not know: {n:,} reviewers, load {load}, whole scores, epsilon 1"
+    made = out.table("worlds", title, columns, keys=2, seeds=f"[{SEED}, 100 + world, draw]", draws=draws)
     for number, kind in enumerate(("strong", "two camps", "few extreme")):
         found: dict[str, list[list[float]]] = {}
         for k in steps(draws, kind):
@@ -176,16 +200,17 @@ def unknown_worlds(draws: int = 10) -> None:
                 answers = rehearsal.answers(rehearsal.perturb(truth, rng), ["noisy", *ESTIMATED])
                 found.setdefault(name, []).append([square(values, truth) for values in answers.values()])
         for name, rows in found.items():
-            cells = "".join(f"{cell(np.array(rows)[:, j], n):>24}" for j in range(4))
-            print(f"  {kind:12} {name:24}{cells}", flush=True)
+            made.add(kind, name, *(cell(np.array(rows)[:, j]) for j in range(4)))
 
 
 def main() -> None:
     tables = {"load4": load4, "loads16": loads16, "budgets": budgets, "bins": bins, "worlds": unknown_worlds}
-    if not (DATA / "iclr2021.csv").exists():
-        sys.exit(f"no iclr2021.csv in {DATA}; set PEERVEIL_DATA")
-    for name in sys.argv[1:] or tables:
-        tables[name]()
+    with Output("mechanisms") as out:
+        for name in out.arguments or tables:
+            if name == "worlds" or (DATA / "iclr2021.csv").exists():
+                tables[name](out)
+            else:
+                print(f"{name}: no iclr2021.csv; set PEERVEIL_DATA")
 
 
 if __name__ == "__main__":

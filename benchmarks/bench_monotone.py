@@ -17,11 +17,26 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from output import Growing, Output
 from peerveil.quantities.monotone import covers, fit_monotone
 from peerveil.record.public_record import Floats
+from results import Column
 from timing import peak_megabytes, timed
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+COLUMNS = (
+    Column("what", "what"),
+    Column("reviews", "reviews", digits=","),
+    Column("criteria", "criteria", digits="d"),
+    Column("vectors", "vectors", digits=","),
+    Column("neighbours", "neighbours", digits=","),
+    Column("scores", "scores", digits=","),
+    Column("seconds", "time", "s", ".3f"),
+    Column("peak", "peak", "MB", ".1f", better="lower", tolerance=0.1),
+    Column("loss", "loss each", digits=".4f", better="lower", tolerance=1e-6),
+    Column("off", "off by", digits=".1e"),
+)
 
 
 def conference(reviews: int, criteria: int, grades: int | None, scores: str) -> tuple[Floats, Floats]:
@@ -55,36 +70,34 @@ def programme(marks: Floats, score: Floats) -> float:
     return float(found.fun)
 
 
-def row(name: str, marks: Floats, score: Floats, *, check: bool) -> None:
+def row(table: Growing, name: str, marks: Floats, score: Floats, *, check: bool) -> None:
     learnt = fit_monotone(marks, score)
     taken = timed(lambda: fit_monotone(marks, score), times=3 if len(learnt.vectors) < 10_000 else 1)
     peak = peak_megabytes(lambda: fit_monotone(marks, score))
     pairs = covers(learnt.vectors)[0].size
     lost = float(np.abs(score - learnt(marks)).sum())
-    compared = "-"
-    if check:
-        compared = f"{abs(programme(marks, score) - lost) / max(lost, 1):.1e}"
-    print(
-        f"{name:<44} {score.size:>7,} {marks.shape[1]:>8} {len(learnt.vectors):>8,} {pairs:>10,} "
-        f"{np.unique(score).size:>7,} {taken:>8.3f} {peak:>8.1f} {lost / score.size:>9.4f} {compared:>10}"
-    )
+    compared = abs(programme(marks, score) - lost) / max(lost, 1) if check else None
+    sizes = score.size, marks.shape[1], len(learnt.vectors), pairs, np.unique(score).size
+    table.add(name, *sizes, taken, peak, lost / score.size, compared)
 
 
-def real(path: Path) -> None:
+def real(table: Growing, path: Path) -> None:
     with path.open(encoding="utf-8") as handle:
         _, *rows = csv.reader(handle)
     whole = np.array([[float(cell) for cell in cells[1:]] for cells in rows if all(cells)])
-    row(f"ACL 2017, {len(rows)} reviews, those complete", whole[:, 1:], whole[:, 0], check=True)
+    row(table, f"ACL 2017, {len(rows)} reviews, those complete", whole[:, 1:], whole[:, 0], check=True)
 
 
 def main() -> None:
-    print(
-        f"{'what':<44} {'reviews':>7} {'criteria':>8} {'vectors':>8} {'neighbours':>10} {'scores':>7} "
-        f"{'seconds':>8} {'peak MB':>8} {'loss each':>9} {'off by':>10}"
-    )
+    with Output("monotone") as out:
+        title = "The monotone regression on criteria"
+        rows(out.table("times", title, COLUMNS, keys=2, seeds="the numbers of reviews"), quick=out.quick)
+
+
+def rows(table: Growing, *, quick: bool) -> None:
     path = DATA / "acl2017_criteria.csv"
     if path.exists():
-        real(path)
+        real(table, path)
     for reviews, criteria, grades, scores in (
         (28_000, 3, 4, "grades"),
         (10_000, 4, 10, "grades"),
@@ -96,10 +109,12 @@ def main() -> None:
         (20_000, 7, None, "random"),
         (100_000, 4, 10, "grades"),
     ):
+        if quick and reviews > 10_000:
+            continue
         kind = "any number" if grades is None else f"{grades} grades"
         marks, score = conference(reviews, criteria, grades, scores)
         small = len(np.unique(marks, axis=0)) < 6_000 and scores == "grades"
-        row(f"{criteria} criteria, {kind}, scores: {scores}", marks, score, check=small)
+        row(table, f"{criteria} criteria, {kind}, scores: {scores}", marks, score, check=small)
 
 
 if __name__ == "__main__":

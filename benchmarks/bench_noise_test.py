@@ -2,7 +2,7 @@
 
 Synthetic conferences of 30, 300 and 3,000 reviewers with four reviews each, all scores public, unit reviewer unless
 said; region tight. The noise is drawn from the law that the budget asks for, times a factor; draw k uses ``[seed, k]``.
-Printed is the share of draws that are refused, in per cent; the column of honest noise is that of false alarms.
+The table has the share of draws that are refused, in per cent; the column of honest noise is that of false alarms.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.noise_test import count_noise, vector_noise  # noqa: E402
 from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.privacy.guarantee import Unit  # noqa: E402
 from peerveil.privacy.sensitivity import sensitivity  # noqa: E402
 from peerveil.private.true_vector import true_vector  # noqa: E402
 from peerveil.simulation.conferences import synthetic_conference  # noqa: E402
+from results import Column  # noqa: E402
 
 SIZES = (30, 300, 3000)
 BUDGETS = (0.3, 1.0, 3.0)
@@ -37,7 +39,7 @@ def mechanism(name: str, epsilon: float) -> tuple[OwnMechanism, Unit]:
     return pv.Laplace(epsilon=epsilon), "review" if name == "laplace, unit review" else "reviewer"
 
 
-def refused(reviews: pv.Reviews, name: str, epsilon: float) -> list[float]:
+def refused(reviews: pv.Reviews, name: str, epsilon: float, draws: int = DRAWS) -> list[float]:
     """The share of draws that are refused, for each factor."""
     weights = pv.weigh(reviews.public("all"))
     truth = true_vector(reviews, "ratings")
@@ -50,7 +52,7 @@ def refused(reviews: pv.Reviews, name: str, epsilon: float) -> list[float]:
     found = []
     for factor in FACTORS:
         count = 0
-        for draw in range(DRAWS):
+        for draw in range(draws):
             rng = np.random.default_rng([SEED, draw])
             if bins is None:
                 check = vector_noise(truth + factor * law.draw(rng, truth.size), lower, upper, law)
@@ -58,21 +60,24 @@ def refused(reviews: pv.Reviews, name: str, epsilon: float) -> list[float]:
                 noise = np.rint(factor * law.draw(rng, bins.number)).astype(np.int64)
                 check = count_noise(bins.counts(truth) + noise, truth.size, law)
             count += check.too_small or check.too_large
-        found.append(count / DRAWS)
+        found.append(count / draws)
     return found
 
 
 def main() -> None:
-    print(f"Refused, in % of {DRAWS} draws, by the factor on the stated noise")
-    print("| mechanism | reviewers | epsilon | " + " | ".join(f"{factor:g}" for factor in FACTORS) + " |")
-    print("|---" * (3 + len(FACTORS)) + "|")
-    for name in ("laplace", "laplace, unit review", "gaussian, delta 1e-6", "histogram"):
-        for size in SIZES:
-            made = synthetic_conference(reviewers=size, rng=np.random.default_rng(SEED))
-            reviews = pv.read(made.frame(), scale=made.scale)
-            for epsilon in BUDGETS:
-                shares = " | ".join(f"{100 * share:.0f}" for share in refused(reviews, name, epsilon))
-                print(f"| {name} | {size} | {epsilon:g} | {shares} |", flush=True)
+    factors = [Column(f"factor-{100 * factor:g}", f"{factor:g}", "%", ".0f") for factor in FACTORS]
+    keys = Column("mechanism", "mechanism"), Column("reviewers", "reviewers", digits=","), Column("epsilon", "epsilon")
+    with Output("noise_test") as out:
+        draws = 20 if out.quick else DRAWS
+        title = "Refused releases, by the factor on the stated noise"
+        table = out.table("refused", title, (*keys, *factors), keys=3, seeds=f"[{SEED}, draw]", draws=draws)
+        for name in ("laplace", "laplace, unit review", "gaussian, delta 1e-6", "histogram"):
+            for size in SIZES:
+                made = synthetic_conference(reviewers=size, rng=np.random.default_rng(SEED))
+                reviews = pv.read(made.frame(), scale=made.scale)
+                for epsilon in BUDGETS:
+                    shares = refused(reviews, name, epsilon, draws)
+                    table.add(name, size, epsilon, *(100 * share for share in shares))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 import peerveil as pv
+from output import Output
 from peerveil.simulation.conferences import synthetic_conference
+from results import Column
 
 FIFTH = 0.2
 
@@ -72,29 +74,39 @@ class Waits(NamedTuple):
     path: str
     seconds: list[float]
 
-    def row(self) -> str:
+    def row(self) -> tuple[str | float, ...]:
         """A row of the table."""
-        middle, most, worst = np.quantile(self.seconds, [0.5, 0.99, 1.0])
+        middle, most, worst = np.quantile(self.seconds, [0.5, 0.99, 1.0]).tolist()
         within = "yes" if worst <= FIFTH else "no"
-        return f"{self.path:24} {len(self.seconds):8} {middle:10.4f} {most:10.4f} {worst:10.4f}   {within}"
+        return re.sub(r"\w{16}", "…", self.path), len(self.seconds), middle, most, worst, within
 
 
-def main(reviewers: int) -> None:
+COLUMNS = (
+    Column("address", "address"),
+    Column("asked", "asked", digits="d"),
+    Column("median", "median", "s", ".4f"),
+    Column("most", "99 %", "s", ".4f"),
+    Column("longest", "longest", "s", ".4f"),
+    Column("within", f"within {FIFTH} s"),
+)
+
+
+def main(out: Output, reviewers: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         synthetic_conference(reviewers=reviewers, rng=np.random.default_rng(1)).write_csv(folder / "reviews.csv")
         ledger = str(folder / "budgets.db")
         pv.Ledger.create(ledger).open("bench", epsilon=100)
         command = [sys.executable, "-m", "peerveil", "serve", "--no-browser", "--port", "0", "--ledger", ledger]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:  # noqa: S603 - our own
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:
             try:
                 assert page.stdout is not None
-                measure(Site(page.stdout.readline().split()[-1]), folder / "reviews.csv", reviewers)
+                measure(out, Site(page.stdout.readline().split()[-1]), folder / "reviews.csv", reviewers)
             finally:
                 page.terminate()
 
 
-def measure(site: Site, file: Path, reviewers: int) -> None:
+def measure(out: Output, site: Site, file: Path, reviewers: int) -> None:
     site.ask("PUT", f"/chair?name={file.name}", file.read_bytes())
     start = re.search(r"/work/\w+", site.text)
     assert start, site.text
@@ -119,13 +131,13 @@ def measure(site: Site, file: Path, reviewers: int) -> None:
                 found = re.search(r'"state":"(\w+)"', site.text)
                 state = found[1] if found else "lost"
     took = time.perf_counter() - begun
-    print(
-        f"A release of {reviewers} reviewers took {took:.1f} s ({state}). Seconds until an answer was there, meanwhile:"
-    )
-    print(f"{'address':24} {'asked':>8} {'median':>10} {'99 %':>10} {'longest':>10}   within {FIFTH} s")
+    title = f"Time until the page answers while a release of {reviewers:,} reviewers runs"
+    table = out.table("waits", title, COLUMNS, seeds=1)
     for one in waits:
-        print(one._replace(path=re.sub(r"\w{16}", "…", one.path)).row())
+        table.add(*one.row())
+    table.note(f"The release took {took:.1f} s ({state}).")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    with Output("page") as output:
+        main(output, int(output.arguments[0]) if output.arguments else 1_000 if output.quick else 10_000)

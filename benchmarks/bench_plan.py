@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import peerveil as pv
+from output import Growing, Output
 from peerveil.inference.prior import prior
 from peerveil.planning.plans import Choice
 from peerveil.planning.rehearsal import Rehearsal
@@ -29,6 +30,7 @@ from peerveil.planning.rounds import LENIENCIES
 from peerveil.record.public_record import Floats
 from peerveil.simulation.experiments import EXPERIMENTS
 from peerveil.support import parallel
+from results import Column, Measured
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REAL: dict[str, dict[str, Any]] = {
@@ -48,7 +50,7 @@ def happened(task: tuple[pv.PublicWeights, Choice], seeds: np.random.SeedSequenc
     return float(np.mean((answer - truth) ** 2))
 
 
-def compare(name: str, weights: pv.PublicWeights, draws: int) -> None:
+def compare(table: Growing, name: str, weights: pv.PublicWeights, draws: int) -> None:
     start = time.perf_counter()
     made = pv.plan(weights, epsilons=[1])
     took = time.perf_counter() - start
@@ -58,12 +60,10 @@ def compare(name: str, weights: pv.PublicWeights, draws: int) -> None:
         error = squares.std(ddof=1) / math.sqrt(draws) / (2 * rmse)
         ratio = choice.rmse / rmse
         off = ratio * math.hypot(choice.rmse_error / choice.rmse, error / rmse)
-        print(
-            f"{name:<14} {weights.reviewers:>6} {choice.title + ', ' + choice.estimator:<28} {choice.rmse:>8.4f} "
-            f"{rmse:>8.4f} {ratio:>6.2f} ± {off:.2f}   {choice.rmse_least:.3f} to {choice.rmse_most:.3f} "
-            f"{took:>6.0f} s",
-            flush=True,
-        )
+        by_leniency = f"{choice.rmse_least:.3f} to {choice.rmse_most:.3f}"
+        chosen = f"{choice.title}, {choice.estimator}"
+        came = Measured(rmse, float(error))
+        table.add(name, weights.reviewers, chosen, choice.rmse, came, Measured(ratio, off), by_leniency, took)
 
 
 def synthetic(n: int, load: int = 4) -> pv.PublicWeights:
@@ -73,27 +73,54 @@ def synthetic(n: int, load: int = 4) -> pv.PublicWeights:
     return pv.PublicWeights.from_rows(scores, load=load)
 
 
+COLUMNS = (
+    Column("record", "record"),
+    Column("n", "reviewers", digits=","),
+    Column("choice", "choice at epsilon 1"),
+    Column("planned", "planned error", digits=".4f"),
+    Column("came", "realised error", digits=".4f", better="lower"),
+    Column("ratio", "planned over realised", digits=".2f", target=1.0),
+    Column("leniency", "planned, by leniency"),
+    Column("seconds", "plan", "s", ".0f"),
+)
+SIZES = Column("n", "reviewers", digits=","), Column("reviews", "reviews", digits=",")
+
+
 def main() -> None:
-    print(f"{'record':<14} {'n':>6} {'choice at epsilon 1':<28} {'planned':>8} {'came':>8} {'ratio':>13}   by leniency")
+    with Output("plan") as out:
+        came_true(out, quick=out.quick)
+        times(out, quick=out.quick)
+
+
+def came_true(out: Output, *, quick: bool) -> None:
+    title = "What plans predict, and what happens"
+    real, few = (8, 20) if quick else (40, 100)
+    draws = f"{real} for real records, {few} for the paper's settings"
+    table = out.table("true", title, COLUMNS, keys=3, seeds="1 for plans, 2 for what happens", draws=draws)
     for name, loads in REAL.items():
         if (DATA / f"{name}.csv").exists():
-            compare(name, pv.weigh(pv.read_public(DATA / f"{name}.csv", **loads), "ratings"), 40)
+            compare(table, name, pv.weigh(pv.read_public(DATA / f"{name}.csv", **loads), "ratings"), real)
     rng = np.random.default_rng(5)
     for name in ("beta-5-1", "beta-2-2", "beta-0.5-0.5", "beta-i-j"):
         for n in (10, 50):
-            compare(name, EXPERIMENTS[name].draw(n, rng)[0], 100)
+            compare(table, name, EXPERIMENTS[name].draw(n, rng)[0], few)
+
+
+def times(out: Output, *, quick: bool) -> None:
     weights = synthetic(2_863)
     start, used = time.perf_counter(), time.process_time()
     pv.plan(weights, epsilons=[1])
     clock, process = time.perf_counter() - start, time.process_time() - used
-    print(f"\none budget, 2,863 reviewers, load 4: {clock:.1f} s by the clock, {process:.1f} s of the process")
-    print(f"\n{'n':>7} {'reviews':>8} {'s, four budgets':>16} {'ms a review':>12}")
-    for n in (250, 500, 1_000, 2_000, 4_000):
+    columns = *SIZES, Column("clock", "by the clock", "s", ".1f"), Column("process", "of the process", "s", ".1f")
+    out.table("one", "A plan with one budget, load 4", columns, seeds=2_863).add(2_863, 4 * 2_863, clock, process)
+    columns = *SIZES, Column("seconds", "time", "s", ".1f"), Column("each", "per review", "ms", ".2f")
+    table = out.table("four", "A plan with four budgets, load 4", columns, seeds="the numbers of reviewers")
+    for n in (250, 500) if quick else (250, 500, 1_000, 2_000, 4_000):
         weights = synthetic(n)
         start = time.perf_counter()
         pv.plan(weights, epsilons=[0.3, 1, 3, 10])
         took = time.perf_counter() - start
-        print(f"{n:>7,} {4 * n:>8,} {took:>16.1f} {1e3 * took / (4 * n):>12.2f}", flush=True)
+        table.add(n, 4 * n, took, 1e3 * took / (4 * n))
 
 
 if __name__ == "__main__":

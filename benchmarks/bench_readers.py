@@ -22,23 +22,32 @@ from pathlib import Path
 import numpy as np
 
 from mutations import FORMATS, fuzz_apart
+from output import Output
 from peerveil.private.readers import read
 from peerveil.record.public_files import read_public
 from peerveil.simulation.conferences import Conference
 from peerveil.simulation.exports import KINDS, PRIVATE, Cast, export
+from results import Column
 from timing import timed
 
 BATCH = 1000
 
 
-def spoilt(count: int, processes: int) -> list[str]:
+def spoilt(out: Output, count: int, processes: int) -> list[str]:
     each = -(-count // len(FORMATS))
     jobs = [((kind,), min(BATCH, each - done), done) for kind in FORMATS for done in range(0, each, BATCH)]
-    start = time.perf_counter()
     with ThreadPoolExecutor(processes) as pool:
         results = [result for found in pool.map(lambda job: fuzz_apart(*job), jobs) for result in found]
-    print(f"\n{each * len(FORMATS)} spoilt files in {time.perf_counter() - start:.0f} s")
-    print(f"{'format':<16}{'read':>8}{'refused':>9}{'failed':>8}{'slowest, s':>12}{'memory / size':>15}")
+    columns = (
+        Column("format", "format"),
+        Column("read", "read", digits=","),
+        Column("refused", "refused", digits=","),
+        Column("failed", "failed", digits=",", better="lower"),
+        Column("slowest", "slowest", "s", ".2f"),
+        Column("memory", "memory over size", digits=".1f", better="lower", tolerance=0.5),
+    )
+    title, seeds = "Spoilt files", "format, process and number of the file"
+    table = out.table("spoilt", title, columns, seeds=seeds, draws=f"{each * len(FORMATS):,} files")
     failures: list[str] = []
     for kind in FORMATS:
         mine = [result for result in results if result["kind"] == kind]
@@ -47,7 +56,7 @@ def spoilt(count: int, processes: int) -> list[str]:
             total.update(result["outcomes"])
             failures += result["failures"]
         slowest, memory = (max(result[what] for result in mine) for what in ("seconds", "memory"))
-        print(f"{kind:<16}{total['read']:>8}{total['refused']:>9}{total['failed']:>8}{slowest:>12.2f}{memory:>15.1f}")
+        table.add(kind, *(total[outcome] for outcome in ("read", "refused", "failed")), slowest, memory)
     return failures
 
 
@@ -142,22 +151,26 @@ def read_whole(path: str, kind: str) -> None:
     print(json.dumps([memory("VmHWM") - before, seconds]))
 
 
-def sizes(folder: Path) -> None:
-    print("\nWhole files: the peak of memory over the size of the file (and seconds)")
-    print(f"{'format':<18}" + "".join(f"{megabytes:>15} MB" for megabytes in MEGABYTES))
+def sizes(out: Output, folder: Path, chosen: tuple[int, ...]) -> None:
+    columns = [Column("format", "format")]
+    for megabytes in chosen:
+        peak_of = f"{megabytes} MB: memory over size"
+        columns.append(Column(f"memory-{megabytes}", peak_of, digits=".1f", better="lower", tolerance=0.3))
+        columns.append(Column(f"seconds-{megabytes}", "time", "s", ".1f"))
+    table = out.table("sizes", "Whole files", columns, seeds="the number of megabytes, or of reviews")
     for kind in (*COMPACT, *KINDS):
-        print(f"{kind:<18}", end="", flush=True)
-        for megabytes in MEGABYTES:
+        cells: list[float] = []
+        for megabytes in chosen:
             path = folder / "whole"
             size = write(path, kind, megabytes)
             command = [sys.executable, __file__, "read", str(path), kind]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ourselves
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
             peak, seconds = json.loads(done.stdout)
-            print(f"{f'{peak / size:.1f} ({seconds:.1f} s)':>18}", end="", flush=True)
-        print()
+            cells += [peak / size, seconds]
+        table.add(kind, *cells)
 
 
-def million(folder: Path) -> None:
+def million(out: Output, folder: Path) -> None:
     path = folder / "million.csv"
     rng = np.random.default_rng(0)
     count = 1_000_000
@@ -170,23 +183,31 @@ def million(folder: Path) -> None:
     before = time.process_time()
     read(path, scale=(1, 10))
     busy = time.process_time() - before
-    done = subprocess.run(  # noqa: S603 - ourselves
+    done = subprocess.run(
         [sys.executable, __file__, "read", str(path), "private"], capture_output=True, text=True, check=True
     )
     peak = json.loads(done.stdout)[0]
-    print(f"A million reviews from {size / 1e6:.0f} MB of CSV: {seconds:.1f} s ({busy:.1f} s of a core)", end="")
-    print(f", peak {peak / 1e6:.0f} MB, {peak / size:.1f} times the file", flush=True)
+    columns = (
+        Column("reviews", "reviews", digits=","),
+        Column("size", "file", "MB", ".0f"),
+        Column("clock", "by the clock", "s", ".1f"),
+        Column("core", "of a core", "s", ".1f"),
+        Column("peak", "peak", "MB", ".0f"),
+        Column("ratio", "peak over size", digits=".1f", better="lower", tolerance=0.3),
+    )
+    table = out.table("million", "A million reviews from CSV", columns, seeds=0)
+    table.add(count, size / 1e6, seconds, busy, peak / 1e6, peak / size)
 
 
 def main() -> None:
     if sys.argv[1:2] == ["read"]:
         return read_whole(*sys.argv[2:])
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    processes = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    with tempfile.TemporaryDirectory() as folder:
-        million(Path(folder))
-        sizes(Path(folder))
-    failures = spoilt(count, processes)
+    with Output("readers") as out, tempfile.TemporaryDirectory() as folder:
+        count = int(out.arguments[0]) if out.arguments else 2_000 if out.quick else 100_000
+        processes = int(out.arguments[1]) if len(out.arguments) > 1 else 2
+        million(out, Path(folder))
+        sizes(out, Path(folder), MEGABYTES[:1] if out.quick else MEGABYTES)
+        failures = spoilt(out, count, processes)
     for failure in failures[:50]:
         print(failure)
     sys.exit(bool(failures))

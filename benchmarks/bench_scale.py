@@ -9,16 +9,33 @@ allowed. Seeds are the numbers of reviewers.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 import peerveil as pv
+from output import Growing, Output
 from peerveil.record.public_record import Floats
 from peerveil.regions.quadratic_programme import Programme
+from results import Column
 from timing import peak_megabytes, timed, timed_in_turn
 
 LOAD = 4
+
+COLUMNS = (
+    Column("n", "reviewers", digits=","),
+    Column("weights", "weights"),
+    Column("sort", "sort", "ms", ".3f"),
+    Column("isotonic", "isotonic", "ms", ".3f"),
+    Column("envelope", "envelope", "ms", ".3f"),
+    Column("project", "project", "ms", ".3f"),
+    Column("both", "both", "ms", ".3f"),
+    Column("ratio", "both over sort and isotonic", digits=".2f", better="lower", tolerance=0.3),
+    Column("peak", "peak", "MB", ".1f", better="lower", tolerance=0.1),
+    Column("allowed", "allowed", "MB", ".1f"),
+    Column("gap", "gap over n", digits=".1e"),
+)
 
 
 def record(n: int, *, integers: bool) -> tuple[pv.PublicWeights, Floats]:
@@ -31,7 +48,7 @@ def record(n: int, *, integers: bool) -> tuple[pv.PublicWeights, Floats]:
     return weights, truth + rng.laplace(size=n)
 
 
-def row(n: int, *, integers: bool) -> None:
+def row(table: Growing, n: int, *, integers: bool) -> None:
     weights, noisy = record(n, integers=integers)
     region = pv.region(weights, "envelope")
     sort, isotonic, bounding, projecting, whole = timed_in_turn(
@@ -47,44 +64,48 @@ def row(n: int, *, integers: bool) -> None:
     allowed = 40 * weights.low.size + 80 * n
     ratio = whole / (sort + isotonic)
     kind = "integers 1..10" if integers else "Beta(2,2)"
-    print(
-        f"{n:>9,} {kind:>14} {1e3 * sort:>8.3f} {1e3 * isotonic:>9.3f} {1e3 * bounding:>9.3f} "
-        f"{1e3 * projecting:>9.3f} {1e3 * whole:>9.3f} {ratio:>6.2f} "
-        f"{peak:>8.1f} {allowed / 1e6:>10.1f} {found.gap / n:>9.1e}"
-    )
+    times = (1e3 * one for one in (sort, isotonic, bounding, projecting, whole))
+    table.add(n, kind, *times, ratio, peak, allowed / 1e6, found.gap / n)
 
 
-def against_clarabel(n: int) -> None:
+def against_clarabel(out: Output, n: int) -> None:
     weights, noisy = record(n, integers=False)
     region = pv.region(weights, "envelope")
     fast = timed(lambda: pv.project(noisy, region))
     radius = float(np.abs(noisy).max() + region.spread)
     slow = timed(lambda: Programme(noisy, region, radius).solve(), times=1)
     difference = np.abs(Programme(noisy, region, radius).solve()[0] - pv.project(noisy, region).values).max()
-    print(f"\nn={n:,}: two passes {fast:.4f} s, Clarabel {slow:.3f} s, ratio {slow / fast:.0f}, apart {difference:.1e}")
+    columns: tuple[Any, ...] = (
+        Column("n", "reviewers", digits=","),
+        Column("fast", "two passes", "s", ".4f"),
+        Column("slow", "Clarabel", "s", ".3f"),
+        Column("ratio", "ratio", digits=".0f", better="higher", tolerance=0.5),
+        Column("apart", "largest difference", digits=".1e"),
+    )
+    out.table("solver", "Projection by isotonic passes and by a general solver", columns, seeds=n).add(
+        n, fast, slow, slow / fast, difference
+    )
 
 
-def tight_with_large_loads() -> None:
-    print("\nregion 'tight', 2,000 reviewers, integers 1..10, seconds (seed 1):")
+def tight_with_large_loads(out: Output) -> None:
+    columns = Column("loads", "reviewers by load"), Column("seconds", "time", "s", ".3f")
+    table = out.table("tight", "Region tight of 2,000 reviewers, whole scores from 1 to 10", columns, seeds=1)
     for loads in ({4: 2000}, {8: 2000}, {20: 2000}, {8: 1000, 14: 800, 20: 200}):
         reviews = sum(load * count for load, count in loads.items())
         scores = np.random.default_rng(1).integers(1, 11, (reviews // 4, 4))
         weights = pv.PublicWeights.from_rows(scores, loads=loads)
         taken = timed(partial(pv.region, weights, "tight"), times=1)
-        print(f"  loads {loads!s:32} {taken:.3f}")
+        table.add(", ".join(f"{count} with {load}" for load, count in loads.items()), taken)
 
 
 def main() -> None:
-    print(
-        f"{'reviewers':>9} {'weights':>14} {'sort ms':>8} {'isotonic':>9} {'envelope':>9} {'project':>9} {'both':>9} "
-        f"{'ratio':>6} "
-        f"{'peak MB':>8} {'allowed MB':>10} {'gap/n':>9}"
-    )
-    for n in (10_000, 100_000, 1_000_000):
-        for integers in (True, False):
-            row(n, integers=integers)
-    against_clarabel(10_000)
-    tight_with_large_loads()
+    with Output("scale") as out:
+        table = out.table("times", "Envelope and projection", COLUMNS, keys=2, seeds="the numbers of reviewers")
+        for n in (10_000, 100_000) if out.quick else (10_000, 100_000, 1_000_000):
+            for integers in (True, False):
+                row(table, n, integers=integers)
+        against_clarabel(out, 10_000)
+        tight_with_large_loads(out)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,26 @@ import sys
 import time
 from importlib.metadata import requires
 
+from output import Output
+from results import Column
+
 #: Names under which distributions are imported, where they differ.
 MODULES = {"vl-convert-python": "vl_convert", "opendp": "opendp.prelude", "scipy": "scipy.optimize"}
 RUNS = 7
+
+COLUMNS = (
+    Column("what", "what"),
+    Column("median", "median", "s", ".3f"),
+    Column("least", "least", "s", ".3f"),
+    Column("processor", "processor, median", "s", ".3f"),
+    Column("share", "processor over every dependency", digits=".3f", better="lower", tolerance=0.2),
+)
 
 
 def dependencies() -> list[str]:
     stated = [line for line in requires("peerveil") or [] if "extra ==" not in line]
     names = [line.split(";")[0].split(">")[0].split("=")[0].strip() for line in stated]
-    return [MODULES.get(name, name) for name in sorted(names)]
+    return [MODULES.get(name, name.replace("-", "_")) for name in sorted(names)]
 
 
 def measure(*arguments: str) -> tuple[list[float], list[float]]:
@@ -29,7 +40,7 @@ def measure(*arguments: str) -> tuple[list[float], list[float]]:
     clock, processor = [], []
     for _ in range(RUNS + 1):
         before, start = os.times(), time.perf_counter()
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
         after = os.times()
         clock.append(time.perf_counter() - start)
         processor.append(after.children_user + after.children_system - before.children_user - before.children_system)
@@ -39,22 +50,21 @@ def measure(*arguments: str) -> tuple[list[float], list[float]]:
 def main() -> None:
     everything = "; ".join(f"import {name}" for name in dependencies())
     rows = {
+        "import every dependency": ("-c", everything),
         "python alone": ("-c", "pass"),
         "import peerveil": ("-c", "import peerveil"),
-        "import every dependency": ("-c", everything),
         "peerveil --help": ("-m", "peerveil", "--help"),
         "peerveil release --help": ("-m", "peerveil", "release", "--help"),
         "peerveil --version": ("-m", "peerveil", "--version"),
     }
-    print(f"{RUNS} runs each; seconds\n")
-    print(f"{'what':<26}{'median':>9}{'least':>9}{'processor, median':>20}")
-    medians = {}
-    for name, arguments in rows.items():
-        clock, processor = measure(*arguments)
-        medians[name] = statistics.median(processor)
-        print(f"{name:<26}{statistics.median(clock):>9.3f}{min(clock):>9.3f}{medians[name]:>20.3f}")
-    share = medians["import peerveil"] / medians["import every dependency"]
-    print(f"\nimport peerveil takes {share:.1%} of what importing every dependency takes (target: a third at most)")
+    with Output("start") as out:
+        table = out.table("times", "Time to start", COLUMNS, draws=f"{RUNS} processes each")
+        every = None
+        for name, arguments in rows.items():
+            clock, processor = measure(*arguments)
+            middle = statistics.median(processor)
+            every = every or middle
+            table.add(name, statistics.median(clock), min(clock), middle, middle / every)
 
 
 if __name__ == "__main__":

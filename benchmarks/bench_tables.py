@@ -1,49 +1,59 @@
-"""Sampled tables: coverage of the 90 % intervals of `pv.combine` in five worlds, and the time of many large tables.
+"""Sampled tables: coverage of the 90 % intervals of `pv.combine`, and the time and memory of many large tables.
 
-Histogram noise, epsilon 1 per reviewer, loads of 4, all scores public. Each of 25 conferences is released 8 times, and
-20 tables are drawn from each release; standard errors are over conferences. Truths are computed from the true
-assignment. The first three functions follow from the reviewers' means, which the release tells; the last two do not,
-and ``combine`` flags them: their coverage shows why.
+Five worlds and real raters (the students of InstEval, who rated lecturers from 1 to 5). Epsilon 1 per reviewer, loads
+of 4. Each of 25 conferences is released 8 times, and 20 tables are drawn from each release; standard errors are over
+conferences. Truths are computed from the true assignment. The first three functions follow from the reviewers' means,
+which the release tells; the last two do not, and ``combine`` flags them: their coverage shows why.
 
-Arguments: ``coverage [reviewers] [conferences] [releases]`` (100, 25, 8), the same with ``laplace`` for noise on the
-vector, or ``time [reviewers]`` (10,000).
+Arguments: ``coverage [reviewers] [conferences] [releases] [seed]`` (100, 25, 8) for histograms of public scores, the
+same with ``laplace`` for noise on the vector, with ``hidden`` if every second score is hidden, or with ``both`` if
+means and spreads are released, each with half the budget; or ``time [reviewers]`` (10,000). All five by default.
 """
 
 from __future__ import annotations
 
 import os
-import sys
+import resource
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
 
 import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
-from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
 from peerveil.inference.model import RecordModel  # noqa: E402
-from peerveil.mechanisms import Mechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.privacy.bins import NoisyCounts  # noqa: E402
 from peerveil.privacy.guarantee import Guarantee  # noqa: E402
+from peerveil.quantities.statistics import of_each  # noqa: E402
 from peerveil.record.public_record import Floats, Ints  # noqa: E402
 from peerveil.regions import region  # noqa: E402
 from peerveil.releases.refinement import Perturbed  # noqa: E402
-from peerveil.sampling.chain import Cells, draw  # noqa: E402
+from peerveil.sampling.cells import Cells, Margin  # noqa: E402
 from peerveil.sampling.combining import interval  # noqa: E402
-from peerveil.sampling.targets import CountTargets, Targets, targets_of  # noqa: E402
+from peerveil.sampling.counts import CountLaws, CountPosterior, Observed  # noqa: E402
+from peerveil.sampling.drawing import draw  # noqa: E402
+from peerveil.sampling.tables import support_of  # noqa: E402
+from peerveil.sampling.targets import Targets  # noqa: E402
+from peerveil.sampling.vectors import EntryTargets  # noqa: E402
 from peerveil.simulation.worlds import world  # noqa: E402
+from results import Column, mean_of  # noqa: E402
 
 SEED = 211
 
-#: Worlds: random dealing of scores, one with lenient reviewers, two camps, flat scorers, topics.
-WORLDS = ("random", "family", "camps", "flat", "topics")
+#: Worlds: random dealing of scores, one with lenient reviewers, two camps, flat scorers, topics; and real raters.
+WORLDS = ("random", "family", "camps", "flat", "topics", "InstEval")
 
-TABLES = 20
+TABLES, LOAD = 20, 4
+
+RATERS = Path(os.environ.get("PEERVEIL_RATERS", Path(__file__).parents[1] / ".venv-bench"))
 
 Function = Callable[[Floats, Ints], float]
 
@@ -66,7 +76,7 @@ def strictest(score: Floats, reviewer: Ints) -> float:
 
 
 def lenient(score: Floats, reviewer: Ints) -> float:
-    return float(np.mean(means(score, reviewer) >= 7))
+    return float(np.mean(means(score, reviewer) >= (7 if score.max() > 5 else 4)))
 
 
 def flat(score: Floats, reviewer: Ints) -> float:
@@ -82,62 +92,134 @@ NOT_FITTED: tuple[Function, ...] = (flat, spread)
 FUNCTIONS = (*FITTED, *NOT_FITTED)
 
 
+@cache
+def ratings() -> tuple[Ints, Ints, Floats]:
+    """Rater, item and score of the ratings of InstEval, one per rater and item."""
+    table = pl.read_csv(RATERS / "insteval.csv").unique(["rater", "item"], keep="first", maintain_order=True)
+    return table["rater"].to_numpy(), table["item"].to_numpy(), table["score"].to_numpy().astype(np.float64)
+
+
+def real(reviewers: int, rng: np.random.Generator) -> tuple[Ints, Floats, Ints]:
+    """A conference of some students, with the ratings of a lecturer split into papers of at most four."""
+    rater, item, score = ratings()
+    number = np.bincount(rater)
+    chosen = rng.choice(np.flatnonzero(number >= LOAD), reviewers, replace=False)
+    order = rng.permutation(rater.size)
+    order = order[np.argsort(rater[order], kind="stable")]
+    nth = np.arange(order.size) - (np.cumsum(number) - number)[rater[order]]
+    kept = order[(nth < LOAD) & np.isin(rater[order], chosen)]
+    kept = rng.permutation(kept)
+    kept = kept[np.argsort(item[kept], kind="stable")]
+    first = np.searchsorted(item[kept], item[kept])
+    paper = np.unique(item[kept] * 10_000 + (np.arange(kept.size) - first) // 4, return_inverse=True)[1]
+    return paper, score[kept], np.unique(rater[kept], return_inverse=True)[1]
+
+
 def conference_of(name: str, reviewers: int, seeds: np.random.SeedSequence) -> tuple[Ints, Floats, Ints]:
     """Paper, score and reviewer of each review, by paper and score."""
-    made = world("family" if name == "random" else name, reviewers=reviewers, loads=4, seed=seeds)
-    order = np.lexsort((made.score, made.paper))
-    paper, score, reviewer = made.paper[order], made.score[order], made.reviewer[order]
+    if name == "InstEval":
+        paper, score, reviewer = real(reviewers, np.random.default_rng(seeds))
+    else:
+        made = world("family" if name == "random" else name, reviewers=reviewers, loads=LOAD, seed=seeds)
+        paper, score, reviewer = made.paper, made.score, made.reviewer
+    order = np.lexsort((score, paper))
+    paper, score, reviewer = paper[order], score[order], reviewer[order]
     if name == "random":  # the same scores, dealt to reviewers at random
         reviewer = deal(paper, np.bincount(reviewer), np.random.default_rng(seeds.spawn(1)[0]))
     return paper, score, reviewer
 
 
 def record_of(paper: Ints, score: Floats) -> pv.PublicRecord:
-    return pv.PublicRecord.from_rows(np.split(score, np.flatnonzero(np.diff(paper)) + 1), load=4)
+    rows = [[None if np.isnan(x) else x for x in row] for row in np.split(score, np.flatnonzero(np.diff(paper)) + 1)]
+    scale = (1.0, 5.0) if np.nanmax(score) <= 5 else (1.0, 10.0)
+    return pv.PublicRecord.from_rows(rows, load=LOAD, scale=scale)
 
 
-def targets_from(noisy: Floats | NoisyCounts, weights: pv.PublicWeights, rehearsal: Rehearsal) -> Targets:
-    """The posterior of a release, without its region and report where it has counts."""
-    if isinstance(noisy, NoisyCounts):
-        prior = weights.derived(RecordModel).count_prior(noisy.bins)
-        return CountTargets.of(prior, CountLikelihood(noisy, rehearsal.noise.law))
-    release = pv.refine(noisy, weights, mechanism=rehearsal.noise.mechanism, region="baseline", estimator="bayes")
-    return targets_of(release, weights)
+class Setting:
+    """A record with the releases of one setting: their mechanisms and statistics."""
+
+    def __init__(self, what: str, paper: Ints, score: Floats, reviewer: Ints, rng: np.random.Generator) -> None:
+        shown = score.copy()
+        if what == "hidden":
+            shown[rng.random(score.size) < 0.5] = np.nan
+            order = np.lexsort((shown, paper))  # hidden ones last in their paper
+            shown, score, reviewer = shown[order], score[order], reviewer[order]
+        self.record, self.score, self.reviewer = record_of(paper, shown), score, reviewer
+        epsilon = 0.5 if what == "both" else 1.0
+        noise = pv.Laplace(epsilon=epsilon) if what == "laplace" else pv.Histogram(epsilon=epsilon)
+        names = ("ratings", "spread of ratings") if what == "both" else ("ratings",)
+        self.weights = [pv.weigh(self.record, name) for name in names]
+        self.rehearsals = [Rehearsal.of(weights, noise) for weights in self.weights]
+        held = np.argsort(reviewer, kind="stable")
+        loads = np.bincount(reviewer)
+        self.truths = [
+            np.sort(of_each(weights.statistic, score[held][None], loads[None])[0]) for weights in self.weights
+        ]
+
+    def targets(self, rng: np.random.Generator) -> Targets:
+        """The posterior of new releases, without their regions and reports."""
+        laws, cuts, vectors = [], [], []
+        for weights, rehearsal, truth in zip(self.weights, self.rehearsals, self.truths, strict=True):
+            noisy = rehearsal.perturb(truth, rng)
+            if isinstance(noisy, NoisyCounts):
+                seen = Observed(noisy.bins, noisy.counts.astype(float), rehearsal.noise.law.deviation / 2**0.5)
+                laws.append(CountLaws.of(weights, [seen]))
+                cuts.append(laws[-1].bins.cuts)
+            else:
+                release = pv.refine(
+                    noisy, weights, mechanism=rehearsal.noise.mechanism, region="baseline", estimator="bayes"
+                )
+                model = weights.derived(RecordModel)
+                vectors.append(EntryTargets.of(model.entry_prior(), release, weights, rehearsal.noise.law))
+                cuts.append(vectors[-1].cuts)
+        margins = [Margin(weights.statistic, cut) for weights, cut in zip(self.weights, cuts, strict=True)]
+        blocks = (CountPosterior.of(laws),) if laws else tuple(vectors)
+        return Targets(tuple(margins), (), blocks, self.weights[0].reviewers, ())
 
 
-def covered(name: str, reviewers: int, k: int, *, releases: int, mechanism: Mechanism, seed: int) -> Floats:
+def covered(name: str, reviewers: int, k: int, *, releases: int, what: str, seed: int) -> Floats:
     """For each function the share of its intervals that hold the truth, for one conference."""
     seeds = np.random.SeedSequence([seed, WORLDS.index(name), reviewers, k])
-    paper, score, reviewer = conference_of(name, reviewers, seeds)
-    weights = pv.weigh(record_of(paper, score))
-    rehearsal = Rehearsal.of(weights, mechanism)
+    conference = conference_of(name, reviewers, seeds)
     rng = np.random.default_rng(seeds.spawn(1)[0])
-    true = [function(score, reviewer) for function in FUNCTIONS]
+    setting = Setting(what, *conference, rng)
+    record = setting.record
+    true = [function(setting.score, setting.reviewer) for function in FUNCTIONS]
     held = np.zeros((releases, len(FUNCTIONS)))
     for row in held:
-        noisy = rehearsal.perturb(np.sort(means(score, reviewer)), rng)
-        targets = targets_from(noisy, weights, rehearsal)
-        cells = Cells(paper, score, weights.loads.per_reviewer(), weights.statistic, targets.cuts)
-        holders = [draw(cells, targets.draw(rng), rng).holder for _ in range(TABLES)]
+        targets = setting.targets(rng)
+        loads = record.loads.per_reviewer()
+        cells = Cells(record.paper, record.score, loads, targets.margins, support_of(record))
+        drawn = [draw(cells, targets.draw(rng).counts, rng) for _ in range(TABLES)]
         for i, function in enumerate(FUNCTIONS):
-            _, lower, upper = interval(np.array([function(score, holder) for holder in holders]), 0.9)
+            _, lower, upper = interval(np.array([function(one.score, one.holder) for one in drawn]), 0.9)
             row[i] = lower - 1e-9 <= true[i] <= upper + 1e-9
     return np.asarray(held.mean(axis=0))
 
 
-def coverage(mechanism: Mechanism, reviewers: int, conferences: int, releases: int, seed: int = SEED) -> None:
-    draws = f"{conferences} conferences x {releases} releases, seed {seed}"
-    print(f"coverage in percent, {mechanism.name}, {reviewers} reviewers, {draws}")
-    print(f"{'':8}" + "".join(f"{function.__name__:>14}" for function in FUNCTIONS), flush=True)
-    for name in WORLDS:
-        share = partial(covered, name, reviewers, releases=releases, mechanism=mechanism, seed=seed)
+#: What is released, by the first argument.
+RELEASED = {
+    "coverage": "histogram of means",
+    "laplace": "noise on the vector of means",
+    "hidden": "histogram of means, every second score hidden",
+    "both": "histograms of means and of spreads, half the budget each",
+}
+
+
+def coverage(out: Output, what: str, numbers: list[int]) -> None:
+    reviewers, conferences, releases, seed = numbers
+    draws = f"{conferences} conferences of {releases} releases"
+    columns = [Column(one.__name__, one.__name__, "%", ".1f", target=90.0) for one in FUNCTIONS]
+    title = f"Coverage of sampled tables, {RELEASED[what]}, {reviewers:,} reviewers"
+    seeds = f"[{seed}, world, reviewers, conference]"
+    table = out.table(f"{what}-{reviewers}", title, [Column("world", "world"), *columns], seeds=seeds, draws=draws)
+    for name in (name for name in WORLDS if os.environ.get("WORLDS", name).count(name)):
+        share = partial(covered, name, reviewers, releases=releases, what=what, seed=seed)
         held = np.array([share(k) for k in range(conferences)])
-        error = held.std(axis=0, ddof=1) / conferences**0.5
-        shares = zip(held.mean(axis=0), error, strict=True)
-        print(f"{name:8}" + "".join(f"{f'{100 * p:.1f} ± {100 * e:.1f}':>14}" for p, e in shares), flush=True)
+        table.add(name, *(mean_of(column, 100) for column in held.T))
 
 
-def timed(reviewers: int, seed: int = SEED) -> None:
+def timed(out: Output, reviewers: int, seed: int = SEED) -> None:
     paper, score, reviewer = conference_of("family", reviewers, np.random.SeedSequence(seed))
     record = record_of(paper, score)
     weights = pv.weigh(record)
@@ -155,14 +237,30 @@ def timed(reviewers: int, seed: int = SEED) -> None:
     start, used = time.perf_counter(), os.times()
     tables = pv.sample_tables(release, record, seed=seed)
     elapsed, cpu = time.perf_counter() - start, sum(os.times()[:4]) - sum(used[:4])
-    print(f"{reviewers:,} reviewers, {len(tables)} tables: {elapsed:.1f} s; {cpu:.1f} s of processors")
-    print({name: round(float(np.mean(each)), 3) for name, each in tables.diagnostics.items()})
+    peak = max(resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    columns = (
+        Column("n", "reviewers", digits=","),
+        Column("tables", "tables", digits="d"),
+        Column("clock", "by the clock", "s", ".1f"),
+        Column("cpu", "of processors", "s", ".1f"),
+        Column("memory", "greatest memory of a process", "GB", ".2f", better="lower", tolerance=0.1),
+    )
+    table = out.table("time", "Time to draw tables, epsilon 1, histogram of means", columns, seeds=seed)
+    table.add(reviewers, len(tables), elapsed, cpu, peak / 2**20)
+    means_of = {name: round(float(np.mean(each)), 3) for name, each in tables.diagnostics.items()}
+    table.note("Diagnostics: " + ", ".join(f"{name} {value:g}" for name, value in means_of.items()) + ".")
+
+
+def main() -> None:
+    with Output("tables") as out:
+        what, numbers = (*out.arguments[:1], "all")[0], [int(number) for number in out.arguments[1:]]
+        usual = [100, 3, 1, SEED] if out.quick else [100, 25, 8, SEED]
+        for one in ("coverage", "laplace", "hidden", "both", "time") if what == "all" else (what,):
+            if one == "time":
+                timed(out, *(numbers or [1_000 if out.quick else 10_000]))
+            else:
+                coverage(out, one, numbers + usual[len(numbers) :])
 
 
 if __name__ == "__main__":
-    what, numbers = (sys.argv[1:2] or ["coverage"])[0], [int(number) for number in sys.argv[2:]]
-    if what == "time":
-        timed(*(numbers or [10_000]))
-    else:
-        noise = pv.Laplace(epsilon=1.0) if what == "laplace" else pv.Histogram(epsilon=1.0)
-        coverage(noise, *(numbers + [100, 25, 8][len(numbers) :]))
+    main()

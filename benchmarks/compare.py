@@ -1,0 +1,147 @@
+"""Compare two runs of the benchmarks, and say what became worse, or better, beyond noise.
+
+    python benchmarks/compare.py BEFORE AFTER
+
+Each is a folder of results, or one file of it; `make bench` writes to bench-results, and the kept ones are in
+benchmarks/results. Numbers with standard errors differ beyond noise where their difference exceeds so many standard
+errors that one false alarm among all numbers compared has a chance of 5 % (Bonferroni). Numbers without one differ
+where they changed by more than their column tolerates. Times are never compared: two runs meet different machines, and
+what else these do. Where a benchmark has a yardstick, such as one sort of the same data, its table has their ratio, and
+that is compared. The exit code is 1 if anything became worse.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeGuard
+
+from scipy.stats import norm
+
+from results import Cell, Column, Measured, Table, load, load_all
+
+#: The chance of at least one false alarm in a comparison.
+ALARM = 0.05
+
+Results = Mapping[str, tuple[Table, ...]]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One number in two runs.
+
+    Attributes:
+        address: the cell.
+        column: its column.
+        before: the number then.
+        after: the number now.
+    """
+
+    address: str
+    column: Column
+    before: float | Measured
+    after: float | Measured
+
+    @property
+    def worse_by(self) -> float:
+        """How much worse the number is now; negative if it is better."""
+        first, second = value_of(self.before), value_of(self.after)
+        if self.column.target is not None:
+            return abs(second - self.column.target) - abs(first - self.column.target)
+        return second - first if self.column.better == "lower" else first - second
+
+    def beyond_noise(self, errors: float) -> bool:
+        """Whether the numbers differ by more than so many standard errors, or than the column tolerates."""
+        first, second = value_of(self.before), value_of(self.after)
+        if isinstance(self.before, Measured) or isinstance(self.after, Measured):
+            noise = errors * math.hypot(error_of(self.before), error_of(self.after))
+        else:
+            noise = self.column.tolerance * max(abs(first), abs(second))
+        return abs(self.worse_by) > noise + 1e-12 * max(abs(first), abs(second))
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.column.show(self.before)} → {self.column.show(self.after)}"
+
+
+def value_of(number: float | Measured) -> float:
+    """The number without its error."""
+    return number.value if isinstance(number, Measured) else number
+
+
+def error_of(number: float | Measured) -> float:
+    """The standard error; that of an exact number is 0."""
+    return number.error if isinstance(number, Measured) else 0.0
+
+
+def is_number(cell: Cell) -> TypeGuard[float | Measured]:
+    """Whether a cell can be compared."""
+    return isinstance(cell, int | float | Measured)
+
+
+def tables_of(results: Results) -> dict[str, Table]:
+    """All tables by benchmark and name."""
+    return {f"{benchmark}/{table.name}": table for benchmark, tables in results.items() for table in tables}
+
+
+def changes(before: Results, after: Results) -> Iterator[Change]:
+    """Every number that both runs have and of which it is known what is better."""
+    old, new = tables_of(before), tables_of(after)
+    for name in sorted(old.keys() & new.keys()):
+        now = {key: row for row in new[name].rows for key in [new[name].row_key(row)]}
+        place = {column.key: i for i, column in enumerate(new[name].columns)}
+        for row in old[name].rows:
+            key = old[name].row_key(row)
+            for column, first in zip(old[name].columns, row, strict=True):
+                if key not in now or column.key not in place or (column.better is None and column.target is None):
+                    continue
+                second = now[key][place[column.key]]
+                if is_number(first) and is_number(second):
+                    yield Change(f"{name}/{key}/{column.key}", column, first, second)
+
+
+def gone(before: Results, after: Results) -> list[str]:
+    """Tables and rows that only the earlier run has."""
+    old, new = tables_of(before), tables_of(after)
+    missing = [name for name in old if name not in new]
+    for name in old.keys() & new.keys():
+        kept = set(map(new[name].row_key, new[name].rows))
+        missing += [f"{name}/{row}" for row in map(old[name].row_key, old[name].rows) if row not in kept]
+    return sorted(missing)
+
+
+def read(place: str) -> Results:
+    """Results of a folder or of one file."""
+    path = Path(place)
+    found = load_all(path) if path.is_dir() else {path.stem: load(path)} if path.exists() else {}
+    if not found:
+        raise SystemExit(f"{place}: no results there; give a folder or a file that a benchmark wrote")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the comparison; 1 if something became worse."""
+    if len(arguments) != 2:
+        raise SystemExit(__doc__)
+    before, after = map(read, arguments)
+    found = list(changes(before, after))
+    errors = float(norm.isf(ALARM / 2 / max(len(found), 1)))
+    apart = [change for change in found if change.beyond_noise(errors)]
+    same = sum(change.before == change.after for change in found)
+    for title, listed in (
+        ("Worse", [change for change in apart if change.worse_by > 0]),
+        ("Better", [change for change in apart if change.worse_by < 0]),
+    ):
+        print(f"{title} beyond noise: {len(listed)}")
+        for change in listed:
+            print(f"  {change}")
+    print(f"Compared: {len(found)} numbers, {same} of them the same; noise is {errors:.1f} standard errors.")
+    if missing := gone(before, after):
+        print(f"Only in the first run, not compared: {', '.join(missing)}")
+    return int(any(change.worse_by > 0 for change in apart))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
