@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, Phase, settings
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+import bands  # noqa: E402
+
 # A console takes its width from the environment when it is made, which tests change for a while.
 import peerveil.cli.show  # noqa: E402, F401
 
@@ -84,6 +86,12 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def quick_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases that name no mechanism choose one by a plan of few rehearsals: every path is taken, in less time."""
     monkeypatch.setattr("peerveil.planning.auto._DRAWS", 1)
+
+
+@pytest.fixture(autouse=True)
+def honest_bands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every release of every test has its values in their bands, ascending bands, and no certainty without reason."""
+    monkeypatch.setattr("peerveil.inference.estimators._expected_error", bands.checked)
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from peerveil.errors import PeerveilError
+from peerveil.support.parallel import run
 
 
 def draw(size: int, seeds: np.random.SeedSequence) -> list[float]:
@@ -17,6 +20,11 @@ def draw(size: int, seeds: np.random.SeedSequence) -> list[float]:
 
 def place(_: int, __: np.random.SeedSequence) -> int:
     return os.getpid()
+
+
+def places(answers: Any) -> None:
+    """Tell where tasks run by default."""
+    answers.put(run(place, [0, 1, 2]))
 
 
 def fail(task: int, _: np.random.SeedSequence) -> int:
@@ -44,3 +52,10 @@ def die_once(task: int, seeds: np.random.SeedSequence) -> list[float]:
 
 def always_die(_: int, __: np.random.SeedSequence) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def last(task: int, _: np.random.SeedSequence) -> None:
+    """Leaves a mark when it starts, and runs until its process is ended."""
+    (Path(os.environ["PEERVEIL_TEST_MARKS"]) / f"{task}-started").touch()
+    while True:
+        time.sleep(1)

@@ -15,6 +15,7 @@ from peerveil.quantities.functions import QuantityLike
 from peerveil.record.tracks import part_of
 
 V1 = Path(__file__).parent / "golden" / "v0.1.0"
+V2 = Path(__file__).parent / "golden" / "v0.2.0"
 
 
 def squares(record: pv.PublicRecord) -> Any:

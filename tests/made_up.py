@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
@@ -45,3 +46,12 @@ def few_draws(weights: pv.PublicWeights, draws: int) -> pv.PublicWeights:
     """The weights, with a model of so few draws that it is computed quickly."""
     weights._derived[RecordModel] = RecordModel(weights, draws=draws)
     return weights
+
+
+def reviews_of_groups(folder: Path) -> pv.Reviews:
+    """Reviews by seniors and juniors."""
+    rows = [f"p{i},r{(i + 7 * j) % 120}@uni.example,{(i * j + i) % 9 + 1}" for i in range(160) for j in range(3)]
+    people = [f"r{j}@uni.example,{'senior programme committee' if j % 3 else 'junior'}" for j in range(120)]
+    (folder / "reviews.csv").write_text("\n".join(["paper,reviewer,score", *rows]))
+    (folder / "people.csv").write_text("\n".join(["reviewer,seniority", *people]))
+    return pv.read(folder / "reviews.csv", attributes=folder / "people.csv", scale=(1, 9))

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,17 @@ def _owner() -> dict[str, Any]:
 
 
 @contextmanager
-def server() -> Iterator[tuple[str, Path]]:
-    """A running server: the address of a database on it, and its data folder."""
+def server(kept: Path | None = None) -> Iterator[tuple[str, Path]]:
+    """A running server: the address of a database on it, and its data folder.
+
+    It is forgotten at the end, or kept in a folder, to be started there again.
+    """
     folder = programs()
     assert folder is not None
     owner = _owner()
-    with tempfile.TemporaryDirectory(prefix="pv-pg-", dir="/tmp") as place:
+    with nullcontext(kept) if kept else tempfile.TemporaryDirectory(prefix="pv-pg-", dir="/tmp") as place:
         home = Path(place)
+        home.mkdir(exist_ok=True)
         if owner:
             shutil.chown(home, owner["user"])
         data = home / "data"
@@ -46,14 +50,15 @@ def server() -> Iterator[tuple[str, Path]]:
                 [folder / program, *arguments], cwd=home, check=True, capture_output=True, timeout=6000, **owner
             )
 
-        call("initdb", "-D", str(data), "-U", "tester", "-A", "trust", "--no-sync")
+        if not data.exists():
+            call("initdb", "-D", str(data), "-U", "tester", "-A", "trust", "--no-sync")
         options = f"-c listen_addresses='' -c unix_socket_directories={home} -c max_connections=50"
         call("pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"), "-o", options, "start")
         try:
             yield f"postgresql://tester@/postgres?host={home}", data
         finally:
             subprocess.run(
-                [folder / "pg_ctl", "-D", str(data), "-m", "immediate", "stop"],
+                [folder / "pg_ctl", "-D", str(data), "-m", "fast" if kept else "immediate", "stop"],
                 cwd=home,
                 check=False,
                 capture_output=True,
@@ -63,7 +68,18 @@ def server() -> Iterator[tuple[str, Path]]:
 
 def stop(data: Path) -> None:
     """Stop a server at once, as if its machine were gone."""
+    _control(data, "-m", "immediate", "stop")
+
+
+def restart(data: Path, how: str = "immediate") -> None:
+    """Restart a server: at once, as after a crash, or after ending its connections (``"fast"``)."""
+    _control(data, "-m", how, "-l", str(data.parent / "log"), "restart")
+
+
+def _control(data: Path, *arguments: str) -> None:
     folder = programs()
     assert folder is not None
-    command = [str(folder / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
-    subprocess.run(command, cwd="/", check=True, capture_output=True, timeout=600, **_owner())
+    command = [str(folder / "pg_ctl"), "-D", str(data), "-w", *arguments]
+    subprocess.run(
+        command, cwd="/", check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600, **_owner()
+    )

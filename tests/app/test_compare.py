@@ -29,7 +29,7 @@ def test_differences_are_those_of_the_second_release_from_the_first(
     releases: dict[str, Release], tmp_path: Path
 ) -> None:
     first, second = tmp_path / "earlier", tmp_path / "later" / "release.json"
-    comparison = compare(CompareRequest(first=str(first), second=str(second)))
+    comparison = compare(CompareRequest(releases=[str(first), str(second)]))
     assert comparison == pv.compare(releases["earlier"], releases["later"])
     assert [quantile.first for quantile in comparison.quantiles] != [
         quantile.second for quantile in comparison.quantiles

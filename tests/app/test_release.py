@@ -16,7 +16,7 @@ from peerveil.app.parsing import mechanism_or_auto
 from peerveil.app.release import placed, release
 from peerveil.app.requests import ReleaseRequest
 from peerveil.errors import OutputError, PeerveilError
-from peerveil.private.batch.run import Venue
+from peerveil.private.batch.venue import Venue
 from peerveil.releases.release import Release
 from peerveil.web import work
 from peerveil.web.labels import Problem

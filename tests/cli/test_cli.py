@@ -19,6 +19,7 @@ import pytest
 from rich.console import Console
 
 import peerveil as pv
+from documents import check_all_printed
 from marks import slow
 from peerveil.cli import main, show
 from peerveil.cli.show import rows_table
@@ -42,7 +43,8 @@ class Result(NamedTuple):
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """The command line as a user runs it, in a folder of its own."""
+    """The command line as a user runs it, in a folder of its own; JSON that it prints must fit its schema."""
+    check_all_printed(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -562,11 +564,13 @@ def test_bad_files_exit_with_2_say_where_and_write_nothing(run: Run, tmp_path: P
     assert everything_under(tmp_path) == before
 
 
+@pytest.mark.promise("P-KEPT-10")
 def test_an_unwritable_place_is_found_before_noise_is_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise.Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     assert run(*changed("-o", "noisy.txt/below")).code == 2
 
 
+@pytest.mark.promise("P-KEPT-8")
 def test_failures_inside_never_show_what_they_hold(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("ann@secret.org gave 3.14159")
@@ -650,6 +654,7 @@ LEAK_CALLS: list[tuple[list[str], str]] = [
 ]
 
 
+@pytest.mark.promise("P-KEPT-8")
 @pytest.mark.parametrize(("arguments", "text"), LEAK_CALLS, ids=[str(i) for i in range(len(LEAK_CALLS))])
 def test_no_identity_and_no_true_value_is_left_behind(
     run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture, arguments: list[str], text: str
@@ -821,6 +826,9 @@ def test_compare(run: Run) -> None:
     assert refused.code == 2
     assert "compare releases of the same quantity" in refused.err
     assert run("compare", "one", "nowhere").code == 2
+    alone = run("compare", "one")
+    assert alone.code == 2
+    assert alone.err.strip() == "peerveil: give two releases or more to compare, the earlier one first; got one"
 
 
 def test_licence_and_citation(run: Run) -> None:

@@ -93,6 +93,17 @@ def test_a_comparison_fits_on_one_screen(run: Run, monkeypatch: pytest.MonkeyPat
         assert re.search(rf"^{decile}0% ", full, re.MULTILINE)
 
 
+def test_many_years_are_rows_that_a_narrow_terminal_shows_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    release, years = large_release(), [str(year) for year in range(2017, 2027)]
+    for year in years:
+        release.save(year, report=False)
+    monkeypatch.setattr(show, "out", Console(markup=False, emoji=False, highlight=False, width=80))
+    lines = run("compare", *years, "--all").out.splitlines()
+    for year in years:
+        rows = [line for line in lines if re.match(rf"{year}  +\S", line)]
+        assert [len(re.findall(r"\(\S+(?: %)? to \S+(?: %)?\)", row)) for row in rows] == [3, 3], rows
+
+
 def test_ledgers_fit_on_one_screen(run: Run, narrow: int, tmp_path: Path) -> None:
     ledger = Ledger.create("budgets.db")
     for number in range(50):

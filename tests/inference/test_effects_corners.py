@@ -17,7 +17,7 @@ def drawn(sums: GroupSums, epsilon: float, rng: np.random.Generator) -> tuple[Fl
         "reviews_1": reviews / 2,
         "reviews_2": reviews / 2,
         "mixed": reviews / 4,
-        "squares": reviews * sums.variance,
+        **dict.fromkeys(("squares_1", "squares_2"), reviews * sums.variance / 2),
     }
     numbers = [truth.get(name, 0.0) * unit for name, unit in sums.units.items()]
     return np.array(numbers) + rng.laplace(scale=scale, size=len(numbers)), scale

@@ -42,6 +42,8 @@ def never_further(values: np.ndarray, r: np.ndarray, truth: np.ndarray) -> bool:
     return bool(after <= before * (1 + 1e-12) + 1e-7 * min(before, 1e-6 * size) + 1e-13 * size)
 
 
+# Theorem P4.
+@pytest.mark.promise("P-BUDGET-3", by="exhaustion")
 @given(
     cases(most_reviews=7),
     st.integers(0, 2**32),
@@ -102,6 +104,7 @@ def test_safe_keeps_its_promise_at_the_extremes_of_the_envelope(size: float, loa
             assert never_further(found.values, r, dealt)
 
 
+@pytest.mark.promise("P-BUDGET-3")
 def test_safe_keeps_its_promise_whatever_the_guess() -> None:
     """The promise rests on the test, not on the model: even absurd guesses end nowhere worse."""
     rng = np.random.default_rng(9)
@@ -148,6 +151,7 @@ def nearest_in_balls(guess: np.ndarray, points: list[np.ndarray], r: np.ndarray,
     return np.asarray(found.x)
 
 
+# Theorem P5.
 @pytest.mark.parametrize("seed", mostly_slow(range(6), 1, 2))
 def test_the_safe_point_is_the_nearest_one(seed: int) -> None:
     """Against a general solver that knows the balls of the points that matter, found one by one."""
@@ -286,6 +290,7 @@ class TestReleases:
         with pytest.raises(pv.InputError, match="estimator must be one of"):
             pv.refine(noisy, self.weights(), estimator="magic")
 
+    @pytest.mark.promise("P-README-2")
     def test_a_projection_has_an_outlook_too(self) -> None:
         noisy = [-1.0, 2.5, 2.0, 9.5]
         made = pv.refine(noisy, self.weights(), mechanism=pv.Laplace(scale=1.0), estimator="projection")

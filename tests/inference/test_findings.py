@@ -28,6 +28,7 @@ from peerveil.privacy.noise_laws import LaplaceLaw, NormalLaw
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats, Ints
 from peerveil.releases.refinement import assemble
+from peerveil.reporting.typography import unbroken
 from peerveil.simulation.conferences import Conference
 from peerveil.simulation.worlds import WORLDS, world
 
@@ -324,8 +325,8 @@ def test_findings_are_stored_and_verified(tmp_path: Path) -> None:
     loaded = pv.Release.load(tmp_path / "out")
     assert loaded.findings == release.findings
     assert pv.refine(loaded, weights, estimator="bayes").findings == release.findings
-    assert all(found.sentence in (tmp_path / "out" / "report.html").read_text(encoding="utf-8").replace("&#39;", "'")
-               for found in release.findings)  # fmt: skip
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    assert all(unbroken(found.sentence) in report for found in release.findings)
     assert pv.verify(loaded, weights).failed == ()
     first, *others = release.findings
     nicer = replace(first, lower=first.value)

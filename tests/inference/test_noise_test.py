@@ -73,6 +73,7 @@ class TestLaws:
 class TestFalseAlarms:
     """Whatever the truth within its bounds, what is computed bounds the statistic of the noise itself."""
 
+    # Theorem V1.
     @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(0, 50), st.sampled_from(LAWS))
     def test_bounds_only_make_it_milder(self, seed: int, size: int, width: float, law: Law) -> None:
         rng = np.random.default_rng(seed)

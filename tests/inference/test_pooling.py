@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from peerveil.inference.estimators import estimate
 from peerveil.inference.family import CORRELATIONS, FAMILIES
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.pooling import SHAPE, Earlier, PooledPrior, Within, YearPrior, grid, usual, with_prior
+from peerveil.inference.pooling import SHAPE, Earlier, PooledPrior, YearPrior, grid, usual, with_prior
+from peerveil.inference.pooling.opinions import Tails, Within
+from peerveil.inference.pooling.shapes import SHAPES
 from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.record.public_record import Floats
 from reference.theta import theta
@@ -32,10 +34,10 @@ def digest(number: int) -> str:
     return f"sha256:{number:064x}"
 
 
-def pooled(*evidence: Floats, quantity: str = "weights", record: int = 0) -> PooledPrior:
+def pooled(*evidence: Floats, quantity: str = "weights", record: int = 0, **told: Any) -> PooledPrior:
     """A prior from the evidence of invented releases."""
     earlier = (
-        Earlier(name=f"{2000 + k}", record=digest(record + k), release=digest(record + 1000 + k), evidence=each)
+        Earlier(name=f"{2000 + k}", record=digest(record + k), release=digest(record + 1000 + k), evidence=each, **told)
         for k, each in enumerate(evidence)
     )
     return PooledPrior(quantity=quantity, releases=tuple(earlier))
@@ -67,8 +69,9 @@ def slow_chances(prior: PooledPrior) -> Floats:
     sizes = list(FAMILY.discrepancies.values())
     middles = pooling._TYPICAL.tolist()
     density = [math.exp(-0.5 * ((m - FAMILY.typical) / FAMILY.spread) ** 2) for m in middles]
-    total, result = 0.0, np.zeros(SHAPE)
-    for middle, dense in zip(middles, density, strict=True):
+    names = list(pooling._SHAPES)
+    total, result = 0.0, np.zeros((len(names), *SHAPE))
+    for series, (middle, dense) in product(names, list(zip(middles, density, strict=True))):
         chance = (1 - FAMILY.anything) * dense / sum(density) + FAMILY.anything / len(middles)
         for apart, likely in pooling._APART.items():
             mass = [phi((b - middle) / apart) - phi((a - middle) / apart) for a, b in pairwise(ends)]
@@ -76,22 +79,88 @@ def slow_chances(prior: PooledPrior) -> Floats:
             for tilt, tilted in pooling._TILTS.items():
                 columns = [size * math.exp(tilt * place) for place, size in enumerate(sizes)]
                 law = np.outer(rows, np.array(columns) / sum(columns))
-                weight = chance * likely * tilted
+                weight = pooling._SHAPES[series] * chance * likely * tilted * slow_tails(prior, series, middle)
+                years = [0.1 * likely_shape + 0.9 * (name == series) for name, likely_shape in pooling._SHAPES.items()]
                 for each in prior.releases:
-                    weight *= float(np.sum(law * np.exp(each.evidence)))
+                    grids = [each.evidence] * len(names)
+                    if each.shapes is not None:
+                        grids = [
+                            np.vstack((each.evidence[:5], each.shapes[k - 1])) if k else each.evidence for k in range(5)
+                        ]
+                    weight *= sum(
+                        year * float(np.sum(law * np.exp(own))) for year, own in zip(years, grids, strict=True)
+                    )
                 total += weight
-                result += weight * law
+                result += np.array([weight * year * law for year in years])
     return result / total
 
 
-@given(st.integers(0, 2**32), st.integers(1, 4))
-@settings(max_examples=4)
-def test_probabilities_equal_plain_sums(seed: int, number: int) -> None:
+def slow_tails(prior: PooledPrior, shape: str, correlation: float) -> float:
+    """The likelihood of the tails of opinions, where all releases have the same errors."""
+    known = [each.tails for each in prior.releases if each.tails is not None]
+    if not known:
+        return 1.0
+    skewness, kurtosis = {
+        "normal": (0.0, 0.0), "camps": (0.0, -2.0), "heavy": (0.0, 3.0), "lenient": (1.5, 3.0), "strict": (-1.5, 3.0)
+    }[shape]  # fmt: skip
+    within = np.mean([each.within.share for each in prior.releases if each.within is not None] or [0.6])
+    part = min(correlation**2 / float(within), 1.0)
+    logs = 0.0
+    for found, expected, error in (
+        ([each.skewness for each in known], skewness * part**1.5, known[0].skewness_error),
+        ([each.kurtosis for each in known], kurtosis * part**2, known[0].kurtosis_error),
+    ):
+        variance = error**2 / len(known) + 0.35**2
+        logs -= 0.5 * min((float(np.mean(found)) - expected) ** 2 / variance, 16.0)
+    return math.exp(logs)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.booleans())
+@settings(max_examples=2)
+def test_probabilities_equal_plain_sums(seed: int, number: int, told: bool) -> None:
     rng = np.random.default_rng(seed)
     drawn = [rng.uniform(-12, 0, SHAPE) for _ in range(number)]
     prior = pooled(*(np.round(each - each.max(), 4) + 0.0 for each in drawn))
+    if told:
+        held = (
+            replace(
+                each,
+                shapes=rng.uniform(-6, 3, pooling.SHAPES_SHAPE),
+                within=Within(rng.uniform(0.3, 0.9), 0.05),
+                tails=Tails(rng.normal(0, 0.5), 0.15, rng.normal(0, 2), 0.3),
+            )
+            for each in prior.releases
+        )
+        prior = replace(prior, releases=tuple(held))
     assert prior.chances == pytest.approx(slow_chances(prior), rel=1e-9)
     assert prior.chances.sum() == pytest.approx(1)
+
+
+def test_shapes_that_earlier_releases_show_become_probable() -> None:
+    flat, base = np.zeros(SHAPE), np.zeros(pooling.SHAPES_SHAPE)
+    names = list(pooling._SHAPES)
+
+    def chance(shape: str, **told: Any) -> float:
+        return float(pooled(*[flat] * 4, **told).chances[names.index(shape)].sum())
+
+    assert chance("camps") == pytest.approx(0.1)  # as before, if nothing tells them apart
+    assert chance("camps", shapes=base) == pytest.approx(0.1)
+    for place, name in enumerate(names[1:]):
+        shown = base.copy()
+        shown[place] = 1.5
+        assert chance(name, shapes=shown) > 0.7
+    strong: dict[str, Any] = {"within": Within(0.6, 0.05)}
+    for name, tails in {
+        "camps": Tails(0, 0.1, -1.5, 0.2),
+        "heavy": Tails(0, 0.1, 2.5, 0.2),
+        "lenient": Tails(1.2, 0.1, 2.5, 0.2),
+        "strict": Tails(-1.2, 0.1, 2.5, 0.2),
+    }.items():
+        found = pooled(*[around(0.7, 0.05)] * 4, tails=tails, **strong).chances.sum(axis=(1, 2))
+        assert names[int(np.argmax(found))] == name
+        weak = pooled(*[around(0.1, 0.03)] * 4, tails=tails, **strong).chances.sum(axis=(1, 2))
+        assert weak[0] == pytest.approx(0.6, abs=0.1)  # where leniency is small, its shape does not show
+    assert names[1:] == list(SHAPES)
 
 
 def test_evidence_sums_over_ranges_of_offsets() -> None:
@@ -100,22 +169,29 @@ def test_evidence_sums_over_ranges_of_offsets() -> None:
     finite = np.ones(bounds.shape, dtype=bool)
     bounds[2, 4, 1], finite[2, 4, 1] = np.nan, False
     logs = np.log(np.sum(np.where(finite, np.exp(bounds + 500), 0.0), axis=0))
+    shaped = grid(bounds[:5].ravel(), finite[:5].ravel(), shaped=True)
+    expected = np.where(finite[:5], bounds[:5], -np.inf) - bounds[0].max()
+    assert shaped == pytest.approx(np.maximum(expected, -50), abs=1e-4)
+    normal, others = pooling.divided(shaped)
+    assert normal.max() == 0
+    assert others is not None
+    assert others.tolist() == shaped[1:, 5:].tolist()
     assert grid(bounds.ravel(), finite.ravel()) == pytest.approx(np.maximum(logs - logs.max(), -50), abs=1e-4)
 
 
 def test_like_years_narrow_the_prior_and_nothing_is_excluded() -> None:
     def deviation(chances: Floats) -> float:
-        rows = chances.sum(axis=1)
+        rows = chances.sum(axis=(0, 2))
         return math.sqrt(float(rows @ CORRELATIONS**2 - (rows @ CORRELATIONS) ** 2))
 
     priors = [pooled(*[around(0.6, 0.15)] * number) for number in (1, 3, 6)]
     widths = [deviation(prior.chances) for prior in priors]
     assert deviation(usual()) > widths[0] > widths[1] > widths[2]
-    assert priors[2].chances.sum(axis=1) @ CORRELATIONS == pytest.approx(0.6, abs=0.08)
+    assert priors[2].chances.sum(axis=(0, 2)) @ CORRELATIONS == pytest.approx(0.6, abs=0.08)
     unlike = pooled(*[around(0.1, 0.05), around(0.8, 0.05)] * 2)
     assert deviation(unlike.chances) > widths[1]  # years that differ leave the next one open
     hostile = pooled(*[certain(14, 0)] * pooling.MOST)
-    assert YearPrior(hostile, None).chances_for(certain(14, 0)).min() >= pooling.UNLIKE * usual().min()
+    assert YearPrior(hostile, None).chances_for(certain(14, 0)).min() >= pooling.UNLIKE * usual()[0].min()
 
 
 def test_a_year_that_disagrees_gets_the_usual_prior() -> None:
@@ -123,11 +199,15 @@ def test_a_year_that_disagrees_gets_the_usual_prior() -> None:
     like, unlike = around(0.15, 0.1), around(0.88, 0.05)
     assert not year.disagrees(like)
     assert year.disagrees(unlike)
-    assert year.chances_for(unlike) == pytest.approx(usual())
-    assert year.chances_for(like) == pytest.approx(
+    plain, ours = usual().sum(axis=0), year.pooled.chances.sum(axis=0)
+    assert year.chances_for(unlike) == pytest.approx(plain)
+    assert year.chances_for(like) == pytest.approx((1 - pooling.UNLIKE) * ours + pooling.UNLIKE * plain)
+    told = np.repeat(like[None], 5, axis=0)
+    assert year.chances_for(told) == pytest.approx(
         (1 - pooling.UNLIKE) * year.pooled.chances + pooling.UNLIKE * usual()
     )
-    odds = [float(np.sum(np.exp(unlike) * chances)) for chances in (usual(), year.pooled.chances)]
+    assert year.chances_for(np.repeat(unlike[None], 5, axis=0)) == pytest.approx(usual())
+    odds = [float(np.sum(np.exp(unlike) * chances)) for chances in (plain, ours)]
     share = pooling.UNLIKE * odds[0] / (pooling.UNLIKE * odds[0] + (1 - pooling.UNLIKE) * odds[1])
     assert year.unlike(unlike) == pytest.approx(share)
     assert "noisy data are unlike" in year.note(unlike)
@@ -144,10 +224,23 @@ def test_a_public_record_unlike_the_others_is_noticed_beforehand(share: float) -
     deviation = math.sqrt(0.04**2 + 0.03**2 + (0.03**2 + 0.03**2) / 3)
     like = math.exp(-0.5 * ((share - 0.44) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
     assert year.beforehand == pytest.approx(pooling.UNLIKE / (pooling.UNLIKE + (1 - pooling.UNLIKE) * like))
-    assert (year.beforehand > 0.5) == (share == 0.62)
+    assert (year.beforehand > 0.5) == (share in (0.3, 0.62))
     flat = np.zeros(SHAPE)
     assert year.unlike(flat) == pytest.approx(year.beforehand)
-    assert ("public record is unlike" in year.note(flat)) == (share == 0.62)
+    assert ("public record is unlike" in year.note(flat)) == (share in (0.3, 0.62))
+
+
+# Theorem I1.
+@given(
+    st.floats(0, 1),
+    st.floats(1e-9, 1),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(1e-9, 1)), min_size=1, max_size=3),
+)
+def test_the_usual_prior_always_has_a_part(share: float, error: float, earlier: list[tuple[float, float]]) -> None:
+    base = pooled(*[around(0.3, 0.2)] * len(earlier))
+    held = (replace(each, within=Within(*within)) for each, within in zip(base.releases, earlier, strict=True))
+    year = YearPrior(replace(base, releases=tuple(held)), Within(share, error))
+    assert year.beforehand >= 0.3 / (0.3 + 0.7 / (0.03 * math.sqrt(2 * math.pi)))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
@@ -171,6 +264,7 @@ def test_the_share_within_papers_is_that_of_draws(share: float) -> None:
         Within(-0.1, 0.1)
 
 
+@pytest.mark.promise("P-YEARS-1")
 def test_a_release_never_pools_with_itself() -> None:
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     own = Earlier(name="", record=weights.digest(), release=digest(7), evidence=certain(14, 4))
@@ -199,12 +293,19 @@ def test_evidence_does_not_depend_on_the_prior_and_estimates_do(mechanism: Any) 
     pooled_ = other.estimates(noisy, ["bayes"])["bayes"]
     assert usually.evidence is not None
     assert pooled_.evidence is not None
-    assert usually.evidence.tolist() == pooled_.evidence.tolist()
+    # Fits end when they gain less than 0.01, all laws at once, and there are more of them with a pooled prior.
+    assert pooled_.evidence.shape == (5, *SHAPE)
+    probable = usually.evidence > -10
+    assert pooled_.evidence[0][probable] == pytest.approx(usually.evidence[probable], abs=0.02)
+    # Small correlations have no shape; the last one of these is near one that has.
+    assert pooled_.evidence[1:, :4].tolist() == [pooled_.evidence[0, :4].tolist()] * 4
     assert np.abs(usually.values - pooled_.values).max() > 1e-3
     assert not usually.notes
     assert len(pooled_.notes) == 1
 
 
+# Theorem I1.
+@pytest.mark.promise("P-YEARS-3", by="exhaustion")
 @given(
     cases(most_reviews=7),
     st.integers(0, 2**32),
@@ -217,7 +318,9 @@ def test_safe_is_never_further_from_any_possible_truth_whatever_the_prior(
     case: Case, seed: int, size: float, row: int, column: int
 ) -> None:
     """A hundred releases that all swear to one cell of the grid: the most that a hostile file can hold."""
-    hostile = pooled(*[certain(row, column)] * pooling.MOST)
+    shapes = np.full(pooling.SHAPES_SHAPE, pooling.LEAST)
+    shapes[seed % len(shapes)] = -pooling.LEAST
+    hostile = pooled(*[certain(row, column)] * pooling.MOST, shapes=shapes, tails=Tails(-100, 1e-6, 100, 1e-6))
     weights = with_prior(case.weights(), hostile)
     low, high = weights.span
     law = LaplaceLaw(scale=size * ((high - low) or 1.0))
@@ -232,6 +335,17 @@ def test_evidence_and_priors_that_cannot_be() -> None:
     for bad in (good[:-1], good + 1, good - 1, np.where(good == 0, np.nan, good), "x", [[1e999] * 5] * 15):
         with pytest.raises(pv.InputError, match="15 rows of 5 numbers from -50 to 0"):
             pooling.check_evidence(bad)
+    for wrong in (
+        np.zeros((4, 10, 4)),
+        np.full(pooling.SHAPES_SHAPE, 51.0),
+        np.full(pooling.SHAPES_SHAPE, np.nan),
+        "x",
+    ):
+        with pytest.raises(pv.InputError, match="4 grids of 10 rows of 5 numbers from -50 to 50"):
+            pooling.check_shapes(wrong)
+    for numbers in ((0, 0, 0, 1), (101, 1, 0, 1), (0, 1, math.nan, 1), (0, 1, 0, math.inf)):
+        with pytest.raises(pv.InputError, match="tails must be a skewness"):
+            Tails(*numbers)
     with pytest.raises(pv.InputError, match="from 1 to 100 releases, got 0"):
         PooledPrior(quantity="ratings", releases=())
     with pytest.raises(pv.InputError, match="got 101"):
@@ -243,12 +357,34 @@ def test_evidence_and_priors_that_cannot_be() -> None:
     with pytest.raises(pv.InputError, match="printable"):
         Earlier(name="\x1b[2J", record=digest(1), release=digest(1), evidence=good)
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
-    with pytest.raises(pv.InputError, match="pooled from releases of ratings, the weights are of weights"):
+    with pytest.raises(pv.InputError, match="it is pooled from releases of ratings, but this one is of weights"):
         with_prior(weights, pooled(good, quantity="ratings"))
     with pytest.raises(pv.InputError, match="prior must be a pooled prior, got str"):
         with_prior(weights, "prior.json")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("skewed", [False, True])
+def test_the_tails_of_opinions_are_those_of_draws(skewed: bool) -> None:
+    rng, found = np.random.default_rng(9), []
+    for _ in range(200):
+        opinions = rng.exponential(1.0, (60, 4)) if skewed else rng.choice([-1.0, 1.0], (60, 4))
+        rows = rng.normal(0, 1, (60, 1)) + opinions
+        found.append(Tails.of(pv.PublicWeights.from_rows(rows, load=4, quantity="ratings")))
+    tails = [each for each in found if each is not None]
+    assert len(tails) == 200
+    means = np.mean([(each.skewness, each.kurtosis) for each in tails], axis=0)
+    assert means == pytest.approx((2.0, 6.0) if skewed else (0.0, -2.0), abs=1.5 if skewed else 0.15)
+    normal = [Tails.of(pv.PublicWeights.from_rows(rng.normal(0, 1, (60, 4)), load=4)) for _ in range(200)]
+    for name in ("skewness", "kurtosis"):
+        spread = np.std([getattr(each, name) for each in normal])
+        stated = np.mean([getattr(each, f"{name}_error") for each in normal])
+        assert 0.75 * stated < spread < 1.45 * stated
+    assert (
+        Tails.of(pv.PublicWeights.from_rows(rng.normal(0, 1, (60, 2)), load=2)) is None
+    )  # symmetric, whatever they are
+
+
+@pytest.mark.promise("P-YEARS-9")
 @pytest.mark.slow
 def test_like_years_gain_and_a_year_unlike_the_others_loses_little() -> None:
     """A small part of benchmarks/bench_pool.py, with another seed."""

@@ -29,6 +29,7 @@ __all__ = ["run"]  # a fixture
 WEIGHTS = pv.PublicWeights.from_rows(np.random.default_rng(3).integers(1, 11, (20, 4)).astype(float), load=4)
 
 
+@pytest.mark.promise("P-BUDGET-5")
 @pytest.mark.parametrize(
     ("expected", "public", "word"),
     [
@@ -127,6 +128,7 @@ def test_an_error_that_is_none_is_refused(released: pv.Release, public: float) -
         replace(released.outlook, public_rmse=public)
 
 
+@pytest.mark.promise("P-README-2")
 def test_it_is_told_wherever_a_release_is(run: Run, tmp_path: Path) -> None:
     synthetic_conference(reviewers=12, rng=np.random.default_rng(1)).write_csv(tmp_path / "conf.csv")
     options = ["conf.csv", "--public", "all", "--score-scale", "1,10", "--mechanism", "laplace", "--epsilon", "8"]
@@ -171,6 +173,7 @@ def test_verdicts_come_true(number: int) -> None:
     check_verdicts(number, most=3_000, planned=False)
 
 
+@pytest.mark.promise("P-BUDGET-5")
 @pytest.mark.slow
 def test_verdicts_come_true_for_conferences_of_all_sizes() -> None:
     check_verdicts(100, most=3_000, planned=True)

@@ -151,6 +151,7 @@ def test_bins_that_make_no_sense_are_refused() -> None:
         NoisyCounts(bins=Bins.even(np.array([1.0, 2.0]), np.array([1.0, 2.0])), counts=np.array([1.0, 2.0]))
 
 
+@pytest.mark.promise("P-PUBLIC-4")
 @given(case=cases(most_reviews=7).filter(protectable), number=st.sampled_from([None, 2, 5]))
 @settings(max_examples=8)
 def test_bins_and_all_else_do_not_depend_on_the_assignment(case: Case, number: int | None) -> None:
@@ -183,6 +184,7 @@ def test_bins_and_all_else_do_not_depend_on_the_assignment(case: Case, number: i
             assert len(seen) == 1
 
 
+@pytest.mark.promise("P-PUBLIC-2")
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1))
 @settings(max_examples=6)
 def test_hidden_scores_do_not_shape_bins(pair: tuple[Case, list[list[bool]]]) -> None:
@@ -266,6 +268,7 @@ def test_counts_without_noise_give_the_vector_back_where_bins_are_means(case: Ca
 # Noise
 
 
+@pytest.mark.promise("P-CLAIM-1")
 @given(st.integers(1, 60), st.floats(1e-3, 1e3), st.integers(1, 50))
 @settings(max_examples=100)
 def test_the_loss_opendp_reports_is_within_the_claim(moved: int, amount: float, length: int) -> None:
@@ -483,6 +486,8 @@ def test_what_the_command_line_refuses(run: Run, arguments: list[str], words: st
 # Estimates
 
 
+# Theorem P4, for a vector that is made of counts.
+@pytest.mark.promise("P-BUDGET-3")
 @given(
     cases(most_reviews=8).filter(protectable),
     st.sampled_from([0.01, 0.3, 2.0, 30.0]),

@@ -98,6 +98,7 @@ def test_the_best_is_recommended_and_bayes_is_shown_beside_it(made: pv.Plan) -> 
     assert made.recommended[1].rmse < made.recommended[0].rmse
 
 
+@pytest.mark.promise("P-BUDGET-4")
 @pytest.mark.parametrize(("above", "estimator"), [(1.0, "safe"), (1.049, "safe"), (1.05, "bayes"), (1.5, "bayes")])
 def test_the_guarantee_is_kept_where_it_costs_less_than_five_percent(above: float, estimator: str) -> None:
     safe = Choice("histogram", 9, "safe", 1.0, 0.0, above, 0.01, 0.1, 0.01, 0.1, 0.2, guaranteed=True)
@@ -177,6 +178,7 @@ def test_what_is_clearly_worse_is_not_rehearsed_on_and_on() -> None:
     assert planning._kept([cheap, dear], errors) == [cheap, dear]
 
 
+@pytest.mark.promise("P-BUDGET-2")
 def test_a_public_record_will_do() -> None:
     rng = np.random.default_rng(1)
     conference = synthetic_conference(reviewers=24, rng=rng)

@@ -19,7 +19,7 @@ RATERS = [*(pytest.param(name, marks=pytest.mark.data(str(ratings(name)))) for n
 @pytest.mark.parametrize("loads", ["4", "1 to 6"])
 @pytest.mark.parametrize("raters", RATERS)
 def test_what_is_chosen_beats_the_projection_and_knows_its_error(raters: str, loads: str, quantity: str) -> None:
-    rows = [row for row in errors((raters, loads, quantity, 1, 8, (1.0,)), None) if row[0][-1] == "auto"]
+    rows = [row for row in errors((raters, loads, quantity, 1, 8, (1.0,), False), None) if row[0][-1] == "auto"]
     square, projected, expected, inside = (np.array([row[i] for row in rows]) for i in range(2, 6))
     assert np.sqrt(square.mean()) <= 1.05 * np.sqrt(projected.mean())
     assert 0.5 <= np.sqrt(square.mean() / expected.mean()) <= 1.25

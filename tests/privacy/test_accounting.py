@@ -149,6 +149,7 @@ def test_single_releases_are_never_below_the_true_loss(part: Part) -> None:
 # Compositions.
 
 
+@pytest.mark.promise("P-LEDGER-9")
 @given(st.lists(parts, min_size=1, max_size=6), st.sampled_from([1e-9, 1e-6, 1e-3, 1e-1]))
 @settings(max_examples=60, deadline=None)
 def test_compositions_are_never_below_the_true_loss(composed: list[Part], delta: float) -> None:

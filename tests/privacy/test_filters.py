@@ -108,6 +108,8 @@ SMALL: list[tuple[Rows, list[int]]] = [
 ]
 
 
+# Theorem S16.
+@pytest.mark.promise("P-PARTS-1", by="exhaustion")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("rows", "loads"), [SMALL[0], *(slow(*small) for small in SMALL[1:])])
 def test_no_neighbours_exceed_the_bounds_of_what_any_labels_keep(rows: Rows, loads: list[int], unit: Unit) -> None:

@@ -45,6 +45,7 @@ def exact_log_delta(mpmath: Any, epsilon: Any, mu: Any) -> Any:
     return mpmath.log(mpmath.erfc(here) / 2 - mpmath.exp(epsilon) * mpmath.erfc(there) / 2)
 
 
+# Theorem C2.
 @given(mus, st.floats(-1, 38))
 @settings(max_examples=300)
 def test_the_curve_is_exact_to_far_more_digits_than_it_is_rounded_by(mu: float, a: float) -> None:
@@ -127,6 +128,7 @@ def test_kinds_of_claims() -> None:
         Guarantee(kind="gdp", unit="review", rho=0.1, epsilon=0.1)
 
 
+# Theorem C3.
 @given(st.floats(1e-6, 30), st.floats(1e-9, 1 - 1e-9))
 def test_every_pure_loss_is_a_gaussian_one(epsilon: float, share: float) -> None:
     """Whatever test tells neighbours apart from a pure release tells two normal laws apart at least as well."""
@@ -209,6 +211,7 @@ def worst_delta(cost: Callable[[float], float], epsilon: float, delta: float, pa
     return float(np.interp(0.0, z, values[-1]))
 
 
+# Theorem C5.
 def test_no_chair_overspends_a_budget_that_adds_up_mu_squared() -> None:
     assert worst_delta(lambda loss: mu_of_pure(loss) ** 2, 1.0, 1e-3, 5) == pytest.approx(1e-3, rel=1e-3)
     # At the price that pure releases have in rho, a chair would.
@@ -247,7 +250,9 @@ def test_releases_state_the_kind_of_their_version(mechanism: pv.Gaussian, tmp_pa
     weaker.save(tmp_path / "weaker", report=False)
     assert pv.verify(tmp_path / "weaker", weights).failed == ("guarantee",)
     # Version 0.1.0 knew no other kind.
-    replace(weaker, schema=1, chance=None, evidence=None, within=None).save(tmp_path / "earlier", report=False)
+    replace(weaker, schema=1, chance=None, evidence=None, within=None, shapes=None, tails=None).save(
+        tmp_path / "earlier", report=False
+    )
     assert pv.verify(tmp_path / "earlier", weights)
 
 

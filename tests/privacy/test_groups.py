@@ -102,6 +102,8 @@ SMALL_CONFERENCES: list[tuple[Rows, list[int], list[list[int]]]] = [
 ]
 
 
+# Theorem S14 and Theorem S15.
+@pytest.mark.promise("P-TRACKS-5", by="exhaustion")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("rows", "loads", "groups"), SMALL_CONFERENCES)
 def test_exhaustively_with_load_counts(rows: Rows, loads: list[int], groups: list[list[int]], unit: Unit) -> None:
@@ -136,6 +138,7 @@ def test_exhaustively_with_load_counts(rows: Rows, loads: list[int], groups: lis
     assert seen or unit == "review"
 
 
+@pytest.mark.promise("P-TRACKS-5")
 def test_the_sum_is_attained_where_reviewers_are_shared() -> None:
     """One reviewer of zeros exchanges a zero for a one in two groups at once: each loses all that it claims."""
     rows: Rows = [[0.0, 1.0]] * 8
@@ -176,6 +179,7 @@ def random_neighbour(random: Random, assignment: Assignment, unit: str) -> tuple
     return tuple(map(tuple, changed)), concerned
 
 
+@pytest.mark.promise("P-TRACKS-5", by="sweep")
 @pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
 @pytest.mark.parametrize("hidden", [False, True])
 @given(seed=st.integers(0, 2**32))
@@ -418,6 +422,7 @@ class TestReleases:
             assert again.group == release.group
             assert again.to_json() == release.to_json()
 
+    @pytest.mark.promise("P-TRACKS-1")
     @pytest.mark.parametrize("unit", UNITS)
     @pytest.mark.parametrize("shared", [True, False])
     def test_the_ledger_is_charged_once_for_all(self, unit: Unit, shared: bool, ledger: str) -> None:
@@ -440,6 +445,7 @@ class TestReleases:
         (entry,) = [e for e in pv.Ledger(ledger).history("conf") if e.unit == unit]
         assert entry.quantity == "ratings in 2 groups"
 
+    @pytest.mark.promise("P-TRACKS-1")
     def test_nothing_is_charged_or_drawn_if_a_group_cannot_be_released(self, ledger: str) -> None:
         reviews = conference(shared=True)
         with pytest.raises(pv.BudgetError):
@@ -451,6 +457,7 @@ class TestReleases:
             )
         assert all(not account.spends for account in pv.Ledger(ledger).accounts())
 
+    @pytest.mark.promise("P-TRACKS-2")
     def test_a_false_declaration_is_refused_without_naming_anyone(self) -> None:
         with pytest.raises(pv.RecordError, match="but some have") as caught:
             pv.release_groups(
@@ -458,6 +465,7 @@ class TestReleases:
             )
         assert "person" not in str(caught.value)
 
+    @pytest.mark.promise("P-TRACKS-3")
     def test_forged_sharing_changes_the_claim(self, tmp_path: Path) -> None:
         """With loads that differ and are above one, noise for reviewers in one group each is too little for others."""
         rng = np.random.default_rng(1)
@@ -522,6 +530,7 @@ class TestReleases:
             assert len(group.claims) == count
             assert group.note == release.notes[-1]
 
+    @pytest.mark.promise("P-TRACKS-4")
     def test_small_groups_are_warned_of(self) -> None:
         reviews = conference(shared=True)
         tracks = TRACKS | {PAPERS[0]: "tiny", PAPERS[1]: "tiny"}

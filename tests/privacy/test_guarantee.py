@@ -67,6 +67,7 @@ def test_pure_claims_are_concentrated_ones(order: float, shift: float) -> None:
     assert divergence(LaplaceLaw(scale=1.0), shift, order) <= order * rho + 1e-7
 
 
+@pytest.mark.promise("P-CLAIM-3")
 @pytest.mark.parametrize("ratio", [0.02, 0.3, 0.9, 1.4])  # of sensitivity to scale: the theorem needs less than sqrt(2)
 @pytest.mark.parametrize("width", [1.001, 3.0, 40.0])  # of the bound, relative to what the theorem needs
 def test_sinh_normal_noise_keeps_the_claim_of_its_theorem(ratio: float, width: float) -> None:
@@ -83,6 +84,7 @@ def test_sinh_normal_noise_keeps_the_claim_of_its_theorem(ratio: float, width: f
             assert divergence(law, sign * shift, float(order)) <= order * claim.rho
 
 
+# Theorem C1.
 @given(rhos, deltas, omegas)
 @settings(max_examples=300)
 def test_conversion_is_the_best_order_of_a_fine_grid(rho: float, delta: float, omega: float) -> None:
@@ -107,6 +109,7 @@ def test_conversions_there_and_back(rho: float, delta: float, omega: float) -> N
         assert delta_at(epsilon, rho, omega) >= delta * (1 - 1e-6)
 
 
+@pytest.mark.promise("P-CLAIM-3")
 @given(st.floats(0.05, 3.0), st.floats(1e-9, 0.1))
 @settings(max_examples=60)
 def test_conversions_are_never_below_the_true_loss_of_normal_noise(ratio: float, delta: float) -> None:
@@ -169,6 +172,7 @@ def true_delta(names: list[str], epsilon: float) -> float:
     return float(np.sum(masses * np.clip(1 - np.exp(epsilon - losses), 0, None)))
 
 
+@pytest.mark.promise("P-LEDGER-9")
 @pytest.mark.parametrize(
     "names",
     [
@@ -193,6 +197,7 @@ def test_composition_is_never_below_the_true_loss(names: list[str], delta: float
     assert true_delta(names, 0.5 * together.epsilon_at(delta)) > 0  # the loss is there to be found
 
 
+# Theorem C4.
 @given(st.lists(st.floats(0.01, 2), min_size=1, max_size=6), st.floats(1e-9, 1e-2))
 @settings(max_examples=60)
 def test_budgets_of_epsilon_and_delta_never_cost_more_than_adding_up(epsilons: list[float], delta: float) -> None:
@@ -203,11 +208,13 @@ def test_budgets_of_epsilon_and_delta_never_cost_more_than_adding_up(epsilons: l
     assert Budget.of(rho=3.0).total(spends) == math.fsum(e**2 / 2 for e in epsilons)
 
 
+@pytest.mark.promise("P-LEDGER-9")
 def test_many_small_pure_releases_cost_less_where_delta_is_given() -> None:
     small = Spend.of(Guarantee(kind="pure", unit="review", epsilon=0.01))
     assert Budget.of(epsilon=1.0, delta=1e-6).total([small] * 400) < 1.5  # added up, 4
 
 
+@pytest.mark.promise("P-PROTECTED-3")
 def test_an_epsilon_for_reviews_is_another_one_for_reviewers() -> None:
     """Composition across units goes by way of the noise."""
     weights = pv.PublicWeights.from_rows([[0, 1]] * 8, load=4)
@@ -219,6 +226,7 @@ def test_an_epsilon_for_reviews_is_another_one_for_reviewers() -> None:
         pv.compose([Guarantee(kind="pure", unit=unit, epsilon=1.0) for unit in UNITS])
 
 
+@pytest.mark.promise("P-CLAIM-4")
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_promise_is_worded_as_it_must_be(unit: Unit) -> None:
     neighbours = {

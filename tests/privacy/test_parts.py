@@ -117,6 +117,8 @@ def seen_pairs(
     return {(views[one], views[other]): one for one, other in pairs}
 
 
+# Theorem S11 and Theorem S12.
+@pytest.mark.promise("P-PARTS-1", by="exhaustion")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     ("rows", "loads"), [*WHOLE[:4], *(pytest.param(*case, marks=pytest.mark.slow) for case in WHOLE[4:])]
@@ -266,6 +268,7 @@ def construction(b: int, largest: int, *, seed: int = 1) -> tuple[pv.Reviews, pv
     return worlds[0], worlds[1], kept, 1 + len(partners)
 
 
+# Theorem S11.
 @pytest.mark.parametrize(("b", "largest"), [(2, 2), (2, 3), (2, 4), (3, 4), (3, 6), (4, 5), (4, 8), (4, 9)])
 @pytest.mark.parametrize("declare", [False, True])
 def test_the_bound_on_counts_is_attained(b: int, largest: int, declare: bool) -> None:
@@ -333,6 +336,7 @@ def _reduced(world: pv.Reviews, kept: list[str], way: str) -> pv.Reviews:
     )
 
 
+# Theorem S14.
 @pytest.mark.parametrize(("tracks", "largest"), [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)])
 def test_tracks_together_attain_the_joint_bound(tracks: int, largest: int) -> None:
     """z exchanges, in a cycle, a review of each track for one of the next; each partner moves in two tracks."""
@@ -386,6 +390,7 @@ def test_tracks_together_at_random(seed: int) -> None:
     assert sum(moved) <= 2 * (min(tracks, 2 * largest) + 2 * largest)
 
 
+# Theorem S13.
 class TestWhatFollows:
     def test_few_papers_leave_everybody_a_review(self) -> None:
         part = Part(
@@ -446,6 +451,7 @@ def conference(people: int = 60, papers: int = 60, seed: int = 3) -> pv.Reviews:
 
 
 class TestReleases:
+    @pytest.mark.promise("P-PARTS-2")
     def test_an_open_part_is_released_by_a_histogram_that_counts_the_others(self) -> None:
         reviews = conference()
         part = reviews.only(reviews.papers[:30])
@@ -457,6 +463,7 @@ class TestReleases:
         assert made.part.number == "open"
         assert made.part.whole == reviews.loads()
 
+    @pytest.mark.promise("P-PARTS-3")
     @pytest.mark.parametrize("mechanism", [pv.Laplace(epsilon=1.0), pv.Gaussian(rho=0.5)])
     def test_noise_on_the_vector_needs_the_number(self, mechanism: pv.Laplace | pv.Gaussian) -> None:
         part = conference().only([f"p{i:02d}" for i in range(30)])

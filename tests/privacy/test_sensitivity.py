@@ -49,6 +49,7 @@ def within(found: Norms, bound: Sensitivity) -> bool:
     return vector and counts <= bound.counts
 
 
+@pytest.mark.promise("P-CLAIM-1", by="exhaustion")
 @given(cases(most_reviews=6))
 @settings(max_examples=120)
 def test_no_neighbours_of_any_assignment_are_further_apart(case: Case) -> None:
@@ -56,6 +57,7 @@ def test_no_neighbours_of_any_assignment_are_further_apart(case: Case) -> None:
         assert within(largest(case.rows, case.loads, unit), sensitivity(case.weights(), unit))
 
 
+@pytest.mark.promise("P-CLAIM-1", by="exhaustion")
 @pytest.mark.parametrize(
     ("rows", "loads"),
     [
@@ -123,6 +125,7 @@ def mixed_loads_pair(a: int, b: int) -> tuple[list[list[float]], list[list[float
     return before, after
 
 
+# Theorem S4.
 @pytest.mark.parametrize(("a", "b"), [(1, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 4), (2, 5), (4, 5), (3, 7)])
 def test_the_bound_for_mixed_loads_is_attained(a: int, b: int) -> None:
     before, after = mixed_loads_pair(a, b)
@@ -136,6 +139,7 @@ def test_the_bound_for_mixed_loads_is_attained(a: int, b: int) -> None:
     assert bound.l1 <= (1.25 if b == 2 else 1 + (b - 2) / a) * (1 + 1e-12)
 
 
+# Theorem S3 and Theorem S4.
 @given(st.data())
 @settings(max_examples=200)
 def test_no_exchanges_of_mixed_loads_exceed_the_bound(data: st.DataObject) -> None:
@@ -159,6 +163,7 @@ def test_no_exchanges_of_mixed_loads_exceed_the_bound(data: st.DataObject) -> No
     assert l1 <= (Fraction(5, 4) if b == 2 else 1 + Fraction(b - 2, a))
 
 
+# Theorem S1, Theorem S6, Theorem S7.
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_bounds_for_equal_loads_are_attained(unit: Unit) -> None:
     rows, loads = [[0.0, 1.0]] * 4, [2, 2, 2, 2]
@@ -167,6 +172,7 @@ def test_the_bounds_for_equal_loads_are_attained(unit: Unit) -> None:
     assert (float(l1), float(l2), float(linf)) == pytest.approx((bound.l1, bound.l2**2, bound.linf), rel=1e-12)
 
 
+# Theorem S6 and Theorem S7.
 @pytest.mark.parametrize("load", [2, 3, 4, 7])
 def test_the_bounds_for_a_whole_reviewer_are_attained_at_any_load(load: int) -> None:
     """A reviewer of zeros exchanges all but one of them with as many reviewers of ones."""
@@ -189,6 +195,7 @@ def test_the_bounds_for_a_whole_reviewer_are_attained_at_any_load(load: int) -> 
     assert (float(l1), float(l2), float(linf)) == pytest.approx((bound.l1, bound.l2**2, bound.linf), rel=1e-12)
 
 
+# Theorem S9.
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("loads", [[2, 2, 2], [3, 1, 1, 1], [1, 2, 3]])
 def test_the_bounds_on_counts_are_attained(loads: list[int], unit: Unit) -> None:
@@ -214,6 +221,7 @@ def test_the_bounds_on_counts_with_hidden_scores(quantity: str) -> None:
     assert (review, reviewer) == ((4, 6) if quantity == "ratings" else (2 * 2 * 4, 2 * min(16, 1 + 2 * 7)))
 
 
+# Theorem S5, Theorem S6, Theorem S7.
 @pytest.mark.slow
 @given(
     st.integers(2, 6).flatmap(
@@ -245,6 +253,7 @@ def test_one_load_for_all_however_large_records(drawn: tuple[int, int, list[floa
     assert within(norms(before_means, after_means), sensitivity(weights, "reviewer"))
 
 
+@pytest.mark.promise("P-KEPT-7")
 @given(cases(most_reviews=6))
 @settings(max_examples=60)
 def test_vectors_as_computed_in_floating_point_obey_it_too(case: Case) -> None:
@@ -267,6 +276,8 @@ def test_what_every_assignment_shares_has_no_sensitivity() -> None:
             assert sensitivity(pv.PublicWeights.from_rows(rows, load=load), unit) == NONE
 
 
+# Theorem S17.
+@pytest.mark.promise("P-KEPT-7")
 def test_round_off_is_part_of_the_bound() -> None:
     """Means near a large offset move by more than the exact ones: the bound must hold for what is computed."""
     rng = np.random.default_rng(5)
@@ -284,6 +295,8 @@ def test_round_off_is_part_of_the_bound() -> None:
     assert worst > 1  # without the widening it would not hold
 
 
+# Theorem S2 and Theorem S8.
+@pytest.mark.promise("P-CLAIM-2", by="exhaustion")
 @given(hidden_cases(), st.sampled_from(UNITS), st.sampled_from(["ratings", "miscalibration"]))
 @settings(max_examples=40)
 def test_hidden_scores_may_change_with_the_exchange(
@@ -311,6 +324,7 @@ def test_hidden_scores_may_change_with_the_exchange(
                 assert within(norms(vector(one, first), vector(other, second)), bound)
 
 
+@pytest.mark.promise("P-CLAIM-2")
 def test_the_bounds_are_attained_by_a_reviewer_who_exchanges_nothing() -> None:
     """Two reviewers exchange their reviews of two papers, and both hidden scores change from 1 to 5.
 

@@ -106,6 +106,8 @@ def neighbours(stated: list[Statement]) -> set[tuple[tuple[float, ...], tuple[fl
     }
 
 
+# Theorem C6.
+@pytest.mark.promise("P-FACTS-1", by="exhaustion")
 @given(st.lists(statements(), min_size=1, max_size=2), statements())
 def test_a_release_is_admitted_only_if_its_neighbours_include_the_data_sets(
     stated: list[Statement], new: Statement
@@ -176,6 +178,7 @@ def agreed(question: tuple[tuple[str, ...], bool, tuple[int, ...] | None], value
     return (every, *(name in values for name in named), *counted)
 
 
+@pytest.mark.promise("P-FACTS-3", by="exhaustion")
 @pytest.mark.parametrize("first", [None, *ASKED], ids=str)
 @pytest.mark.parametrize("second", ASKED, ids=str)
 def test_facts_about_an_attribute_are_admitted_if_no_protected_pair_is_lost(
@@ -204,6 +207,7 @@ def test_facts_about_an_attribute_are_admitted_if_no_protected_pair_is_lost(
     assert not (more and first in (None, second))
 
 
+@pytest.mark.promise("P-FACTS-3")
 def test_the_first_facts_about_an_attribute_are_admitted_and_remembered() -> None:
     whole = Statement(public="all", invariants=attribute_facts("x", ("a", "b"), others=False))
     assert additional(whole, [Statement(public="all")]) == ()

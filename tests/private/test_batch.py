@@ -20,11 +20,12 @@ import pytest
 import peerveil as pv
 from cli.test_cli import GOOD, PUBLIC, Run, run
 from peerveil.private import journal
-from peerveil.private.batch import run as batches
-from peerveil.private.batch.run import Outcome, Venue, run_batch
+from peerveil.private.batch.run import run_batch
+from peerveil.private.batch.venue import Outcome, Venue
 from peerveil.private.ledger import Ledger
 from peerveil.private.noise import Prepared
 from peerveil.private.reviews import Reviews
+from peerveil.releases import refinement
 from peerveil.releases.refinement import finish
 
 __all__ = ["run"]  # a fixture
@@ -57,6 +58,7 @@ def spent(place: str, dataset: str = "conf") -> float:
     return Ledger(place).accounts(dataset)[0].spent
 
 
+@pytest.mark.promise("P-PLATFORM-4")
 @pytest.mark.slow
 def test_a_thousand_venues_with_some_broken(tmp_path: Path) -> None:
     place = str(tmp_path / "budgets.db")
@@ -96,6 +98,7 @@ def test_a_thousand_venues_with_some_broken(tmp_path: Path) -> None:
     assert len(Ledger(place).history()) == 995
 
 
+@pytest.mark.promise("P-PLATFORM-7")
 def test_a_batch_goes_on_where_it_was_and_charges_nothing_twice(tmp_path: Path, ledger: str) -> None:
     first = run_batch([venue()], tmp_path / "out", ledger=ledger)
     values = (tmp_path / "out" / "conf" / "release.json").read_bytes()
@@ -106,11 +109,12 @@ def test_a_batch_goes_on_where_it_was_and_charges_nothing_twice(tmp_path: Path, 
     assert spent(ledger) == 0.5
 
 
+@pytest.mark.promise("P-PLATFORM-7")
 @pytest.mark.parametrize("mechanism", [pv.Laplace(epsilon=0.5), pv.Histogram(epsilon=0.5)])
 def test_noise_that_was_drawn_is_refined_without_another_charge(
     tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch, mechanism: pv.Laplace | pv.Histogram
 ) -> None:
-    monkeypatch.setattr(batches, "finish", lambda *_: pv.PeerveilError("the power failed"))
+    monkeypatch.setattr(refinement, "finish", lambda *_: pv.PeerveilError("the power failed"))
     (failed,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
     assert failed.reason.startswith("the power failed; its noisy vector is kept, and a later run goes on with it")
     assert "was charged (epsilon 0.5 of 'conf'); what was drawn is kept" in failed.reason
@@ -118,7 +122,7 @@ def test_noise_that_was_drawn_is_refined_without_another_charge(
     assert held is not None
     noise = held[1]
     assert noise is not None
-    monkeypatch.setattr(batches, "finish", finish)
+    monkeypatch.setattr(refinement, "finish", finish)
     for draw in ("draw", "draw_counts"):
         monkeypatch.setattr(Prepared, draw, lambda *_: pytest.fail("noise was drawn again"))
     (done,) = run_batch([venue(mechanism=mechanism)], tmp_path / "out", ledger=ledger)
@@ -195,6 +199,7 @@ def test_a_venue_that_failed_before_its_charge_may_change(tmp_path: Path, ledger
     assert spent(ledger) == 0.5
 
 
+@pytest.mark.promise("P-PLATFORM-8")
 def test_other_settings_are_another_venue(tmp_path: Path, ledger: str) -> None:
     run_batch([venue(settings={"epsilon": 0.5, "file": "secret/path.csv"})], tmp_path / "out", ledger=ledger)
     (changed,) = run_batch(
@@ -209,9 +214,9 @@ def test_other_settings_are_another_venue(tmp_path: Path, ledger: str) -> None:
 
 
 def test_another_public_record_is_not_given_the_old_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "finish", lambda *_: pv.PeerveilError("the power failed"))
+    monkeypatch.setattr(refinement, "finish", lambda *_: pv.PeerveilError("the power failed"))
     run_batch([venue()], tmp_path / "out")
-    monkeypatch.setattr(batches, "finish", finish)
+    monkeypatch.setattr(refinement, "finish", finish)
     (other,) = run_batch([venue(number=1)], tmp_path / "out")
     assert "other settings (reviews)" in other.reason
 
@@ -255,6 +260,7 @@ class Watched(Executor):
         return future
 
 
+@pytest.mark.promise("P-README-1", "P-PLATFORM-13")
 def test_no_review_goes_to_the_engine(tmp_path: Path) -> None:
     watched = Watched()
     hidden = Venue(
@@ -325,6 +331,7 @@ def test_a_batch_is_the_same_from_another_folder(run: Run, tmp_path: Path, monke
     assert json.loads(again.out)["stands"] == 2, again.out
 
 
+@pytest.mark.promise("P-PLATFORM-4")
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -389,7 +396,7 @@ def test_options_go_with_a_folder(run: Run, tmp_path: Path) -> None:
     write(tmp_path)
     result = run("batch", "venues.toml", "--epsilon", "1", "-o", "out")
     assert result.code == 2
-    assert "--epsilon goes with a folder" in result.err
+    assert "--epsilon goes with a folder or a CSV file" in result.err
 
 
 #: The command, but for writing the twentieth release, which never ends: it is killed before, however busy the machine.
@@ -412,6 +419,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.promise("P-PLATFORM-7")
 @pytest.mark.parametrize(
     "how", [pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)]
 )
@@ -444,6 +452,7 @@ def everything_in(folder: Path) -> str:
     return "\n".join(f"{path.relative_to(folder)}\n{path.read_bytes().decode(errors='replace')}" for path in files)
 
 
+@pytest.mark.promise("P-PLATFORM-5")
 def test_nothing_beside_the_releases_holds_a_private_value(run: Run, tmp_path: Path) -> None:
     assert ",66" in BAD_CELL
     write(tmp_path, '[[venue]]\nname = "bad"\nfile = "bad.csv"\n[[venue]]\nname = "copy"\nfile = "reviews.csv"')
@@ -471,7 +480,7 @@ def test_nothing_beside_the_releases_holds_a_private_value(run: Run, tmp_path: P
     }
     published = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*")}
     releases = {f"{name}/{file}" for name in ("first", "second", "copy") for file in ("release.json", "release.csv")}
-    assert published == {"batch.json", ".batch", "first", "second", "copy"} | releases
+    assert published == {"batch.json", "batch.csv", "batch.html", ".batch", "first", "second", "copy"} | releases
     again = run("batch", "venues.toml", "-o", "out", "--no-report")
     assert again.code == 1
     assert "lies outside" not in everything_in(tmp_path / "out")
@@ -489,6 +498,7 @@ def test_the_report_says_the_expected_error_and_the_folder(run: Run, tmp_path: P
         assert (absent["status"], absent["expected_error"], absent["folder"]) == ("failed", None, "")
 
 
+@pytest.mark.promise("P-PLATFORM-6")
 def test_only_the_chair_can_read_the_private_folder(run: Run, tmp_path: Path) -> None:
     write(tmp_path, '[[venue]]\nname = "absent"\nfile = "absent.csv"')
     mask = os.umask(0)
@@ -500,7 +510,8 @@ def test_only_the_chair_can_read_the_private_folder(run: Run, tmp_path: Path) ->
     modes = {path.relative_to(private).as_posix(): path.stat().st_mode & 0o777 for path in private.rglob("*")}
     assert private.stat().st_mode & 0o777 == 0o700
     states = {f"states/{name}.json": 0o600 for name in ("first", "second")}
-    assert modes == {"batch.json": 0o600, "batch-id": 0o600, "states": 0o700} | states
+    files = dict.fromkeys(("batch.json", "batch-id", "log.jsonl", "metrics.json"), 0o600)
+    assert modes == files | {"states": 0o700} | states
 
 
 def test_the_private_folder_may_be_anywhere_but_in_the_published_one(run: Run, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.promise("P-EFFECT-4")
 @pytest.mark.parametrize(("other", "message"), REFUSED, ids=[message[:24] for _, message in REFUSED])
 def test_what_cannot_be_released_is_refused(other: dict[str, Any], message: str) -> None:
     with pytest.raises(pv.InputError, match=message) as refused:
@@ -163,6 +164,7 @@ def test_it_is_declared_that_both_groups_have_reviews() -> None:
     assert pv.effect(conference(), **asked()).public.endswith(", and that both groups have reviews")
 
 
+@pytest.mark.promise("P-EFFECT-10")
 def test_neighbours_have_other_attributes_only_if_reviewers_are_protected() -> None:
     reviewer, review = (pv.effect(conference(), **asked(unit=unit)) for unit in ("reviewer", "review"))
     assert "in that reviewer's attributes" in reviewer.guarantee.promise
@@ -301,6 +303,14 @@ def test_the_command_line_plans_releases_and_verifies(
     assert json.loads(run("effect", *what, "--plan", "--json", "--first-share", "0.3").out)["first_share"] == 0.3
     assert json.loads(run("effect", *what, "--plan", "--json", "--sizes", "45,45").out)["first_share"] == 0.5
     assert "--sizes must be 2 whole numbers" in run("effect", *what, "--plan", "--sizes", "45,20,25").err
+    dry = run("effect", *what, "--epsilon", "1", "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "nothing was drawn, charged or written" in dry.out
+    assert "would be seen" in dry.out
+    assert not (tmp_path / "reviews-effect").exists()
+    document = json.loads(run("effect", *what, "--epsilon", "1", "--dry-run", "--json").out)
+    assert (document["drawn"], document["charged"], document["plan"]["level"]) == (False, False, 0.9)
+    assert run("effect", *what, "--dry-run").code == 2  # no budget
     made = run("effect", *what, "--epsilon", "1", "--randomised", "--title", "Treatment")
     assert made.code == 0, made.err
     assert "randomisation test" in made.out
@@ -326,3 +336,30 @@ def test_every_question_of_the_tests_names_its_groups() -> None:
         made = pv.effect(conference(), epsilon=1.0, **question)
         assert made.groups == question.get("compare", ("same", "other")), name
         assert made.record_digest == weights_of(conference(), question).digest()
+
+
+@pytest.mark.promise("P-EFFECT-2")
+def test_a_promise_states_what_the_release_will_and_charges_nothing(tmp_path: Path) -> None:
+    place = str(tmp_path / "budgets.db")
+    pv.Ledger.create(place).open("venue", epsilon=2.0, unit="reviewer")
+    history = pv.Ledger(place).history("venue")
+    promise = pv.promise_effect(conference(), ledger=place, **asked())
+    assert isinstance(promise.plan, pv.EffectPlan)
+    assert pv.Ledger(place).history("venue") == history
+    made = pv.effect(conference(), ledger=place, **asked())
+    assert (promise.guarantee, promise.public, promise.mechanism) == (made.guarantee, made.public, made.mechanism)
+    assert promise.quotes[0].cost == pytest.approx(1.0)
+    assert promise.plan.rows() == pv.plan_effect(weights_of(conference(), asked()), epsilons=(1.0,)).rows()
+    facts = dict(promise.facts())
+    assert f"{promise.plan.smallest[0]:.3g}" in facts["precision"]
+    assert facts["promise"] == made.guarantee.promise
+    with pytest.raises(pv.BudgetError):
+        pv.promise_effect(conference(), ledger=place, **asked(epsilon=1.5))
+    assert "nothing was drawn" in promise._repr_html_()
+
+
+@pytest.mark.promise("P-EFFECT-2")
+@pytest.mark.parametrize(("other", "message"), REFUSED, ids=[message[:24] for _, message in REFUSED])
+def test_a_promise_is_refused_as_the_release_would_be(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message):
+        pv.promise_effect(conference(), **asked(**other))

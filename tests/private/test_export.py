@@ -57,6 +57,7 @@ def number(cell: str) -> float | None:
     return float(cell) if cell else None
 
 
+@pytest.mark.promise("P-BUDGET-8")
 def test_numbers_survive_the_round_trip(ledger: pv.Ledger, run: Run, tmp_path: Path) -> None:
     for suffix in ("json", "csv"):
         done = run("ledger", "export", "budgets.db", f"all.{suffix}")
@@ -86,6 +87,7 @@ def test_numbers_survive_the_round_trip(ledger: pv.Ledger, run: Run, tmp_path: P
     assert {entry["declared"] for entry in document["statements"]} == {False, True}
 
 
+@pytest.mark.promise("P-BUDGET-8")
 def test_fingerprints_stay_in_the_ledger(ledger: pv.Ledger, run: Run, tmp_path: Path) -> None:
     assert DIGEST.encode() in (tmp_path / "budgets.db").read_bytes()
     run("ledger", "export", "budgets.db", "all.json")

@@ -101,6 +101,7 @@ def test_each_filter_states_what_it_left_out() -> None:
     assert tuple(part.words for part in record.part.left_out) == reviews.notes
 
 
+@pytest.mark.promise("P-PARTS-4")
 @pytest.mark.parametrize(
     ("how", "message"),
     [

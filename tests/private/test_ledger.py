@@ -80,6 +80,7 @@ def charge(ledger: Ledger, claim: Guarantee, dataset: str = "conf") -> None:
     ledger.charge(dataset, lambda _: claim, quantity="ratings", unit="reviewer", mechanism=LAPLACE)
 
 
+@pytest.mark.promise("P-README-5")
 def test_budgets_are_spent_and_then_refused(place: str) -> None:
     ledger = Ledger.create(place)
     assert ledger.open("conf", epsilon=1.0).left == 1
@@ -93,6 +94,7 @@ def test_budgets_are_spent_and_then_refused(place: str) -> None:
     assert len(Ledger(place).history("conf")) == 10
 
 
+@pytest.mark.promise("P-LEDGER-10")
 @given(st.lists(st.floats(1e-6, 10), min_size=1, max_size=8))
 @settings(max_examples=15)
 def test_round_off_never_refuses_a_legal_spend(parts: list[float]) -> None:
@@ -116,6 +118,7 @@ def test_what_is_left_is_stated_and_can_be_spent(place: str) -> None:
     charge(ledger, pure(0.7))
 
 
+@pytest.mark.promise("P-LEDGER-1")
 def test_budgets_belong_to_a_data_set_and_a_unit(place: str) -> None:
     ledger = opened(place, "reviewer", epsilon=1.0)
     ledger.open("other", "reviewer", epsilon=1.0)
@@ -132,6 +135,7 @@ def test_budgets_belong_to_a_data_set_and_a_unit(place: str) -> None:
     assert [a.dataset for a in ledger.accounts()] == ["conf", "other"]
 
 
+@pytest.mark.promise("P-LEDGER-2")
 def test_a_release_charges_every_budget_of_its_data_set_or_none(place: str) -> None:
     ledger = opened(place, "reviewer", epsilon=1.0)
     ledger.open("conf", "review", epsilon=0.4)
@@ -142,6 +146,7 @@ def test_a_release_charges_every_budget_of_its_data_set_or_none(place: str) -> N
     assert [account.spent for account in ledger.accounts()] == [0, 0]
 
 
+@pytest.mark.promise("P-LEDGER-8")
 @pytest.mark.parametrize(
     ("mechanism", "unit"),
     [
@@ -171,6 +176,7 @@ def test_releases_for_another_unit_are_converted_from_their_noise(
     assert spent["reviewer"] / spent["review"] == pytest.approx(ratio)
 
 
+@pytest.mark.promise("P-LEDGER-3")
 def test_release_charges_before_it_draws(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = opened(place, epsilon=1.0)
     spent: list[float] = []
@@ -221,6 +227,7 @@ def test_concentrated_releases_need_a_budget_that_admits_them(tmp_path: Path) ->
     assert ledger.accounts("both")[0].spent > both.spent
 
 
+@pytest.mark.promise("P-LEDGER-12")
 def test_changed_data_under_a_name_is_told_and_charged(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     opened(place, epsilon=9.0)
@@ -239,6 +246,7 @@ def test_changed_data_under_a_name_is_told_and_charged(tmp_path: Path) -> None:
     assert Ledger(place).accounts()[0].spent == 3
 
 
+@pytest.mark.promise("P-LEDGER-12")
 def test_fingerprints_say_nothing_without_the_key(key: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first = fingerprint(REVIEWS)
     assert first is not None
@@ -258,6 +266,7 @@ def test_fingerprints_say_nothing_without_the_key(key: Path, monkeypatch: pytest
     assert fingerprint(REVIEWS) is None
 
 
+@pytest.mark.promise("P-LEDGER-11")
 def test_nothing_private_is_in_the_ledger(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
     opened(place, epsilon=9.0)
@@ -383,6 +392,7 @@ SPENDER = """
 """
 
 
+@pytest.mark.promise("P-README-5", "P-LEDGER-3")
 @pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
 def test_eight_spenders_at_once_never_exceed_the_budget_and_lose_no_entry(place: str, isolation: str) -> None:
@@ -428,6 +438,7 @@ RELEASER = """
 """
 
 
+@pytest.mark.promise("P-LEDGER-4")
 @pytest.mark.slow
 def test_killed_at_any_moment_every_drawn_release_is_charged(place: str, tmp_path: Path) -> None:
     opened(place, epsilon=1e6)

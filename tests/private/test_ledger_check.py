@@ -100,6 +100,7 @@ def test_a_ledger_that_was_left_alone_is_whole(place: str) -> None:
     assert Ledger(place).check(head=found.head).ok
 
 
+@pytest.mark.promise("P-LEDGER-13")
 def test_every_change_of_one_field_is_found(whole: Path, tmp_path: Path) -> None:
     file, held = tmp_path / "ledger.db", everything(whole)
     assert sum(map(len, held.values())) == 15
@@ -114,6 +115,7 @@ def test_every_change_of_one_field_is_found(whole: Path, tmp_path: Path) -> None
                 assert not Ledger(str(file)).check(), (table, row, column)
 
 
+@pytest.mark.promise("P-LEDGER-13")
 def test_every_removed_entry_is_found_and_nothing_is_charged_after_the_last_one_is_gone(
     whole: Path, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_every_removed_entry_is_found_and_nothing_is_charged_after_the_last_one_
                 charge(Ledger(str(file)), 0.1)
 
 
+@pytest.mark.promise("P-LEDGER-13")
 def test_every_exchange_of_two_entries_is_found(whole: Path, tmp_path: Path) -> None:
     file = tmp_path / "ledger.db"
     entries = [(table, row) for table in TABLES for row in everything(whole)[table]]
@@ -195,6 +198,7 @@ def test_random_tampering_is_found_and_never_believed(
         assert 0 <= account.left <= account.budget.limit
 
 
+@pytest.mark.promise("P-LEDGER-14")
 def test_rows_of_a_database_without_constraints_are_not_believed(whole: Path, tmp_path: Path, run: Run) -> None:
     file = Path(shutil.copy(whole, tmp_path / "ledger.db"))
     number = Ledger(str(file)).history("conf")[0].release
@@ -266,6 +270,7 @@ def test_tampering_on_a_server_is_found(postgres_server: tuple[str, Path], reque
         assert topic in {problem.topic for problem in Ledger(where).check().problems}
 
 
+@pytest.mark.promise("P-LEDGER-13")
 def test_a_budget_that_is_overspent_is_found(whole: Path, tmp_path: Path) -> None:
     file = Path(shutil.copy(whole, tmp_path / "ledger.db"))
     tamper(file, ("UPDATE peerveil_budget SET epsilon = 0.5 WHERE id = 1", ()))
@@ -279,6 +284,7 @@ def test_a_budget_that_is_overspent_is_found(whole: Path, tmp_path: Path) -> Non
 # --- statements -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("P-FACTS-1")
 def test_a_release_that_fixes_more_is_refused_until_that_is_declared(place: str) -> None:
     ledger = opened(place, epsilon=3.0)
     charge(ledger, 0.5, statement=HIDDEN)
@@ -307,6 +313,7 @@ def test_a_release_that_fixes_more_is_refused_until_that_is_declared(place: str)
     assert ledger.check().ok
 
 
+@pytest.mark.promise("P-FACTS-2")
 def test_a_release_that_fixes_less_is_charged_as_it_is(place: str) -> None:
     ledger = opened(place, epsilon=3.0)
     charge(ledger, 0.5, statement=ALL)
@@ -364,7 +371,7 @@ def book(tmp_path: Path) -> str:
 def made(book: str, **options: Any) -> pv.Release:
     """A release with the number of its charge."""
     chosen: dict[str, Any] = {"public": "all", "mechanism": pv.Laplace(epsilon=0.5), "region": "baseline", **options}
-    release = pv.release(REVIEWS, ledger=book, **chosen)
+    release: pv.Release = pv.release(REVIEWS, ledger=book, **chosen)
     return replace(release, charge=Ledger(book).history()[-1].release)
 
 
@@ -434,6 +441,7 @@ def test_tracks_whose_loads_are_declared_do_not_follow_the_whole_unless_that_is_
     assert Ledger(book).check().ok
 
 
+@pytest.mark.promise("P-LEDGER-13")
 def test_a_restored_ledger_lacks_what_was_charged_after_the_backup(book: str, tmp_path: Path, run: Run) -> None:
     out, backup = tmp_path / "out", tmp_path / "backup.db"
     saved(made(book), out / "one")
@@ -483,6 +491,7 @@ def differing(release: pv.Release) -> Iterator[tuple[pv.Release, str]]:
     yield replace(release, mechanism={**release.mechanism, "scale": 1.5}), "mechanism laplace, scale 1.5"
 
 
+@pytest.mark.promise("P-PLATFORM-18")
 def test_a_release_that_is_not_what_was_charged_is_found(book: str, tmp_path: Path) -> None:
     release = made(book)
     for number, (forged, message) in enumerate(differing(release)):
@@ -492,6 +501,7 @@ def test_a_release_that_is_not_what_was_charged_is_found(book: str, tmp_path: Pa
         assert f"is not what charge {release.charge} paid for" in told
 
 
+@pytest.mark.promise("P-PLATFORM-17")
 def test_two_draws_of_noise_under_one_charge_are_found(book: str, tmp_path: Path) -> None:
     release = made(book)
     second = pv.release(REVIEWS, public="all", mechanism=pv.Laplace(epsilon=0.5), region="baseline")

@@ -148,6 +148,7 @@ def check_moments(runner: moments.Runner, folder: Path, command: list[str], happ
     return {check_moment(runner, fresh(folder, 1 + n), command, happening, m) for n, m in enumerate(places)}
 
 
+@pytest.mark.promise("P-LEDGER-4", "P-LEDGER-5")
 @pytest.mark.parametrize("happening", mostly_slow(moments.HAPPENINGS))
 def test_a_release_that_is_interrupted_goes_on(
     runner: moments.Runner, tmp_path: Path, place: str, happening: str
@@ -155,6 +156,7 @@ def test_a_release_that_is_interrupted_goes_on(
     assert "not charged" in check_moments(runner, tmp_path, RELEASE, happening, 2)
 
 
+@pytest.mark.promise("P-LEDGER-4")
 @pytest.mark.slow
 @pytest.mark.parametrize("happening", moments.HAPPENINGS)
 @pytest.mark.parametrize("command", [RELEASE, GROUPED], ids=["release", "groups"])
@@ -172,7 +174,8 @@ def killed(*_: object) -> None:
 def publish(place: str, **options: Any) -> pv.Release:
     given: dict[str, Any] = {"reviews": REVIEWS, "public": "all", "mechanism": pv.Laplace(epsilon=0.5)}
     given |= {"region": "baseline", "estimator": "projection", "ledger": place} | options
-    return pv.release(**given)
+    made: pv.Release = pv.release(**given)
+    return made
 
 
 def interrupt(place: str, monkeypatch: pytest.MonkeyPatch, *, drawn: bool = True, **options: Any) -> str:
@@ -207,6 +210,7 @@ def test_a_call_that_was_interrupted_goes_on_when_it_is_repeated(
     assert len(Ledger(place).history()) == 2
 
 
+@pytest.mark.promise("P-LEDGER-5")
 @pytest.mark.parametrize(
     "other",
     [
@@ -237,6 +241,7 @@ def test_where_nothing_is_pending_one_sentence_says_so(run: Run, place: str) -> 
     assert json.loads(run("ledger", "pending", place, "--json").out) == []
 
 
+@pytest.mark.promise("P-LEDGER-7")
 def test_what_is_pending_is_listed(run: Run, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(place, monkeypatch)
     interrupt(place, monkeypatch, drawn=False, unit="review")
@@ -249,6 +254,7 @@ def test_what_is_pending_is_listed(run: Run, place: str, monkeypatch: pytest.Mon
     assert "ann" not in shown
 
 
+@pytest.mark.promise("P-PLATFORM-15")
 def test_only_its_owner_can_read_what_is_kept_and_no_private_value_is_in_it(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +279,7 @@ def test_without_a_key_the_public_part_is_compared(place: str, monkeypatch: pyte
     assert len(Ledger(place).history()) == 1
 
 
+@pytest.mark.promise("P-LEDGER-6")
 def test_a_draw_that_was_not_wholly_written_is_drawn_anew(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(place, monkeypatch)
     (file,) = Path(f"{place}.pending").iterdir()
@@ -297,6 +304,7 @@ def test_a_draw_whose_charge_a_restored_ledger_lost_is_charged_again(
     assert [entry.release for entry in Ledger(place).history()] == [lost.release]
 
 
+@pytest.mark.promise("P-LEDGER-6", "P-PLATFORM-16")
 def test_two_processes_never_draw_for_one_charge(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(place, monkeypatch, drawn=False)
     (file,) = Path(f"{place}.pending").iterdir()

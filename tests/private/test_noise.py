@@ -55,6 +55,7 @@ def test_an_empty_vector_is_refused() -> None:
         noise.prepare(pv.Laplace(epsilon=1.0), UNIT, "reviewer", 0)
 
 
+@pytest.mark.promise("P-CLAIM-1")
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e3), st.integers(1, 50))
 @settings(max_examples=200)
 def test_the_loss_opendp_reports_is_within_the_claim(norm: float, amount: float, length: int) -> None:
@@ -74,6 +75,7 @@ def test_the_loss_opendp_reports_is_within_the_claim(norm: float, amount: float,
         assert prepared.settled.law.deviation == pytest.approx(mechanism.settle(bound).law.deviation, rel=1e-9)
 
 
+@pytest.mark.promise("P-KEPT-6")
 @given(st.floats(1e-9, 1e9), st.floats(1e-6, 1e3), st.floats(1e-12, 0.5))
 @settings(max_examples=100)
 def test_budget_to_noise_and_back(norm: float, amount: float, delta: float) -> None:
@@ -116,6 +118,7 @@ def test_sinh_normal_noise_has_its_law() -> None:
     assert stats.kstest(normal, stats.norm(scale=8.0).cdf).pvalue > 1e-6
 
 
+@pytest.mark.promise("P-KEPT-5")
 def test_noise_cannot_be_repeated() -> None:
     for mechanism in (pv.Laplace(epsilon=1.0), pv.Gaussian(rho=1.0), pv.SinhNormal(scale=8.0, bound=12.0)):
         prepared = noise.prepare(mechanism, UNIT, "reviewer", 2)

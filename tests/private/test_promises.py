@@ -68,6 +68,7 @@ def test_a_promise_is_what_the_release_states(reviews: pv.Reviews, mechanism: As
         assert f"±{short(promise.expected_rmse)}" in promise.notes[0]
 
 
+@pytest.mark.promise("P-BUDGET-7")
 def test_nothing_is_drawn_or_charged(reviews: pv.Reviews, ledger: str, undrawn: None) -> None:
     before = Path(ledger).read_bytes()
     promise = pv.promise(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=ledger)
@@ -82,6 +83,7 @@ def test_nothing_is_drawn_or_charged(reviews: pv.Reviews, ledger: str, undrawn: 
         pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
 
 
+@pytest.mark.promise("P-BUDGET-7")
 def test_the_quoted_cost_is_the_one_charged(reviews: pv.Reviews, tmp_path: Path) -> None:
     place = str(tmp_path / "both.db")
     book = pv.Ledger.create(place)
@@ -96,6 +98,7 @@ def test_the_quoted_cost_is_the_one_charged(reviews: pv.Reviews, tmp_path: Path)
         assert promise.quotes[0].unit == "reviewer"
 
 
+@pytest.mark.promise("P-BUDGET-7")
 def test_what_a_release_would_refuse_is_refused(reviews: pv.Reviews, ledger: str, undrawn: None) -> None:
     laplace = pv.Laplace(epsilon=1.0)
     with pytest.raises(BudgetError, match=r"costs epsilon 4, and of the budget of 'conf' \(reviewer\) 3 of 3"):
@@ -138,6 +141,7 @@ def test_promises_of_groups_are_joined(reviews: pv.Reviews, ledger: str, undrawn
     assert json.loads(json.dumps(made.to_document()))["groups"][1]["group"] == "b"
 
 
+@pytest.mark.promise("P-BUDGET-7")
 def test_the_command_writes_nothing(run: Run, tmp_path: Path, undrawn: None) -> None:
     (tmp_path / "reviews.csv").write_text(GOOD)
     command = ["release", "reviews.csv", "--public", "all", "--mechanism", "laplace", "--epsilon", "1", "--dry-run"]

@@ -258,6 +258,7 @@ ANONYMOUS = {
 }
 
 
+@pytest.mark.promise("P-KEPT-3")
 @pytest.mark.parametrize("kind", ANONYMOUS)
 def test_ids_given_anew_on_every_paper_are_refused(kind: str) -> None:
     frame = pl.DataFrame({"paper": [p for p in range(6) for _ in "AB"], "reviewer": ANONYMOUS[kind], "score": [3] * 12})
@@ -269,6 +270,7 @@ def test_ids_given_anew_on_every_paper_are_refused(kind: str) -> None:
         read(frame, ids="robots")
 
 
+@pytest.mark.promise("P-KEPT-3")
 def test_few_numbers_on_many_papers_are_refused_even_with_gaps() -> None:
     papers = [p for p in range(30) for _ in range(2)]
     frame = pl.DataFrame({"paper": papers, "reviewer": [1, 2, 1, 3] * 15, "score": [3] * 60})
@@ -615,6 +617,7 @@ def test_mappings_say_how_to_read(tmp_path: Path) -> None:
             read(path, mapping=mapping)
 
 
+@pytest.mark.promise("P-KEPT-2")
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_nobody_is_named(kind: str, tmp_path: Path, conference: Conference) -> None:
     count = int(conference.reviewer.max()) + 1
@@ -639,6 +642,7 @@ def test_nobody_is_named(kind: str, tmp_path: Path, conference: Conference) -> N
     assert caught.value.line is not None
 
 
+@pytest.mark.promise("P-KEPT-4")
 def test_what_is_left_out_is_never_published(tmp_path: Path, conference: Conference) -> None:
     reviews = read(written(tmp_path, conference, "hotcrp-json"), scale=(1, 10))
     assert reviews.report.left_out

@@ -79,6 +79,7 @@ def bytes_differ(
     return len(seen) > 1
 
 
+@pytest.mark.promise("P-PUBLIC-4", "P-FORMAT-10")
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
 @examples(12)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
@@ -91,6 +92,7 @@ def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
         assert not bytes_differ(case, examples, folder, report=report, public="all", quantity=quantity)
 
 
+@pytest.mark.promise("P-PUBLIC-2")
 @pytest.mark.slow
 @given(pair=hidden_cases().filter(lambda pair: pair[0].reviewers > 1), report=REPORTS)
 @examples(12)
@@ -138,6 +140,7 @@ def test_the_papers_setting_is_repeated_by_scale() -> None:
     assert made.guarantee.epsilon == pytest.approx(2 * 5 * (1 - 1 / 2))  # 2R (1 - 1/l) over a scale of 1
 
 
+@pytest.mark.promise("P-README-6", "P-PUBLIC-4")
 def test_what_is_public_must_be_stated() -> None:
     reviews = small_reviews()
     with pytest.raises(pv.InputError, match="which scores are public must be stated"):
@@ -148,6 +151,7 @@ def test_what_is_public_must_be_stated() -> None:
         pv.release(reviews, public="none", mechanism=pv.Laplace(epsilon=1.0))
 
 
+@pytest.mark.promise("P-PUBLIC-3")
 def test_a_public_record_is_checked_against_the_reviews() -> None:
     reviews, mechanism = small_reviews(), pv.Laplace(epsilon=1.0)
     names = ["p", "q", "r"]
@@ -205,9 +209,10 @@ def test_unknown_choices_are_refused_before_noise_is_drawn(
     monkeypatch.setattr(Prepared, "draw", lambda *_: pytest.fail("noise was drawn"))
     chosen = {"public": "all", "mechanism": pv.Laplace(epsilon=1.0)} | options
     with pytest.raises(pv.InputError, match=message):
-        pv.release(small_reviews(), **chosen)  # type: ignore[arg-type]
+        pv.release(small_reviews(), **chosen)  # type: ignore[call-overload]
 
 
+@pytest.mark.promise("P-PROTECTED-2")
 def test_where_the_record_decides_everything_the_release_is_exact() -> None:
     reviews = pv.Reviews.from_columns(["p", "p", "q"], ["a", "b", "c"], [3, 5, 1])
     made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
@@ -216,6 +221,7 @@ def test_where_the_record_decides_everything_the_release_is_exact() -> None:
     assert "the same for every assignment" in made.guarantee.promise
 
 
+@pytest.mark.promise("P-MECH-2")
 def test_refining_carries_words_and_adds_none() -> None:
     weights = pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2)
     made = pv.refine([9.0, -9.0], weights, mechanism=pv.External(words="Stated by the 2024 chairs."))
@@ -243,6 +249,7 @@ def test_refining_a_release_carries_its_claim(tmp_path: Path) -> None:
         pv.refine(made, weights, mechanism=pv.Laplace(scale=1.0))
 
 
+@pytest.mark.promise("P-KEPT-2")
 def test_reviews_forget_names_and_never_show_scores() -> None:
     reviews = pv.Reviews.from_columns(["p", "p"], ["secret-ann", "secret-bob"], [3.125, 5.25])
     shown = f"{reviews!r} {reviews} {vars(reviews)}"
@@ -357,6 +364,7 @@ class TestFiles:
         with pytest.raises(pv.FileError, match=r"release.json: certificate/gap holds a number that is too large"):
             pv.Release.load(tmp_path)
 
+    @pytest.mark.promise("P-FORMAT-3")
     def test_what_schema_2_adds_is_kept(self, tmp_path: Path) -> None:
         made = refined()
         assert (made.charge, made.part, made.extension, made.schema) == (None, None, {}, 2)
@@ -399,6 +407,7 @@ class TestFiles:
         with pytest.raises(pv.InputError, match=message):
             replace(made, **{field: value})  # type: ignore[arg-type]
 
+    @pytest.mark.promise("P-FORMAT-2")
     def test_a_key_that_occurs_twice_is_refused_by_all_who_read(self, tmp_path: Path) -> None:
         text = refined().to_json()
         for line in ('"region": "tight"', '"gap": 0.0', '"kind": "stated"'):
@@ -431,6 +440,7 @@ class TestFiles:
         with pytest.raises(pv.FileError, match="is not JSON"):
             pv.Release.load(tmp_path / "release.json")
 
+    @pytest.mark.promise("P-KEPT-10")
     def test_written_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         made = refined()
         made.save(tmp_path / "out")

@@ -26,6 +26,22 @@ class Halves(Ratings):
         return held.score / 2
 """
 
+STATISTIC = """
+
+class Middle:
+    name = noun = "middle"
+    meaning, plural = "the middle of the range", "middles"
+
+    def of(self, weights):
+        return float(weights.min() + weights.max()) / 2
+
+    def reach(self, low, high):
+        return low, high
+
+
+register(Middle())
+"""
+
 REGION = """
 from dataclasses import replace
 
@@ -91,6 +107,7 @@ ADDITIONS: dict[str, dict[str, str]] = {
         "src/peerveil/quantities/halves.py": QUANTITY,
         "src/peerveil/quantities/__init__.py": "from peerveil.quantities.halves import Halves\n\nregister(Halves())\n",
     },
+    "statistic": {"src/peerveil/quantities/statistics.py": STATISTIC},
     "region": {"src/peerveil/regions/plain.py": REGION},
     "mechanism": {"src/peerveil/mechanisms/own_noise.py": MECHANISM, "src/peerveil/private/noise.py": DRAW},
     "reader": {
@@ -114,12 +131,18 @@ release = pv.release(reviews, public="all", quantity="halves", mechanism=own, re
 assert (release.mechanism["name"], release.quantity, release.region) == ("own-noise", "halves", "plain")
 checks = pv.verify(release, pv.weigh(reviews.public("all"), "halves"))
 assert checks, checks.failed
+release = pv.release(reviews, public="all", statistic="middle", mechanism=pv.Laplace(epsilon=1.0))
+assert release.quantity == "middle of ratings"
+checks = pv.verify(release, pv.weigh(reviews.public("all"), "middle of ratings"))
+assert checks, checks.failed
 """
 
 
 def listed(addition: str) -> set[str]:
     """The files and folders that the page lists for an addition."""
-    (row,) = re.findall(rf"^\| an? \[{addition}\].*", (ROOT / "docs" / "where.md").read_text(encoding="utf-8"), re.M)
+    (row,) = re.findall(
+        rf"^\| an? (?:reviewer )?\[{addition}\].*", (ROOT / "docs" / "where.md").read_text(encoding="utf-8"), re.M
+    )
     return set(re.findall(r"`(src/[^`]+)`", row))
 
 
@@ -147,6 +170,7 @@ def test_the_program_finds_what_is_written_to_the_listed_files(tmp_path: Path) -
     shown = python("-m", "peerveil", "release", "--help")
     for names in (
         "ratings | miscalibration | disagreement | normalized | subjectivity | halves",
+        "highest | middle",
         "baseline | chain | envelope | hull | plain | tight",
         "gaussian | histogram | laplace | own-noise | sinh-normal",
         "cmt | easychair | hotcrp | openreview | paperflow | csv",

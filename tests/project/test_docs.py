@@ -47,7 +47,9 @@ TRACKS = "paper,reviewer,score,track\n" + "".join(
 PUBLIC = "paper,ratings\np,3;5\nq,4;4\nr,8;6\n"
 #: Pages that are followed from their top to their end (test_first_steps.py, test_effects_page.py); blocks of others
 #: stand for themselves.
-FOLLOWED = [ROOT / "docs" / f"{name}.md" for name in ("start", "platforms", "researchers", "effects", "years")]
+FOLLOWED = [
+    ROOT / "docs" / f"{name}.md" for name in ("start", "platforms", "researchers", "effects", "years", "linked")
+]
 REVIEWS = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
 
 
@@ -160,12 +162,15 @@ def run_commands(text: str, run: Run) -> list[str]:
 def test_commands_run(text: str, run: Run, tmp_path: Path) -> None:
     for name, contents in (("reviews", REVIEWS), ("public", PUBLIC), ("tracks", TRACKS)):
         (tmp_path / f"{name}.csv").write_text(contents)
+    (tmp_path / "reviewers.txt").write_text("ann\nbob\ncem\n")
+    (tmp_path / "reviewers.csv").write_text("reviewer,seniority\nann,senior\nbob,junior\ncem,junior\n")
     if "--write-public public.csv" in text:  # it begins with an export, in which each reviewer has four reviews
         (tmp_path / "public.csv").unlink()
         synthetic_conference(reviewers=20, rng=np.random.default_rng(4)).write_csv(tmp_path / "reviews.csv")
     run_commands(text, run)
 
 
+@pytest.mark.promise("P-BUDGET-1")
 def test_the_odds_of_a_budget_are_rounded_up() -> None:
     rows = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % sure \|$", (ROOT / "docs" / "budget.md").read_text(encoding="utf-8"), re.M
@@ -204,6 +209,7 @@ def test_drawings_have_not_drifted(script: str) -> None:
         assert path.read_text(encoding="utf-8") == picture, "run `make figures` and commit what it writes"
 
 
+@pytest.mark.promise("P-PROTECTED-1")
 def test_the_drawn_neighbours_are_neighbours() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "figures" / "assignments.py"))
     first, second = script["FIRST"], script["SECOND"]
@@ -251,6 +257,8 @@ def test_the_promise_is_worded_the_same_everywhere() -> None:
     for name in ("README.md", "docs/privacy.md"):
         words = re.sub(r"[\s>]+", " ", (ROOT / name).read_text(encoding="utf-8"))
         assert f"{start}e^epsilon.{end}" in words, name
+    start, end = re.split(r"e\^\S+ = \S+\.(?= )", Guarantee(kind="pure", unit="person", epsilon=1.0).promise)
+    assert f"{start}e^epsilon.{end}" in words, "docs/privacy.md"
 
 
 def test_commands_of_make_that_are_named_exist() -> None:

@@ -1,4 +1,4 @@
-"""The page on effects works as it is written, from the first line to the last, and prints what it shows."""
+"""Pages on effects and correlations work as they are written, and print what they show."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ def python() -> Iterator[Python]:
         yield runner
 
 
+PAGES = {
+    "effects": (9, ("instructions", "seniority", "countries", "by-seniority", "effect")),
+    "linked": (6, ("both", "table", "charged")),
+}
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
 def test_the_page_is_true_word_by_word(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: Python
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: Python, page: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -38,12 +45,14 @@ def test_the_page_is_true_word_by_word(
         status, words = python.run(text, folder)
         assert status == 0, words
 
-    assert sum(step.output is not None for step in steps("effects")) == 7
-    follow("effects", command, code, tmp_path)
-    for place in ("instructions", "seniority", "countries", "by-seniority", "effect"):
+    outputs, places = PAGES[page]
+    assert sum(step.output is not None for step in steps(page)) == outputs
+    follow(page, command, code, tmp_path)
+    for place in places:
         assert (tmp_path / place / "report.html").is_file()
 
 
+@pytest.mark.promise("P-EFFECT-6")
 def test_the_coverage_on_the_page_is_the_one_measured() -> None:
     page = (ROOT / "docs" / "effects.md").read_text(encoding="utf-8")
     stated = re.search(r"contained the true effect in (\d+) to (\d+) %", page)

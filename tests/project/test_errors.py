@@ -25,7 +25,7 @@ from peerveil.private.batch.folders import open_folders
 from peerveil.reporting.sweep_files import sweep_folder
 from peerveil.support.atomic_files import replace_file, write_new
 from peerveil.support.parallel import _Store
-from peerveil.web.labels import LABELS
+from peerveil.web.labels import LABELS, PHRASES
 
 SOURCE = Path(errors.__file__).parent
 CLASSES = [
@@ -146,6 +146,31 @@ def test_no_message_spells_an_argument_itself() -> None:
         assert not any(python.search(text) for text in texts), place
         if not place.startswith(("cli/commands", "cli/tracks", "web/serving", "private/ledger")):
             assert not any(re.search(r"(?<!\w)--[a-z]", text) for text in texts), place
+
+
+def phrases(node: ast.AST) -> list[ast.Call]:
+    """The phrases that are made in some source."""
+    calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Phrase"]
+
+
+def test_the_page_has_its_own_words_for_every_phrase() -> None:
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in SOURCE.rglob("*.py")]
+    names = {call.args[0] for tree in trees for call in phrases(tree)}
+    literal = {name.value for name in names if isinstance(name, ast.Constant)}
+    assert len(names) - 1 == sum(isinstance(name, ast.Constant) for name in names)  # one is the kind of a fact
+    assert literal | {"added_attributes", "added_parts", "added_scores"} == set(PHRASES)
+    for words in PHRASES.values():
+        assert not re.search(r"peerveil|--|`|/", words), words
+
+
+def test_commands_in_messages_of_the_ledger_are_phrases() -> None:
+    """So that the page can name another remedy; who joins a series is on the command line."""
+    for place, call in messages():
+        if place.startswith("private/"):
+            told = {inner for phrase in phrases(call) for inner in ast.walk(phrase)}
+            texts = [n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and n not in told]
+            assert not any("`peerveil" in str(text) or "the ledger at" in str(text) for text in texts), place
 
 
 def test_every_argument_is_an_option_or_has_none() -> None:

@@ -77,6 +77,7 @@ def test_names_that_the_docs_of_0_1_import() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
 
 
+@pytest.mark.promise("P-KEPT-1")
 def test_refining_loads_nothing_private() -> None:
     code = (
         "import sys, peerveil as pv\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -43,6 +44,9 @@ def check_wheel(wheel: Path) -> None:
     assert modules <= names
     assert {"peerveil/py.typed", "peerveil/releases/schemas/release-1.schema.json", f"{info}/licenses/LICENSE"} <= names
     assert "peerveil/releases/schemas/release-2.schema.json" in names
+    package = [path for path in (ROOT / "src" / "peerveil").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    written = {path.relative_to(ROOT / "src").as_posix() for path in package}
+    assert {name for name in names if name.startswith("peerveil/")} == written  # templates, words and schemas, too
     assert {name.split("/")[0] for name in names} == {"peerveil", info}  # no tests, no private notes
     assert about["Version"] == VERSION
     assert about["License-Expression"] == "Apache-2.0"
@@ -56,6 +60,16 @@ def check_source(source: Path) -> None:
     needed = {"Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md"}
     assert needed | {"constraints.txt", "pyproject.toml", "tests/project/test_package.py", "docs/privacy.md"} <= names
     assert not [name for name in names if name.startswith((".venv", "dist", "peerveil-demo"))]
+
+
+def check_with_twine(*files: Path) -> None:
+    """What the index of packages would refuse."""
+    own = ROOT / ".venv-tools" / "bin" / "twine"
+    checker = str(own) if own.exists() else shutil.which("twine")
+    if checker is None:
+        pytest.skip("twine is not installed (`make .venv-tools/.installed` installs it)")
+    ran = subprocess.run([checker, "check", "--strict", *files], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def clean_environment(folder: Path, wheel: Path) -> Path:
@@ -92,6 +106,7 @@ def test_archives_are_whole_and_the_wheel_works_in_a_clean_environment(tmp_path:
     )
     assert demo.returncode == 0, demo.stderr
     assert (tmp_path / "peerveil-demo" / "ratings" / "release.json").is_file()
+    check_with_twine(wheel, source)
 
 
 def test_the_version_is_stated_in_one_place() -> None:

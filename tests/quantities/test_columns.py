@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,27 @@ def test_other_columns_are_criteria_or_read_as_the_score() -> None:
         pv.InputError, match=r"criterion 'confidence', of which 1 values are hidden; read it as the score"
     ):
         pv.weigh(partly, quantity)
+
+
+@pytest.mark.parametrize(("public", "stated"), [("all", "all values of confidence, and"), ("none", "no values of")])
+def test_a_release_states_what_is_public_of_its_column(public: str, stated: str) -> None:
+    """Scores may be public where another column is not."""
+    reviews = pv.read(frame(), score="confidence", scale=(1, 5))
+    release = pv.release(
+        reviews, public=public, quantity="column confidence", statistic="range", mechanism=pv.Histogram(epsilon=3.0)
+    )
+    weights = pv.weigh(reviews.public(public), release.quantity)
+    assert release.public.startswith(stated)
+    assert pv.verify(release, weights).verified
+    for other in ("scores", "values of words"):
+        forged = replace(release, public=release.public.replace("values of confidence", other))
+        assert pv.verify(forged, weights).failed == ("document",)
+    graded = pv.read(frame(), criteria=["confidence"], scale=(1, 10))
+    of_criterion = pv.release(
+        graded, public="all", quantity="column confidence", mechanism=pv.Laplace(epsilon=3.0), estimator="projection"
+    )
+    assert of_criterion.public == "all scores and criteria (confidence), and load counts"
+    assert pv.verify(of_criterion, pv.weigh(graded.public("all"), "column confidence")).verified
 
 
 def test_a_column_that_was_not_read_is_refused() -> None:

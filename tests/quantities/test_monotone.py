@@ -46,6 +46,7 @@ def conference(
     return marks, {"grades": np.rint(raw), "reals": raw, "signed": np.rint(raw - raw.mean())}[kind]
 
 
+# Theorem Q1.
 @pytest.mark.slow
 @given(judged())
 @settings(max_examples=300)

@@ -29,6 +29,7 @@ from quantities.test_own_quantity import REVIEWS, Run, run
 from quantities.test_statistics import apart, check_norms, conference
 from reference.neighbours import flat, neighbours_up_to_names
 from reference.theta import assignments
+from releases.test_effect import conference as with_attributes
 
 __all__ = ["run"]  # a fixture
 
@@ -65,6 +66,19 @@ def test_it_is_released_and_verified_with_public_and_hidden_scores(public: str) 
     for reviewer, score in zip(reviews.reviewer.tolist(), reviews.score.tolist(), strict=True):
         by_hand.setdefault(reviewer, []).append(score)
     assert true_vector(reviews, "median of ratings").tolist() == sorted(map(np.median, by_hand.values()))
+
+
+def test_it_is_counted_by_an_attribute_planned_and_promised() -> None:
+    reviews = with_attributes()
+    asked: dict[str, Any] = {"public": "all", "statistic": "median"}
+    table: pv.Crosstab = pv.release(reviews, epsilon=3.0, by="arm", values=("treated", "control"), **asked)
+    assert (table.quantity, table.title) == ("median of ratings", "Reviewers by the median of their scores, by arm")
+    assert pv.verify(table, pv.weigh(reviews.public("all"), "median of ratings"))
+    how: dict[str, Any] = {"epsilons": [2.0], "mechanisms": ["histogram"], "draws": 1, "workers": 1}
+    planned = pv.plan(reviews.public("all"), statistic="median", **how)
+    assert "median" in planned.answer[0]
+    promised = pv.promise(reviews, mechanism=pv.Histogram(epsilon=2.0), **asked)
+    assert promised.accuracy.partition(";")[0].endswith("points of a median")
 
 
 def test_draws_of_it_are_the_draws_of_assignments() -> None:

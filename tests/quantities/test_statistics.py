@@ -56,6 +56,8 @@ def conference() -> pv.Reviews:
     return pv.Reviews.from_columns(papers, [f"r{i % 80}" for i in range(240)], scores, scale=(1, 10))
 
 
+# Theorem S17.
+@pytest.mark.promise("P-KEPT-7")
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=4))
 def test_the_mean_is_one_rounded_sum_and_one_division_in_any_order(weights: list[float]) -> None:
     exact = sum(map(Fraction, weights), Fraction(0))
@@ -110,6 +112,7 @@ def check_norms(before: Sequence[float], after: Sequence[float], bound: Sensitiv
     assert moves.max() <= bound.linf
 
 
+# Theorem S10.
 @pytest.mark.parametrize(
     ("rows", "loads"),
     [
@@ -147,6 +150,7 @@ def test_no_neighbour_moves_a_statistic_by_more_than_claimed(rows: list[list[flo
         assert attained == set(UNITS)
 
 
+@pytest.mark.promise("P-PARTS-1", by="exhaustion")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     ("rows", "loads"), [WHOLE[1], *(pytest.param(*case, marks=pytest.mark.slow) for case in (WHOLE[0], *WHOLE[2:]))]

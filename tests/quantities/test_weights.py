@@ -91,6 +91,7 @@ def filled(graded: Graded) -> Iterator[Graded]:
         yield Graded(Case(rows, graded.case.holders), grades, graded.hidden)
 
 
+@pytest.mark.promise("P-PUBLIC-2")
 @given(hidden_graded_cases())
 @settings(max_examples=40)
 def test_hidden_reviews_shape_nothing_public_and_no_other_weight(graded: Graded) -> None:

@@ -20,19 +20,55 @@ def assignments(sizes: Sequence[int], loads: Sequence[int]) -> list[Holders]:
     return [holders for holders in every if [holders.count(person) for person in people] == list(loads)]
 
 
+#: A table: the reviewer of each review, the score of each review, and the label of each reviewer.
+Whole = tuple[Holders, tuple[float, ...], tuple[int, ...]]
+
+#: What is counted: a statistic of scores, the cuts between its cells, and whether the cells are those of each label.
+Counted = tuple[Callable[[list[float]], float], Sequence[float], bool]
+
+
+def tables(
+    sizes: Sequence[int],
+    loads: Sequence[int],
+    score: Sequence[float | None],
+    support: Sequence[float] = (),
+    labels: Sequence[int] = (),
+) -> list[Whole]:
+    """Return all tables: every assignment with every score of hidden reviews (``None``) and every order of labels."""
+    scores = list(product(*(sorted(set(support)) if x is None else [x] for x in score)))
+    orders = sorted(set(permutations(labels)))
+    return list(product(assignments(sizes, loads), scores, orders))
+
+
 def law(
-    states: Sequence[Holders],
-    weight: Sequence[float],
-    statistic: Callable[[list[float]], float],
-    cuts: Sequence[float],
-    centre: Sequence[float],
+    states: Sequence[Whole],
+    counted: Sequence[Counted],
+    centres: Sequence[Sequence[float]],
+    *,
+    score: Sequence[float | None],
+    support: Sequence[float] = (),
+    factor: Callable[[Whole], float] = lambda _: 1.0,
 ) -> list[float]:
-    """Return the probability of each assignment: proportional to ``exp(-sum_b (c_b - centre_b)^2)``."""
+    """Return the probability of each table.
+
+    It is proportional to ``exp(-sum_b (c_b - centre_b)^2)``, over the cells of all that is counted, times how often the
+    score of each hidden review occurs in the support, times a factor.
+    """
     density = []
-    for holders in states:
-        hands = [[x for x, holder in zip(weight, holders, strict=True) if holder == person] for person in set(holders)]
-        cells = Counter(bisect_right(cuts, statistic(hand)) for hand in hands)
-        density.append(math.exp(-sum((cells[b] - c) ** 2 for b, c in enumerate(centre))))
+    for state in states:
+        holders, scores, labels = state
+        people = range(max(holders) + 1)
+        hands = [[x for x, holder in zip(scores, holders, strict=True) if holder == person] for person in people]
+        value = factor(state)
+        for (statistic, cuts, by_label), centre in zip(counted, centres, strict=True):
+            cells = Counter(
+                bisect_right(cuts, statistic(hand)) + (labels[person] * (len(cuts) + 1) if by_label else 0)
+                for person, hand in enumerate(hands)
+            )
+            value *= math.exp(-sum((cells[b] - c) ** 2 for b, c in enumerate(centre)))
+        for drawn, x in zip(scores, score, strict=True):
+            value *= list(support).count(drawn) if x is None else 1
+        density.append(value)
     return [value / sum(density) for value in density]
 
 

@@ -21,7 +21,12 @@ def is_neighbour(one: Assignment, other: Assignment, unit: str) -> bool:
     moved = [(a, b) for a, b in zip(flat(one), flat(other), strict=True) if a != b]
     if unit == "review":
         return len(moved) == 2 and moved[0] == moved[1][::-1]
-    return any(all((a == j) != (b == j) for a, b in moved) for j in set(flat(one)))
+    return any(exchanged(one, other, j) for j in set(flat(one)))
+
+
+def exchanged(one: Assignment, other: Assignment, j: int) -> bool:
+    """Whether only reviews of this reviewer were exchanged, one for one, or none at all."""
+    return all((a == j) != (b == j) for a, b in zip(flat(one), flat(other), strict=True) if a != b)
 
 
 def neighbours(listed: list[Assignment], unit: str) -> Iterator[tuple[Assignment, Assignment]]:

@@ -14,7 +14,9 @@ from peerveil.mechanisms import OwnMechanism
 from peerveil.privacy import joint_claims
 from peerveil.privacy.accounting import rho_for
 from peerveil.privacy.joint_claims import compose_groups
-from peerveil.privacy.sensitivity import sensitivity
+from peerveil.privacy.linked.counts import LinkedCounts
+from peerveil.privacy.linked.sums import LinkedSums
+from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.private import crosstabs, effects, noise, release
 
 #: The budgets at which sabotage must be caught.
@@ -62,6 +64,27 @@ def wrong_bound(**wrong: Any) -> Iterator[None]:
 
     wrongly = (patch.object(module, "prepare", prepared) for module in (release, effects, crosstabs))
     with next(wrongly), next(wrongly), next(wrongly), patch.object(joint_claims, "sensitivity", wrong_sensitivity):
+        yield
+
+
+@contextmanager
+def second_conference_is_free() -> Iterator[None]:
+    """A correlation is charged for the people who move in the first conference alone."""
+
+    def without(sums: LinkedSums, unit: Any) -> Any:
+        side = sums.sides[0]
+        moved = sums._moved(None) + side.exchanges * sums._moved(side) if unit == "reviewer" else 2 * sums._moved(side)
+        return Sensitivity(l1=moved, l2=moved, linf=moved)
+
+    with patch.object(LinkedSums, "sensitivity", without):
+        yield
+
+
+@contextmanager
+def table_of_one_person() -> Iterator[None]:
+    """A table of means in two conferences is charged for one person who moves."""
+    moved = Sensitivity(l1=2, l2=2, linf=1, counts=2)
+    with patch.object(LinkedCounts, "sensitivity", lambda *_: moved):
         yield
 
 
@@ -140,5 +163,9 @@ TERMS = (
     Sabotage("only the reviewer's own cell", "by-attribute", ("histogram",), {"counts": 2}),
     Sabotage("one review of an exchange changes", "effect-pairs", ("laplace",), {"l1": 1.25 * 2}),
     Sabotage("groups do not change", "effect-sizes", ("laplace",), {"l1": 1.0}),
+    Sabotage("the second conference is free", "linked", ("laplace",), second_conference_is_free),
+    Sabotage("only the person's own cell", "linked-table", ("histogram",), table_of_one_person),
+    Sabotage("tracks do not add up", "effect-tracks", ("laplace",), tracks_do_not_add_up),
+    Sabotage("tracks do not add up", "by-tracks", ("histogram",), tracks_do_not_add_up),
     Sabotage("only one reviewer changes groups", "by-sizes", ("histogram",), {"counts": 2 * (1 + 2)}),
 )

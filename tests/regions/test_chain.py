@@ -115,6 +115,7 @@ def test_neither_order_of_papers_nor_of_reviews_matters(case: Case) -> None:
     assert a.upper.tolist() == b.upper.tolist()
 
 
+# Theorem R3.
 @given(cases(most_reviews=7))
 @settings(max_examples=200)
 def test_no_possible_vector_is_excluded(case: Case) -> None:

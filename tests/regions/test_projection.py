@@ -50,6 +50,8 @@ def test_projection_is_optimal_by_an_independent_programme(case: Case, seed: int
         assert projection.gap <= GAP_TOLERANCE * case.reviewers * (unit + np.abs(d).max()) ** 2 + rounded
 
 
+# Theorem R1.
+@pytest.mark.promise("P-BUDGET-3")
 @given(cases(most_reviews=7), st.integers(0, 2**32), st.sampled_from([1e-3, 0.1, 1.0, 100.0]), st.sampled_from(KINDS))
 @settings(max_examples=200)
 def test_never_less_accurate_whatever_the_truth(case: Case, seed: int, size: float, kind: str) -> None:

@@ -32,6 +32,7 @@ def floats(vector: tuple[Fraction, ...]) -> list[float]:
     return [float(x) for x in vector]
 
 
+# Theorem R2, Theorem R4, Theorem R5, Theorem R6.
 @given(cases(most_reviews=7))
 @settings(max_examples=150)
 def test_no_possible_vector_is_excluded(case: Case) -> None:
@@ -41,6 +42,7 @@ def test_no_possible_vector_is_excluded(case: Case) -> None:
             assert region.contains(floats(vector)), region.name
 
 
+# Theorem R2, Theorem R6.
 @given(cases(most_reviews=6, uniform=False), st.integers(0, 2))
 @settings(max_examples=80)
 def test_no_possible_vector_is_excluded_when_only_a_range_of_loads_is_known(case: Case, extra: int) -> None:
@@ -52,6 +54,7 @@ def test_no_possible_vector_is_excluded_when_only_a_range_of_loads_is_known(case
             assert region.contains(floats(vector)), region.name
 
 
+# Theorem R4.
 @given(cases(most_reviews=8, uniform=True))
 @settings(max_examples=100)
 def test_the_lower_curve_is_attained_for_equal_loads(case: Case) -> None:
@@ -156,6 +159,7 @@ def test_pins_are_left_out_only_where_they_say_nothing() -> None:
         assert sum(unlimited == (seen, seen) for _, unlimited in outcomes) > 10
 
 
+# Theorem R8.
 @given(cases(most_reviews=8, uniform=True))
 @settings(max_examples=100)
 def test_packing_bounds_are_bounds_and_exact_for_pairs_of_different_papers(case: Case) -> None:
@@ -215,6 +219,7 @@ class TestAxioms:
         values = pv.project([0.5] * case.reviewers, region).values
         np.testing.assert_allclose(values, expected, rtol=0, atol=10 * region.slack(1e-9))
 
+    # Theorem R9.
     @pytest.mark.parametrize("kind", ["envelope", "tight"])
     @given(row=st.lists(st.integers(-3, 3), min_size=1, max_size=4), load=st.integers(1, 3), more=st.integers(0, 2))
     def test_a3_all_papers_but_one_are_zero(self, kind: str, row: list[int], load: int, more: int) -> None:
@@ -238,6 +243,7 @@ def random_curves(rng: np.random.Generator, n: int, *, free: bool) -> pv.Region:
     return pv.region(weights, "envelope")
 
 
+# Theorem P1, and Theorem P2 where the total is free.
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_two_passes_agree_with_the_general_solver(seed: int, free: bool) -> None:
@@ -272,6 +278,7 @@ def test_blocks_are_all_that_the_second_pass_needs(seed: int) -> None:
     np.testing.assert_allclose(two_passes[0], plain, atol=1e-9 * max(1.0, np.abs(r).max()))
 
 
+# Theorem P3.
 @pytest.mark.parametrize("free", [False, True])
 def test_a_wrong_first_or_second_pass_has_no_certificate(free: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
@@ -383,6 +390,7 @@ def test_loads_of_8_to_20_stay_possible() -> None:
         assert pv.region(weights, "tight").contains(truth)
 
 
+# Theorem R7.
 @given(hidden_cases())
 @settings(max_examples=80)
 def test_hidden_scores_no_possible_vector_is_excluded(pair: tuple[Case, list[list[bool]]]) -> None:

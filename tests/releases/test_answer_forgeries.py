@@ -15,6 +15,7 @@ import peerveil as pv
 from peerveil.record.loads import declare_loads
 from peerveil.record.parts import LeftOut
 from peerveil.releases.effects.answers import Answer
+from peerveil.reporting.typography import unbroken
 from releases.test_effect import conference
 
 ARMS = ("treated", "control")
@@ -99,8 +100,8 @@ def test_the_report_is_compared_if_other_versions_wrote_it(make: Make, tmp_path:
     assert result(page.replace("<style>", "<style>p{color:red}")) == "holds"
     caveat = older.statements()[-1].rpartition(". ")[2]
     for known, forged in (
-        (older.guarantee.summary, "epsilon = 0.01 per review"),
-        (caveat, ""),
+        (unbroken(older.guarantee.summary), "epsilon = 0.01 per review"),
+        (unbroken(caveat), ""),
         ("Which group each reviewer is in is not protected", "Groups are protected"),
         ("</main>", "<p>Certified with epsilon = 0.007.</p></main>"),
         ("</main>", "<script>1</script></main>"),

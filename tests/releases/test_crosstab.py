@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.releases.effects.crosstabs import publish
 from private.test_effects import files
 from releases.test_effect import FREE, changed, conference, leaves, write
+from repeatable import make_repeatable
 
 __all__ = ["run"]  # a fixture
 
@@ -54,7 +56,7 @@ def test_a_written_release_is_read_as_it_was_and_verified(made: tuple[Path, pv.P
     assert verification.verified, verification.failed
     assert {check.name: check.result for check in verification.checks}["report.html"] == "holds"
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
+    assert re.findall(r"<script[^>]*>", page) == ['<script type="application/ld+json">']
     assert "<svg" in page
     frame = release.to_frame()
     assert frame.height == len(release.groups) * release.bins.number
@@ -128,6 +130,65 @@ def test_what_cannot_be_released_is_refused(other: dict[str, Any], message: str)
     with pytest.raises(pv.InputError, match=message) as refused:
         pv.release_by(conference(), **{"epsilon": 1.0} | ASKED["means"] | other)
     assert "retired" not in str(refused.value)  # a value of the private table that nobody named
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_release_with_an_attribute_is_the_same_release(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reviews, asked = conference(), ASKED[name] | {"epsilon": 2.0, "licence": "CC0-1.0", "level": 0.8}
+    make_repeatable(monkeypatch)
+    first, second = pv.release(reviews, **asked), pv.release_by(reviews, **asked)
+    assert first.to_json() == second.to_json()
+    assert first.html() == second.html()
+    noise = pv.Histogram(epsilon=asked.pop("epsilon"), bins=asked.pop("bins", None))
+    assert pv.release(reviews, mechanism=noise, **asked).to_json() == first.to_json()
+
+
+def test_release_with_an_attribute_charges_a_ledger_and_tells_its_caller_what_it_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "budgets.db")
+    book = pv.Ledger.create(place)
+    book.open("conf", unit="reviewer", epsilon=1.0)
+    asked: dict[str, Any] = {"epsilon": 1.0, "ledger": place, "dataset": "conf"} | ASKED["means"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Spending, "done", lambda *_: pytest.fail("interrupted"))
+        with pytest.raises(pytest.fail.Exception, match="interrupted"):
+            pv.release(conference(), **asked)
+    with pytest.warns(pv.LedgerWarning, match="charged before") as told:
+        pv.release(conference(), **asked)
+    assert [Path(warning.filename).name for warning in told] == [Path(__file__).name]
+    (entry,) = book.history("conf")
+    assert entry.quantity == "ratings by arm"
+
+
+@pytest.mark.parametrize(("other", "message"), REFUSED, ids=[message[:24] for _, message in REFUSED])
+def test_release_with_an_attribute_refuses_alike(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message):
+        pv.release(conference(), **{"epsilon": 1.0} | ASKED["means"] | other)
+
+
+NOT_FITTING = [
+    ({"values": None}, "state the values of the attribute .values=.*they are published"),
+    ({"region": "hull"}, "region does not go with by='arm'"),
+    ({"estimator": "safe"}, "estimator does not go with by='arm'"),
+    ({"name": "mine"}, "name does not go with by='arm'"),
+    ({"accept_float_noise": True}, "accept_float_noise does not go with by='arm'"),
+    ({"by": None}, "values goes with by="),
+    ({"by": None, "values": None, "bins": 3}, "bins goes with by="),
+    ({"by": None, "values": None, "sizes": np.array([1, 2])}, "sizes goes with by="),
+    ({"by": None, "values": None, "others": True}, "others goes with by="),
+    ({"by": None, "values": None, "level": 0.5}, "level goes with by="),
+    ({"epsilon": None}, "give a budget with epsilon="),
+    ({"mechanism": pv.Histogram(epsilon=1.0)}, "give mechanism= or epsilon=, not both"),
+    ({"epsilon": None, "mechanism": pv.Laplace(epsilon=1.0)}, "a Histogram with both; got Laplace"),
+    ({"epsilon": None, "mechanism": pv.Histogram(epsilon=1.0), "bins": 3}, "got Histogram and 3 bins"),
+]
+
+
+@pytest.mark.parametrize(("other", "message"), NOT_FITTING, ids=[message for _, message in NOT_FITTING])
+def test_arguments_of_the_other_kind_of_release_are_refused(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(pv.InputError, match=message):
+        pv.release(conference(), **{"epsilon": 1.0} | ASKED["means"] | other)
 
 
 def test_papers_that_were_left_out_are_counted_in_the_claim() -> None:
@@ -205,6 +266,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.promise("P-EFFECT-7")
 @pytest.mark.parametrize(("sizes", "message"), SIZES, ids=str)
 def test_sizes_that_are_not_those_of_the_groups_are_refused(sizes: Any, message: str) -> None:
     with pytest.raises(pv.InputError, match=message) as refused:
@@ -224,6 +286,7 @@ def test_sizes_go_with_whole_conferences_and_effects_with_one_load() -> None:
         pv.plan_effect(weights, sizes=(1, 2))
 
 
+@pytest.mark.promise("P-EFFECT-7")
 def test_public_sizes_are_exact_and_attributes_are_exchanged() -> None:
     asked: dict[str, Any] = {"by": "arm", "public": "all", "epsilon": 1.0, "sizes": (45, 45)}
     table = pv.release_by(conference(), values=("treated", "control"), **asked)

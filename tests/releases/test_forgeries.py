@@ -49,12 +49,14 @@ def test_the_honest_ones_are_accepted(honest: list[Base]) -> None:
         assert verification, (base.name, verification.checks)
 
 
+@pytest.mark.promise("P-README-3")
 def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tmp_path: Path) -> None:
     every = [forgery for base in honest for forgery in forgeries(base)]
     assert len({forgery.name for forgery in every}) == len(every) >= 500
     assert not accepted(every[:: len(every) // 8], tmp_path)
 
 
+@pytest.mark.promise("P-README-3")
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(KINDS) + 2 + len(TRACKS)))
 def test_every_forgery_is_refused(honest: list[Base], number: int, tmp_path: Path) -> None:
@@ -84,6 +86,7 @@ def test_honest_releases_of_every_kind_verify() -> None:
         assert verification, (kind, verification.checks)
 
 
+@pytest.mark.promise("P-README-3")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_hundred_honest_releases_verify(kind: str) -> None:
@@ -161,6 +164,7 @@ class TestFiles:
             file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
         assert pv.verify(folder, honest[0].weights)
 
+    @pytest.mark.promise("P-FORMAT-9")
     @pytest.mark.parametrize(
         "environment",
         [

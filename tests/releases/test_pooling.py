@@ -16,7 +16,8 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from inference.test_pooling import around, certain, pooled
 from peerveil.inference.family import CORRELATIONS
-from peerveil.inference.pooling import SHAPE, PooledPrior, Within
+from peerveil.inference.pooling import SHAPE, PooledPrior
+from peerveil.inference.pooling.opinions import Within
 from peerveil.releases.documents import document_digest
 from peerveil.reporting.terms import About, Terms
 from peerveil.simulation.worlds import world
@@ -33,7 +34,8 @@ def conference(year: int, reviewers: int = 40) -> pv.Reviews:
 def released(year: int, scale: float = 3.0, **options: Any) -> pv.Release:
     about = About(conference="Conf", year=year)
     mechanism = pv.Histogram(scale=scale)
-    return pv.release(conference(year), public="all", mechanism=mechanism, about=about, **options)
+    made: pv.Release = pv.release(conference(year), public="all", mechanism=mechanism, about=about, **options)
+    return made
 
 
 def weights_of(year: int, quantity: str = "ratings") -> pv.PublicWeights:
@@ -61,6 +63,14 @@ def test_a_prior_holds_each_conference_once(years: dict[int, pv.Release]) -> Non
     assert "2 conferences" in repr(pv.pool([years[2023], years[2024]]))
 
 
+def test_one_release_pools_with_a_caution(years: dict[int, pv.Release]) -> None:
+    alone, all_ = pv.pool([years[2023]]), pv.pool(years.values())
+    assert "In a year like this" in alone.sentence
+    assert "how much years differ is assumed" in alone.sentence
+    assert "assumed" not in all_.sentence
+
+
+@pytest.mark.promise("P-YEARS-5")
 def test_other_mechanisms_and_scales_pool_and_other_quantities_do_not(years: dict[int, pv.Release]) -> None:
     weights = weights_of(2024)
     noisy = np.sort(np.random.default_rng(1).normal(5.5, 1.0, weights.reviewers))
@@ -70,7 +80,7 @@ def test_other_mechanisms_and_scales_pool_and_other_quantities_do_not(years: dic
     assert scaled.evidence is not None
     assert laplace.evidence is not None
     # Leniency is relative to the spread of scores: the same release on another scale says the same.
-    typical = [pv.pool([each]).chances.sum(axis=1) @ CORRELATIONS for each in (scaled, laplace)]
+    typical = [pv.pool([each]).chances.sum(axis=(0, 2)) @ CORRELATIONS for each in (scaled, laplace)]
     assert typical[0] == pytest.approx(typical[1], abs=0.03)
     assert len(pv.pool([years[2023], laplace, scaled]).releases) == 3
     other = released(2024, quantity="miscalibration")
@@ -156,6 +166,7 @@ HOSTILE: dict[str, Change] = {
 }
 
 
+@pytest.mark.promise("P-FORMAT-8")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str, prior: PooledPrior, tmp_path: Path) -> None:
     document = json.loads(json.dumps(prior.to_document()))
@@ -174,6 +185,7 @@ def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
         pv.read_prior(place)
 
 
+@pytest.mark.promise("P-YEARS-4")
 def test_a_release_names_its_prior_and_verifies_with_it(prior: PooledPrior, tmp_path: Path) -> None:
     release, weights = released(2026, prior=prior, estimator="bayes"), weights_of(2026)
     assert release.prior is not None
@@ -200,6 +212,7 @@ def test_a_release_names_its_prior_and_verifies_with_it(prior: PooledPrior, tmp_
     assert pv.refine(refined, weights, estimator="bayes", prior=prior).values.tolist() == release.values.tolist()
 
 
+@pytest.mark.promise("P-YEARS-1")
 def test_a_release_with_its_own_year_in_the_prior_is_as_without(years: dict[int, pv.Release]) -> None:
     weights, release = weights_of(2025), years[2025]
     whole, others = pv.pool(years.values()), pv.pool([years[2023], years[2024]])
@@ -211,6 +224,7 @@ def test_a_release_with_its_own_year_in_the_prior_is_as_without(years: dict[int,
     assert pv.verify(found[0], weights, prior=whole).verified
 
 
+@pytest.mark.promise("P-YEARS-2")
 def test_a_year_unlike_the_others_is_noticed_and_gets_the_usual_prior() -> None:
     weights = weights_of(2024)
     truth = np.sort(np.random.default_rng(4).normal(5.5, 1.4, weights.reviewers))

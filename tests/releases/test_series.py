@@ -59,6 +59,31 @@ def test_intervals_of_changes_add_squares_to_each_side(
     assert change.wider[0] - (b - a) == pytest.approx(2 * (change.noise[0] - (b - a)), abs=1e-9)
 
 
+@pytest.mark.promise("P-YEARS-8")
+@given(st.floats(0, 0.4), st.floats(0, 0.4), st.integers(0, 1), st.sampled_from(["share of score>=6", "ratings"]))
+def test_intervals_of_shares_end_at_zero_and_one(share: float, reach: float, above: int, quantity: str) -> None:
+    """With and without sampling; what is not bounded keeps its ends."""
+    value = 1 - share if above else share
+    rng = np.random.default_rng(3)
+    values = np.clip(value + rng.normal(0, 0.1, 30), 0, 1)
+    years = [replace(release_of(values, reach, (value, reach)), quantity=quantity) for _ in range(2)]
+    trends = {trend.name: trend for trend in series(years).trends}
+    for name, trend in trends.items():
+        bounded = name in ("leniency_share", "reliability") or quantity != "ratings"
+        for each in trend.estimates:
+            for low, high in (each.noise, each.wider):
+                assert low <= each.value <= high
+                assert not bounded or (low >= 0 and high <= 1)
+            assert each.wider[0] <= each.noise[0]
+            assert each.wider[1] >= each.noise[1]
+        for change in trend.changes():
+            assert not bounded or (change.wider[0] >= -1 - 1e-12 and change.wider[1] <= 1 + 1e-12)
+    if quantity == "ratings":
+        decile = trends["10 %"].estimates[0]
+        assert decile.noise[0] == pytest.approx(decile.value - reach)  # not truncated
+
+
+@pytest.mark.promise("P-YEARS-7")
 def test_several_changes_hold_together() -> None:
     estimates = tuple(Estimate(value=v, noise=(v - 1, v + 1), wider=(v - 1, v + 1)) for v in (0.0, 0.0, 1.7))
     trend = Trend(name="50 %", names=("a", "b", "c"), estimates=estimates)
@@ -101,6 +126,7 @@ def test_sampling_of_the_intraclass_correlation_is_that_of_draws(share: float) -
     assert slope == pytest.approx(step / 1e-6, rel=1e-4)
 
 
+@pytest.mark.promise("P-YEARS-7")
 def test_years_of_the_same_kind_rarely_differ_and_others_do() -> None:
     """Reviewers drawn from one population each year, released with noise: changes are told in at most a tenth."""
     rng, told, trials = np.random.default_rng(7), 0, 150

@@ -64,6 +64,7 @@ OWN: list[OwnMechanism] = [
 
 
 class TestAccepts:
+    @pytest.mark.promise("P-FORMAT-4")
     @pytest.mark.parametrize("unit", ["reviewer", "review"])
     @pytest.mark.parametrize("mechanism", OWN, ids=repr)
     def test_every_mechanism_and_unit(self, reviews: pv.Reviews, mechanism: OwnMechanism, unit: str) -> None:
@@ -303,6 +304,7 @@ class TestRefuses:
     def test_the_honest_one_is_accepted(self, text: str, weights: pv.PublicWeights) -> None:
         assert pv.verify(pv.Release.from_document(json.loads(text)), weights)
 
+    @pytest.mark.promise("P-CLAIM-4")
     @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
     def test_forgeries(
         self, forge: Callable[[dict[str, Any]], None], text: str, weights: pv.PublicWeights, tmp_path: Path
@@ -340,6 +342,7 @@ class TestRefuses:
         (tmp_path / "release.json").write_text(json.dumps(document))
         assert pv.verify(tmp_path, weights).failed == ("digest",)
 
+    @pytest.mark.promise("P-FORMAT-4")
     def test_counts_and_bins_that_were_changed(self, reviews: pv.Reviews, weights: pv.PublicWeights) -> None:
         made = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0))
         assert made.histogram is not None

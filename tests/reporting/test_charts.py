@@ -214,10 +214,12 @@ def test_titles_say_what_the_released_means_say() -> None:
         == "Half of the reviewers differ by \N{MINUS SIGN}1.2 to +1.1 on average"
     )
     assert titles.half(release(40, spread=0.0)) == "Half of the reviewers or more have a mean of 5.5"
-    assert titles.reduction(made) == "From noise of ±4.2 per mean to an error of 0.2"
-    assert titles.reduction(with_counts(release())).startswith("From noise of ±2.8 per bin")
+    assert titles.reduction(made) == "From noise of ±4.2 points per mean to an error of 0.2 points"
+    assert titles.reduction(with_counts(release())).startswith(
+        "From noise of ±2.8 reviewers per bin to an error of 0.2 points per mean"
+    )
     assert titles.reduction(release(known=False)) == "Before and after refinement"
-    assert titles.widths(made) == "The likely range is 0.7 wide on average, the proven one 3"
+    assert titles.widths(made) == "Likely ranges are 0.7 points wide on average, proven ones 3"
 
 
 def test_lines_of_plans_comparisons_and_sweeps_are_named_at_their_ends() -> None:

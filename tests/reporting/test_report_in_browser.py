@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 
 import peerveil as pv
 from browser import chromium, program
-from made_up import release
+from made_up import release, reviews_of_groups
 from marks import mostly_slow
 from peerveil.reporting import charts
 from peerveil.reporting.charts import look
@@ -161,6 +161,7 @@ def test_names_of_lines_are_whole_and_apart(browser: Browser, name: str) -> None
     page.close()
 
 
+@pytest.mark.promise("P-FORMAT-1")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASES)
 def test_paper_shows_everything_in_light_colours(browser: Browser, tmp_path: Path, name: str) -> None:
@@ -206,29 +207,24 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         page.close()
 
 
-def reviews_of_groups(folder: Path) -> pv.Reviews:
-    """Reviews by seniors and juniors."""
-    rows = [f"p{i},r{(i + 7 * j) % 120},{(i * j + i) % 9 + 1}" for i in range(160) for j in range(3)]
-    people = [f"r{j},{'senior programme committee' if j % 3 else 'junior'}" for j in range(120)]
-    (folder / "reviews.csv").write_text("\n".join(["paper,reviewer,score", *rows]))
-    (folder / "people.csv").write_text("\n".join(["reviewer,seniority", *people]))
-    return pv.read(folder / "reviews.csv", attributes=folder / "people.csv", scale=(1, 9))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["shares", "difference"])
+@pytest.mark.parametrize("kind", ["shares", "difference", "correlation"])
 def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, kind: str) -> None:
     reviews, groups = reviews_of_groups(tmp_path), ("senior programme committee", "junior")
     if kind == "shares":
-        pv.release_by(reviews, by="seniority", values=groups, public="all", epsilon=3.0).save(tmp_path / "out")
+        made: Any = pv.release_by(reviews, by="seniority", values=groups, public="all", epsilon=3.0)
+    elif kind == "difference":
+        made = pv.effect(reviews, by="seniority", compare=groups, public="all", epsilon=3.0)
     else:
-        pv.effect(reviews, by="seniority", compare=groups, public="all", epsilon=3.0).save(tmp_path / "out")
-    for width, percent in ((360, 100), (360, 200), (1200, 200)):
+        made = pv.correlate(reviews, reviews, public="all", epsilon=3.0, names=("2025", "2026"), bins=3)
+    replace(made, terms=Terms(licence="CC-BY-4.0", about=ABOUT)).save(tmp_path / "out")
+    for width, percent, least in ((360, 100, 12), (360, 200, 11), (768, 100, 12), (1200, 100, 15.5), (1200, 200, 15.5)):
         page = opened(browser, tmp_path / "out", width)
         page.add_style_tag(content=f"html{{font-size:{percent}%}}")
         measured: dict[str, Any] = page.evaluate(MEASURE)
-        del measured["smallest"], measured["over"], measured["cut"]  # of the picture, which is not the matter here
-        assert measured == {"beyond": [], "clipped": []}, (width, percent)
+        smallest = measured.pop("smallest")
+        assert measured == NOTHING, (width, percent)
+        assert smallest >= least, "letters of charts are about as large as the text"
         assert page.evaluate(BROKEN) == [], (width, percent)
         page.close()
     context = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740})
@@ -239,6 +235,7 @@ def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, 
     context.close()
 
 
+@pytest.mark.promise("P-FORMAT-1")
 @pytest.mark.slow
 def test_the_report_can_be_read_by_everyone_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     folder = replace(RELEASES["counts"](), terms=Terms(about=ABOUT)).save(tmp_path / "out")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,16 +17,21 @@ import pytest
 from scipy import stats
 
 import peerveil as pv
+from clusters import running_cluster
 from peerveil.cli import main
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior
 from peerveil.inference.model import RecordModel
+from peerveil.private.reviews import Attributes
+from peerveil.record.public_files import write_public
 from peerveil.record.public_record import Floats, Ints
 from peerveil.releases.refinement import law_of
 from peerveil.sampling.combining import interval
 from peerveil.sampling.files import own_files
-from peerveil.sampling.tables import SampledTables, Table
+from peerveil.sampling.pictures import finding
+from peerveil.sampling.tables import SampledTables, Table, source_of
 from peerveil.sampling.targets import targets_of
 from peerveil.simulation.worlds import world
+from peerveil.support import parallel
 
 
 def conference(
@@ -41,6 +48,9 @@ def conference(
 def released(record: pv.PublicRecord, means: Floats, *, scale: float = 0.1, seed: int = 1) -> pv.Release:
     noisy = np.sort(means) + np.random.default_rng(seed).laplace(scale=scale, size=means.size)
     return pv.refine(noisy, pv.weigh(record), mechanism=pv.Laplace(scale=scale))
+
+
+STATISTICS = ("ratings", "spread of ratings")
 
 
 @cache
@@ -63,6 +73,7 @@ def assert_valid(frame: pl.DataFrame, record: pv.PublicRecord) -> None:
         assert loads == dict(zip(record.loads.sizes, record.loads.counts, strict=True))
 
 
+@pytest.mark.promise("P-TABLES-1")
 def test_every_table_is_valid_and_none_is_like_another() -> None:
     tables = example()
     assert len(tables) == 20
@@ -86,6 +97,26 @@ def test_tables_have_the_statistics_of_the_release() -> None:
     assert min(tables.diagnostics["renewed"]) > 0.5
 
 
+def test_the_chart_of_the_draws_tells_how_far_they_are_and_whether_they_have_settled() -> None:
+    tables = example()
+    counts = np.array([drawn.counts for drawn in tables.draws])
+    off = max(abs(float(each)) for each in (counts - tables.wanted).mean(axis=0))
+    title = finding(tables).removesuffix("settled")
+    stated = re.fullmatch(
+        r"On average over tables, each bin is within ([\d.]+) reviewers of what .*; the draws have ", title
+    )
+    assert stated is not None
+    assert off <= float(stated[1]) + 1e-9 < off + 0.1 + 2e-9
+    stuck = (replace(tables.draws[0], renewed=0.1), *tables.draws[1:])
+    assert finding(replace(tables, draws=stuck)) == f"{title}not settled"
+    falling = tuple(replace(each, trace=tuple(range(len(each.trace), 0, -1))) for each in tables.draws)
+    assert finding(replace(tables, draws=falling)) == f"{title}not settled"
+    words = " ".join(re.findall(r">([^<>]+)<", tables.plot().svg))
+    assert "draws have settled" in words
+    assert not re.search("sweep|cell|posterior", words)
+
+
+@pytest.mark.promise("P-TABLES-2")
 @pytest.mark.slow
 def test_the_same_release_record_and_seed_give_the_same_tables_with_any_number_of_workers() -> None:
     record, means = conference(1, reviewers=60, loads=(3, 4, 5))
@@ -110,22 +141,28 @@ def histogram() -> tuple[pv.Release, pv.Reviews, Table]:
     return pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=2.0, bins=6)), reviews, truth
 
 
+@pytest.mark.promise("P-TABLES-2")
 def test_other_private_reviews_behind_the_same_release_give_the_same_bytes(tmp_path: Path) -> None:
     release, reviews, truth = histogram()
     others = reviews_of(truth.record, example()[3].reviewer)  # the same public record, held by others
-    for name, private in (("one", reviews), ("two", others)):
+    order = np.random.default_rng(1).permutation(truth.reviewer.size)  # and in another order, with other names
+    papers, score = np.array(truth.record.papers)[truth.record.paper][order].tolist(), truth.record.score[order]
+    shuffled = pv.Reviews.from_columns(papers, [f"{99 - i} secret" for i in truth.reviewer[order].tolist()], score)
+    for name, private in (("one", reviews), ("two", others), ("three", shuffled)):
         pv.sample_tables(release, private.public("all"), seed=2, workers=1).save(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 42
+    assert len(files) == 43
     assert set(files) <= own_files()
     for name in files:
         contents = (tmp_path / "one" / name).read_bytes()
-        assert contents == (tmp_path / "two" / name).read_bytes(), name
+        for other in ("two", "three"):
+            assert contents == (tmp_path / other / name).read_bytes(), name
         assert b"secret" not in contents
 
 
+@pytest.mark.promise("P-TABLES-3")
 def test_draws_of_counts_have_the_posterior_of_the_release() -> None:
-    """By another route: the posterior of the number of reviewers below the end of each bin."""
+    """By another route: the estimates' posterior of the number of reviewers below the end of each bin."""
     release, _, truth = histogram()
     weights = pv.weigh(truth.record)
     assert release.histogram is not None
@@ -136,17 +173,19 @@ def test_draws_of_counts_have_the_posterior_of_the_release() -> None:
     assert isinstance(posterior, CountPosterior)
     steps = model.count_prior(release.histogram.bins).steps
     last = np.searchsorted(steps.bin, np.arange(release.histogram.bins.number - 1), side="right") - 1
-    targets, rng = targets_of(release, weights), np.random.default_rng(1)
-    draws = np.array([targets.draw(rng) for _ in range(400)])
+    targets, rng = targets_of([source_of(release, truth.record, "refuse")]), np.random.default_rng(1)
+    (margin,) = targets.margins
+    draws = np.array([targets.draw(rng).counts for _ in range(150)])
     assert (draws.sum(axis=1) == 60).all()
     assert (draws >= 0).all()
-    ends = np.searchsorted(targets.cuts, release.histogram.bins.cuts)
-    assert np.allclose(targets.cuts[ends], release.histogram.bins.cuts)
+    ends = np.searchsorted(margin.cuts, release.histogram.bins.cuts)
+    assert np.allclose(margin.cuts[ends], release.histogram.bins.cuts)
+    assert margin.cuts.size > release.histogram.bins.number  # cells are finer than bins
     below = np.cumsum(draws, axis=1)[:, ends]
     deviation = np.sqrt(posterior.below.variance[last])
     # Whole numbers from 0 to 60: rounding and sorting move a running sum by less than half a reviewer.
-    assert (np.abs(below.mean(axis=0) - posterior.below.mean[last]) < 4 * deviation / 20 + 0.5).all()
-    assert (np.abs(below.std(axis=0) - deviation) < 0.2 * deviation + 0.5).all()
+    assert (np.abs(below.mean(axis=0) - posterior.below.mean[last]) < 4 * deviation / 12 + 0.5).all()
+    assert (np.abs(below.std(axis=0) - deviation) < 0.3 * deviation + 0.5).all()
 
 
 def test_loads_are_drawn_where_only_their_range_is_public() -> None:
@@ -156,6 +195,119 @@ def test_loads_are_drawn_where_only_their_range_is_public() -> None:
     for table in tables:
         assert_valid(table.to_frame(), open_loads)
     assert len({tuple(np.sort(table.loads).tolist()) for table in tables}) > 1
+
+
+@cache
+def in_groups() -> tuple[pv.Reviews, pv.PublicRecord]:
+    """Reviews whose reviewers have an attribute, with which their scores go."""
+    made = world("flat", reviewers=60, loads=(3, 4, 5), seed=3)
+    senior = np.random.default_rng(1).random(60) < 0.4
+    score = np.clip(made.score + 2 * senior[made.reviewer], 1, 10)
+    people = [f"secret {i:02d}" for i in made.reviewer.tolist()]
+    group = Attributes(names=("seniority",), values=(tuple(np.where(senior, "senior", "junior").tolist()),))
+    papers = [f"p{i:03d}" for i in made.paper.tolist()]
+    reviews = pv.Reviews.from_columns(papers, people, score, scale=(1, 10), attributes=group)
+    return reviews, reviews.public("all")
+
+
+@pytest.mark.promise("P-TABLES-7")
+@pytest.mark.slow
+def test_several_releases_are_fitted_together() -> None:
+    """Means, spreads and means by an attribute, with little noise: the tables have all three, as the truth has."""
+    reviews, record = in_groups()
+    means = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=30.0, bins=8))
+    spreads = pv.release(
+        reviews, public="all", quantity="spread of ratings", mechanism=pv.Histogram(epsilon=30.0, bins=6)
+    )
+    by = pv.release_by(reviews, by="seniority", values=("senior", "junior"), public="all", epsilon=30.0, bins=5)
+    tables = pv.sample_tables([means, spreads, by], record, workers=1)
+    assert tables.fitted_to == ("ratings", "spread of ratings", "ratings by seniority")
+    truth = dict(zip(("mean", "spread"), (means_and_spreads(record, reviews)), strict=True))
+    gaps = []
+    for table in tables:
+        assert_valid(table.to_frame(), record)
+        senior = np.array(table.attributes["seniority"]) == "senior"
+        gaps.append(means_of(table)[senior].mean() - means_of(table)[~senior].mean())
+        assert abs(senior.sum() - by["senior"].size) < 8
+        assert set(table.to_frame()["seniority"]) == {"senior", "junior"}
+    assert np.mean([means_of(table).std() for table in tables]) == pytest.approx(truth["mean"].std(), rel=0.15)
+    assert np.mean([spreads_of(table).mean() for table in tables]) == pytest.approx(truth["spread"].mean(), rel=0.1)
+    assert 1.0 < np.mean(gaps) < 3.0
+    alone = pv.sample_tables(means, record, workers=1)
+    assert abs(np.mean([spreads_of(table).mean() for table in alone]) - truth["spread"].mean()) > abs(
+        np.mean([spreads_of(table).mean() for table in tables]) - truth["spread"].mean()
+    )
+    mixed = pv.sample_tables(
+        [
+            means,
+            pv.release(reviews, public="all", quantity="miscalibration", mechanism=pv.Histogram(epsilon=30.0, bins=4)),
+        ],
+        record,
+        workers=1,
+    )
+    assert mixed.fitted_to == ("ratings", "miscalibration")
+
+
+def means_and_spreads(record: pv.PublicRecord, reviews: pv.Reviews) -> tuple[Floats, Floats]:
+    order = np.argsort(reviews.reviewer, kind="stable")
+    hands = np.split(reviews.score[order], np.flatnonzero(np.diff(reviews.reviewer[order])) + 1)
+    return np.array([hand.mean() for hand in hands]), np.array([hand.std() for hand in hands])
+
+
+@pytest.mark.promise("P-TABLES-5")
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.4, 1.0])
+@pytest.mark.parametrize("statistic", ["ratings", "spread of ratings"])
+def test_hidden_scores_are_drawn_and_marked(share: float, statistic: str) -> None:
+    """The tables' statistics are those of the truth if the noise is small, even where no score is public."""
+    reviews, record = in_groups()
+    hidden = np.random.default_rng(2).random(record.score.size) < share
+    public = (
+        "none"
+        if share == 1
+        else pv.PublicRecord.from_reviews(
+            record.papers, record.paper, np.where(hidden, np.nan, record.score), record.loads, scale=(1, 10)
+        )
+    )
+    release = pv.release(reviews, public=public, quantity=statistic, mechanism=pv.Histogram(epsilon=30.0, bins=6))
+    shown = reviews.public(public)
+    tables = pv.sample_tables(release, shown, workers=1)
+    truth = means_and_spreads(record, reviews)[statistic != "ratings"]
+    of = means_of if statistic == "ratings" else spreads_of
+    assert np.mean([of(table).mean() for table in tables]) == pytest.approx(truth.mean(), abs=0.3)
+    assert np.mean([of(table).std() for table in tables]) == pytest.approx(truth.std(), rel=0.25)
+    for table in tables:
+        rows = table.to_frame().rows(named=True)
+        assert [row["score_drawn"] for row in rows] == np.isnan(shown.score).tolist()
+        assert all(1 <= row["score"] <= 10 and row["score"] == round(row["score"]) for row in rows)
+        assert np.array_equal(table.score[~table.drawn], shown.score[~table.drawn])
+        assert Counter(table.loads.tolist()) == Counter(record.loads.per_reviewer().tolist())
+    assert len({table.score.tobytes() for table in tables}) == len(tables)
+
+
+def test_papers_are_numbered_if_no_score_is_public() -> None:
+    reviews = pv.Reviews.from_columns(["secret", "secret", "tale", "tale"], [*"abab"], [1, 2, 3, 4], scale=(1, 5))
+    for public, papers in (("none", ["paper 1", "paper 2"]), ("all", ["secret", "tale"])):
+        table = Table(record := reviews.public(public), np.array([0, 1, 0, 1]), score=np.array([1.0, 2, 3, 4]))
+        assert sorted(set(table.columns()["paper"])) == papers
+        assert len(record.papers) == 2
+
+
+@pytest.mark.slow
+def test_the_same_tables_with_dask() -> None:
+    """On a cluster of two processes, for a vector with noise and for two histograms with hidden scores."""
+    record, means = conference(1, reviewers=60, loads=(3, 4, 5))
+    reviews, _ = in_groups()
+    noise = pv.Histogram(epsilon=3.0, bins=4)
+    hidden = [pv.release(reviews, public="none", quantity=name, mechanism=noise) for name in STATISTICS]
+    cases: list[tuple[Any, pv.PublicRecord]] = [(released(record, means), record), (hidden, reviews.public("none"))]
+    with running_cluster() as address, parallel.cluster(address) as executor:
+        spread_out = [pv.sample_tables(*case, seed=5, executor=executor) for case in cases]
+    for case, drawn in zip(cases, spread_out, strict=True):
+        for again in (pv.sample_tables(*case, seed=5, workers=1), pv.sample_tables(*case, seed=5, workers=2)):
+            for a, b in zip(again, drawn, strict=True):
+                assert a.to_frame().equals(b.to_frame())
+            assert again.diagnostics == drawn.diagnostics
 
 
 @pytest.mark.slow
@@ -170,6 +322,16 @@ def test_other_statistics_and_quantities() -> None:
         assert_valid(tables[0].to_frame(), record)
 
 
+def test_columns_of_attributes_hide_no_others() -> None:
+    record = pv.PublicRecord.from_rows([[1, 2], [3, 4]], load=2)
+    table = Table(record, np.array([0, 1, 0, 1]), attributes={"reviewer": ("a", "b"), "arm": ("x", "y")})
+    columns = table.columns()
+    assert list(columns) == ["paper", "reviewer", "score", "reviewer (attribute)", "arm"]
+    assert columns["reviewer"] == ["reviewer 1", "reviewer 2"] * 2
+    assert columns["reviewer (attribute)"] == ["a", "b"] * 2
+
+
+@pytest.mark.promise("P-TABLES-6")
 def test_what_cannot_be_drawn_is_refused() -> None:
     record, means = conference(1, reviewers=60)
     release = released(record, means)
@@ -177,16 +339,25 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         with pytest.raises(pv.InputError, match="tables must be"):
             pv.sample_tables(release, record, tables=tables)  # type: ignore[arg-type]
     other, _ = conference(2, reviewers=60)
-    with pytest.raises(pv.InputError, match="not the one this release was made from"):
+    with pytest.raises(pv.InputError, match="not the one that the release of ratings was made from"):
         pv.sample_tables(release, other)
     hidden = pv.PublicRecord.from_rows([[None, 3], [2, 4]], load=2, scale=(1, 5))
-    with pytest.raises(pv.InputError, match="1 scores are hidden"):
-        pv.sample_tables(pv.refine([3, 4], pv.weigh(hidden), mechanism=pv.Laplace(scale=1.0)), hidden)
+    weights = pv.weigh(hidden, "miscalibration")
+    with pytest.raises(pv.InputError, match="1 scores are hidden, and miscalibration of a review depends"):
+        pv.sample_tables(pv.refine([3, 4], weights, mechanism=pv.Laplace(scale=1.0)), hidden)
+    with pytest.raises(pv.InputError, match="noise on its vector, so it cannot be fitted together"):
+        pv.sample_tables([release, release], record)
+    with pytest.raises(pv.InputError, match="at least one release"):
+        pv.sample_tables([], record)
     unknown = pv.refine(np.sort(means), pv.weigh(record), mechanism=pv.External(words="by hand"))
     with pytest.raises(pv.InputError, match="does not state the distribution"):
         pv.sample_tables(unknown, record)
     with pytest.raises(pv.RecordError, match="two reviews of one paper"):
         Table(pv.PublicRecord.from_rows([[1, 2], [3, 4]], load=2), np.array([0, 0, 1, 1]))
+    with pytest.raises(pv.RecordError, match="scores of a table"):
+        Table(pv.PublicRecord.from_rows([[1, 2], [3, 4]], load=2), np.array([0, 1, 0, 1]), np.array([1.0, 2, 3, 5]))
+    with pytest.raises(pv.RecordError, match="one value per reviewer"):
+        Table(pv.PublicRecord.from_rows([[1, 2]], load=1), np.array([0, 1]), attributes={"arm": ("a",)})
     with pytest.raises(pv.RecordError, match="loads"):
         Table(pv.PublicRecord.from_rows([[1, 2], [3, 4]], load=2), np.array([0, 2, 1, 0]))
 
@@ -263,6 +434,18 @@ def checked() -> SampledTables:
     return pv.sample_tables(released(record, means, scale=0.3), record, workers=1)
 
 
+def test_what_chance_would_give_is_stated() -> None:
+    """Two camps differ more than by chance: the estimate is far from it, as the release tells."""
+    combined = pv.combine(checked(), TOLD["variance of means"])
+    dealt = [means_of(table).var(ddof=1) for table in checked().dealt]
+    assert combined.by_chance == pytest.approx(np.mean(dealt))
+    assert combined.by_chance is not None
+    assert combined.by_chance < combined.lower
+    for table in checked().dealt:
+        assert_valid(table.to_frame(), table.record)
+
+
+@pytest.mark.promise("P-TABLES-4")
 @pytest.mark.parametrize("name", TOLD)
 def test_functions_that_the_release_tells_are_not_flagged(name: str) -> None:
     with warnings.catch_warnings():
@@ -270,10 +453,29 @@ def test_functions_that_the_release_tells_are_not_flagged(name: str) -> None:
         assert pv.combine(checked(), TOLD[name]).not_told == ()
 
 
+@pytest.mark.promise("P-TABLES-4")
 @pytest.mark.parametrize("name", NOT_TOLD)
 def test_functions_that_no_release_told_are_flagged(name: str) -> None:
     with pytest.warns(pv.TablesWarning, match="does not tell"):
         assert pv.combine(checked(), NOT_TOLD[name]).not_told != ()
+
+
+@cache
+def with_fractions() -> SampledTables:
+    """Scores that are not whole: no two reviewers have the same mean, so hardly any swap keeps all means."""
+    made = world("family", reviewers=40, loads=(3, 5), seed=31)
+    score = made.score + np.random.default_rng(31).random(made.score.size)
+    rows = np.split(score, np.flatnonzero(np.diff(made.paper)) + 1)
+    record = pv.PublicRecord.from_rows(rows, loads={3: 20, 5: 20})
+    means = np.bincount(made.reviewer, weights=score) / np.bincount(made.reviewer)
+    return pv.sample_tables(released(record, means, scale=0.3), record, workers=1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::peerveil.errors.TablesWarning")
+def test_functions_are_flagged_where_scores_are_not_whole() -> None:
+    assert [name for name, of in TOLD.items() if pv.combine(with_fractions(), of).not_told] == []
+    assert [name for name, of in NOT_TOLD.items() if not pv.combine(with_fractions(), of).not_told] == []
 
 
 def test_stressed_tables_are_valid_and_have_the_released_statistic() -> None:
@@ -324,3 +526,40 @@ def test_files_and_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     assert code == 2
     assert "--tables must be from 20" in err
     assert not Path("few").exists()
+
+
+@pytest.mark.slow
+def test_command_with_several_releases_and_without_public_scores(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = world("camps", reviewers=40, loads=4, seed=8)
+    papers = [f"paper {i + 1:02d}" for i in made.paper.tolist()]
+    reviews = pv.Reviews.from_columns(papers, [f"r{i}" for i in made.reviewer.tolist()], made.score, scale=(1, 10))
+    noise = pv.Histogram(epsilon=3.0, bins=4)
+    for name, public in (("shown", "all"), ("hidden", "none")):
+        pv.release(reviews, public=public, mechanism=noise).save(f"{name}-means", report=False)
+        quantity = "spread of ratings"
+        pv.release(reviews, public=public, quantity=quantity, mechanism=noise).save(f"{name}-spreads", report=False)
+    write_public(reviews.public("all"), Path("public.csv"))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["peerveil", "tables", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, " ".join(err.split())
+
+    code, out, err = call("shown-means", "shown-spreads", "--public", "public.csv", "-o", "both")
+    assert code == 0, err
+    assert "reviewers' means of ratings and reviewers' spreads of ratings" in " ".join(out.split())
+    assert json.loads(Path("both/tables.json").read_text())["fitted_to"] == ["ratings", "spread of ratings"]
+    none = ("--public", "none", "--score-scale", "1,10")
+    code, out, err = call("hidden-means", "hidden-spreads", *none, "-o", "drawn")
+    assert code == 0, err
+    assert pl.read_csv("drawn/table-0001.csv")["score_drawn"].all()
+    assert "160 scores are hidden. They are **drawn**" in Path("drawn/README.md").read_text()
+    code, _, err = call("hidden-means", "--public", "none", "-o", "x")
+    assert (code, "--score-scale" in err) == (2, True), err
+    code, _, err = call("hidden-means", "--public", "none", "--score-scale", "1,9", "-o", "x")
+    assert (code, "--public none is not enough" in err) == (2, True), err

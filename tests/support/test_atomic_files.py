@@ -80,6 +80,7 @@ def test_files_that_came_meanwhile_are_kept(tmp_path: Path) -> None:
     assert under(tmp_path) == ["out", "out/mine.csv"]
 
 
+@pytest.mark.promise("P-KEPT-10")
 def test_a_failure_leaves_nothing_behind_not_even_parents(tmp_path: Path) -> None:
     for wrong in (ValueError, SystemExit):
         with pytest.raises(wrong), staged_folder(tmp_path / "new" / "deep" / "out", own=OWN):

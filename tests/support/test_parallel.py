@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,13 +18,16 @@ from typing import Any
 
 import pytest
 
+import engine_tasks
 import peerveil as pv
-from engine_tasks import always_die, count, die_once, draw, fail, place
+from clusters import running_cluster
+from engine_tasks import always_die, count, die_once, draw, fail, place, places
 from peerveil.reporting.sweep_files import write_sweep
 from peerveil.simulation.experiments import simulate
 from peerveil.support.parallel import cluster, run, starting_processes
 
 
+@pytest.mark.promise("P-PLATFORM-14")
 def test_results_do_not_depend_on_who_runs_what() -> None:
     tasks = [3, 1, 4, 1, 5]
     alone = run(draw, tasks, seed=7, workers=1)
@@ -39,6 +43,18 @@ def test_results_do_not_depend_on_who_runs_what() -> None:
 def test_processes_of_their_own_are_used() -> None:
     assert os.getpid() not in run(place, [0, 1, 2], workers=2)
     assert run(place, [0, 1], workers=1) == [os.getpid()] * 2
+
+
+def test_a_process_that_cannot_start_others_runs_tasks_itself() -> None:
+    """The page works in such a process."""
+    context = multiprocessing.get_context("spawn")
+    answers: Any = context.Queue()
+    process = context.Process(target=places, args=(answers,), daemon=True)
+    process.start()
+    try:
+        assert answers.get(timeout=300) == [process.pid] * 3
+    finally:
+        process.join()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -172,30 +188,11 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 def dask_cluster(marks: Path) -> Iterator[str]:
     """A scheduler and two workers in processes of their own, which know where to leave marks."""
     assert marks.exists()
-    pytest.importorskip("distributed", reason="the package distributed is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    quiet["env"] = {**os.environ, "PYTHONPATH": paths}
-    dask = [sys.executable, "-m", "dask"]
-    scheduler = [*dask, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
-    started = [subprocess.Popen(command, **quiet) for command in (scheduler, worker, worker)]
-    try:
-        while started[0].poll() is None:  # until the scheduler listens, however busy the machine is
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=600):
-                break
-            time.sleep(0.05)
+    with running_cluster() as address:
         yield address
-    finally:
-        for process in started:
-            os.killpg(process.pid, signal.SIGKILL)  # with the processes that a worker's nanny keeps
-            process.wait()
 
 
+@pytest.mark.promise("P-PLATFORM-14")
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(
     dask_cluster: str, marks: Path, tmp_path: Path
@@ -207,6 +204,53 @@ def test_a_cluster_gives_the_same_results_and_survives_a_lost_worker(
         assert run(die_once, list(range(12)), seed=5, executor=executor) == alone
         assert (marks / "died2").exists()
         assert sweep_bytes(tmp_path / "cluster", executor=executor) == sweep_bytes(tmp_path / "alone", workers=1)
+
+
+ON_CLUSTER = """
+import sys
+from engine_tasks import last
+from peerveil.errors import PeerveilError
+from peerveil.support.parallel import cluster, run, stream
+
+with cluster(sys.argv[1]) as executor:
+    try:
+        if sys.argv[2] == "run":
+            run(last, list(range(4)), executor=executor)
+        else:
+            list(stream(last, range(4), executor=executor, lost=lambda _: None))
+    except PeerveilError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", ["run", "stream"])
+def test_a_scheduler_that_dies_is_told(dask_cluster: str, marks: Path, function: str) -> None:
+    """Also where nothing makes up for lost tasks (``run``). A process that hangs is ended, and the test fails."""
+    import distributed
+
+    connect: Any = distributed.Client
+    with connect(dask_cluster, set_as_default=False) as client:
+        scheduler = client.run_on_scheduler(os.getpid)
+    environment = {**os.environ, "PYTHONPATH": str(Path(engine_tasks.__file__).parent)}
+    command = [sys.executable, "-c", ON_CLUSTER, dask_cluster, function]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        watchdog = threading.Timer(900, process.kill)
+        watchdog.start()
+        try:
+            while len(times_run(marks)) < 2:  # both workers are busy, the other tasks wait
+                assert process.poll() is None
+                time.sleep(0.05)
+            os.kill(scheduler, signal.SIGKILL)
+            told, problems = process.communicate()
+        finally:
+            watchdog.cancel()
+            process.kill()
+    assert process.returncode == 0, problems
+    assert "scheduler of the cluster is gone" in told
+    assert "start the same command again" in told
+    assert "Traceback" not in problems, problems
 
 
 def sweep_bytes(folder: Path, **where: Any) -> list[bytes]:

@@ -78,6 +78,7 @@ def test_columns_can_be_named() -> None:
     assert true_vector(reviews, "ratings").tolist() == [3, 4]
 
 
+@pytest.mark.promise("P-KEPT-9")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -133,6 +134,7 @@ def test_bad_tables_say_where_and_what(text: str, message: str, tmp_path: Path) 
     assert caught.value.__context__ is None
 
 
+@pytest.mark.promise("P-KEPT-9")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -14,6 +14,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.web import labels, work
 from peerveil.web.cases import STEP_OF
 from peerveil.web.work import Task
+from technical import shown_words, terms_in, unexplained
 
 TEMPLATES = Path(labels.__file__).parent / "templates"
 GOOD = "paper,reviewer,score\np,ann,3\np,bob,5\nq,bob,4\nq,cem,4\nr,cem,8\nr,ann,6\n"
@@ -168,3 +169,18 @@ def test_the_page_explains_words_as_the_documents_do() -> None:
     assert len(shown) > 20
     for term, text in shown:
         assert re.sub(r"<[^>]+>", "", html.unescape(text)) == stated[term].strip(), term
+
+
+@pytest.mark.parametrize("name", sorted(shown_words()))
+def test_every_technical_word_of_templates_and_words_is_explained(name: str) -> None:
+    assert unexplained(terms_in(shown_words()[name])) == []
+
+
+def test_words_that_are_not_explained_are_found() -> None:
+    """The test above can fail: for a word of each glossary's text that is no entry, and for one that is in neither."""
+    assert unexplained(terms_in("the kurtosis of the entropy")) == [
+        *(("entropy", "glossary.md"), ("kurtosis", "glossary.md")),
+        *(("entropy", "glossary.html"), ("kurtosis", "glossary.html")),
+    ]
+    assert unexplained(terms_in("a credible band and its digest")) == []
+    assert sum(map(len, map(terms_in, shown_words().values()))) > 150

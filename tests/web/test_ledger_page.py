@@ -14,6 +14,7 @@ import peerveil as pv
 from asked import KEYS, Answer, AtOnce, answered
 from peerveil.app.ledger import open_budget, pending_view
 from peerveil.errors import LedgerWarning
+from peerveil.reporting.typography import unbroken
 from peerveil.web.app import create_app
 from peerveil.web.page import Page
 
@@ -51,7 +52,7 @@ def test_a_budget_is_opened_in_a_ledger_that_is_created_then(visitor: Visitor, p
     assert visitor.ask("POST", dataset=" conf ", epsilon="3", unit="review", delta="").status == 303
     (account,) = pv.Ledger(place).accounts()
     assert (account.dataset, account.unit, account.budget.limit) == ("conf", "review", 3.0)
-    assert "epsilon 3</strong> left of 3" in visitor.shown()
+    assert f"{unbroken('epsilon 3')}</strong> left of 3" in visitor.shown()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_an_interrupted_release_is_listed_and_leads_back_to_its_choices(
     (begun,) = pending_view(place)
     shown = visitor.shown()
     assert "Interrupted releases" in shown
-    assert "ratings: epsilon = 1 per reviewer" in shown
+    assert unbroken("ratings: epsilon = 1 per reviewer") in shown
     assert "Open its file again" in shown, "the page that began it has ended"
     case = visitor.page.new_case(visitor.page.chairs)
     case.unfinished.add(begun["release"])

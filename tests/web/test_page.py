@@ -35,15 +35,16 @@ from peerveil.cli import main
 from peerveil.cli.commands.serve import serve
 from peerveil.inference.verdict import PROMISES
 from peerveil.private import noise
+from peerveil.record.public_files import write_public
 from peerveil.releases.release import FILES
-from peerveil.web import connections, guard, jobs, serving, work, workspace
+from peerveil.web import guard, jobs, serving, work, workspace
 from peerveil.web.app import create_app
 from peerveil.web.cases import Case, loads_of, number, whole
 from peerveil.web.guard import Guard, Secrets
 from peerveil.web.jobs import Job, Jobs, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import Page
-from peerveil.web.serving import listening
+from peerveil.web.serving import connections, listening
 from peerveil.web.work import PACKED, Task
 from peerveil.web.workspace import Workspace, safe_name
 from spreadsheets import Rows, by_openpyxl
@@ -368,6 +369,7 @@ def test_a_plan_for_other_choices_says_so(chair: Chair) -> None:
     assert "for other choices" in shown()
 
 
+@pytest.mark.promise("P-KEPT-8")
 def test_internal_errors_tell_nothing_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ValueError("ann gave 3 to p1")
@@ -947,6 +949,43 @@ def test_what_is_public_is_one_of_three_answers(public: str, chair: Chair) -> No
     assert chair.post("/public", public=public).status == 422
     assert chair.choose("1") == 422
     assert not [task for task in chair.jobs.tasks if task.kind == "promise"]
+
+
+@pytest.mark.parametrize(("lowest", "highest"), [("1", ""), ("", "10"), ("1", "ten"), ("1,5", "10"), ("nan", "10")])
+def test_a_scale_that_is_none_is_told_at_its_field_and_kept(lowest: str, highest: str, chair: Chair) -> None:
+    answer = chair.post("/file", lowest=lowest, highest=highest)
+    shown = answer.body.decode()
+    assert answer.status == 422
+    assert "“The score scale” must be two numbers" in shown
+    assert shown.count('aria-invalid="true"') == 2
+    assert [f'name="{end}" value="{typed}"' in shown for end, typed in (("lowest", lowest), ("highest", highest))]
+    assert chair.case.answers["score_scale"] == "1,10"
+
+
+def test_a_wrong_scale_is_told_once(folder: Path) -> None:
+    options = {"file": "reviews.csv", "score_scale": "100,200"}
+    state, problem = work._outcome(Task(kind="inspect", folder=str(folder), options=options), lambda _: None)
+    assert (state, problem.field) == ("failed", "score_scale")
+    assert problem.words.count("outside") == problem.words.count("line ") == 1
+    assert problem.words.endswith("state the lowest and the highest possible score with “The score scale”")
+
+
+def test_public_scores_can_be_downloaded(folder: Path, chair: Chair) -> None:
+    options = {"file": "reviews.csv", "score_scale": "1,10"}
+    task = Task(kind="public", folder=str(folder), options=options, output=str(folder / "scores.csv"))
+    assert work._outcome(task, lambda _: None) == ("done", {})
+    write_public(pv.read(folder / "reviews.csv", scale=(1, 10)).public("all"), folder / "expected.csv")
+    assert (folder / "scores.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+    address = f"{chair.here}/public-scores/reviews-public.csv"
+    assert f'href="{chair.page.at}{address}"' in chair.ask("GET", f"{chair.here}/public").body.decode()
+    chair.case.folder.joinpath(f"public-scores-{chair.case.turn}.csv").write_bytes(b"paper,ratings\n")
+    answer = chair.ask("GET", address)
+    assert (answer.status, answer.body) == (200, b"paper,ratings\n")
+    assert answer.headers["content-disposition"] == 'attachment; filename="reviews-public.csv"'
+    chair.post("/file", lowest="1", highest="9")  # read otherwise: the scores may be others
+    chair.ask("GET", address)
+    assert chair.jobs.tasks[-1].kind == "public"
+    assert chair.jobs.tasks[-1].options["score_scale"] == "1,9"
 
 
 def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, FilePayload, Route, expect
+from playwright.sync_api import Error as PlaywrightError
 
 import peerveil as pv
 from browser import Served, Visitor, check_access, chromium, program, served, visitor, wait_until
@@ -121,10 +122,10 @@ def release_now(guest: Visitor) -> None:
     guest.page.get_by_role("button", name="Release", exact=True).click()
 
 
-def download(guest: Visitor, target: Path) -> dict[str, bytes]:
+def download(guest: Visitor, target: Path, name: str = r"-release\.zip$") -> dict[str, bytes]:
     with guest.page.expect_download() as waiting:
         guest.page.get_by_role("link", name="Download everything").click()
-    assert waiting.value.suggested_filename == "peerveil-release.zip"
+    assert re.search(name, waiting.value.suggested_filename), waiting.value.suggested_filename
     waiting.value.save_as(target)
     with zipfile.ZipFile(target) as packed:
         return {name.removeprefix("release/"): packed.read(name) for name in packed.namelist()}
@@ -146,8 +147,10 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     check_access(guest)
     release_now(guest)
     page.wait_for_url(re.compile("/result/"))
-    page.get_by_text("Charts of the noise").click()
-    for name in ("means", "shares", "refinement", "bounds"):
+    for name in ("means", "shares"):
+        page.wait_for_selector(f"[data-picture={name}][data-live=yes] svg[aria-label]")
+    page.get_by_text("Charts of the noise").click()  # which folds the others up
+    for name in ("refinement", "bounds"):
         page.wait_for_selector(f"[data-picture={name}][data-live=yes] svg[aria-label]")
     guest.look()
     check_access(guest)
@@ -272,7 +275,7 @@ def test_a_researcher_refines_and_gets_what_the_command_line_gives(guest: Visito
     page.wait_for_url(re.compile("/result/"))
     expect(page.locator(".promise")).to_contain_text("By <b>them</b>.")
     check_access(guest)
-    mine = download(guest, tmp_path / "bundle.zip")
+    mine = download(guest, tmp_path / "bundle.zip", r"^pasted-refined\.zip$")
     theirs = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
     assert stamped(mine) == stamped(theirs)
     written = {str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file()}
@@ -320,33 +323,47 @@ ASK_AGAIN = """async (address) => (await fetch(address, {
 })).url"""
 
 
+def cancelled_after_the_charge(guest: Visitor, home: str, place: str, file: Path) -> bool:
+    """Release, and cancel once it was charged; false if the release had ended by then, as on a busy machine."""
+    before = len(pv.Ledger(place).history())
+    to_the_promise(guest, file, epsilon="1")
+    case = guest.page.url.split("/")[-2]
+    heading = guest.page.get_by_role("heading", level=1)
+    with closing(sqlite3.connect(place)) as writer:
+        writer.execute("BEGIN IMMEDIATE")  # the charge waits
+        release_now(guest)
+        guest.page.wait_for_url(re.compile("/work/"))
+        writer.rollback()
+        wait_until(lambda: len(pv.Ledger(place).history()) > before)
+        writer.execute("BEGIN IMMEDIATE")  # what follows the charge waits, so that the release does not end at once
+        try:
+            again = guest.page.evaluate(ASK_AGAIN, f"{home}/chair/{case}/release")
+            assert again == guest.page.url, "asked twice, it is made once"
+            check_access(guest)
+            guest.page.get_by_role("button", name="Cancel").click(timeout=60_000)
+            expect(heading).to_have_text(re.compile("Cancelled|Released"))
+        except (PlaywrightError, AssertionError):
+            writer.rollback()
+            guest.page.wait_for_url(re.compile("/result/"))  # where a release leads that has ended; otherwise it fails
+        writer.rollback()
+    return heading.inner_text() == "Cancelled"
+
+
 @pytest.mark.slow
 def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_path: Path) -> None:
     place = str(tmp_path / "b.db")
-    pv.Ledger.create(place).open("big", epsilon=5)
+    pv.Ledger.create(place).open("big", epsilon=10)
     write_reviews(tmp_path / "reviews.csv", reviewers=4000)
     with served("--ledger", place, folder=tmp_path) as site, visitor(browser) as guest:
         guest.page.goto(site.address)
         guest.page.wait_for_url(f"{site.home}/")
-        to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1")
-        case = guest.page.url.split("/")[-2]
-        with closing(sqlite3.connect(place)) as writer:
-            writer.execute("BEGIN IMMEDIATE")  # the charge waits
-            release_now(guest)
-            guest.page.wait_for_url(re.compile("/work/"))
-            writer.rollback()
-            wait_until(lambda: pv.Ledger(place).history())
-            writer.execute("BEGIN IMMEDIATE")  # what follows the charge waits, so that the release does not end at once
-            again = guest.page.evaluate(ASK_AGAIN, f"{site.home}/chair/{case}/release")
-            assert again == guest.page.url, "asked twice, it is made once"
-            check_access(guest)
-            guest.page.get_by_role("button", name="Cancel").click()
-            expect(guest.page.get_by_role("heading", level=1)).to_have_text("Cancelled")
-            writer.rollback()
+        tries, packed = 1, set(tmp_path.rglob(PACKED))
+        while not cancelled_after_the_charge(guest, site.home, place, tmp_path / "reviews.csv"):
+            tries, packed = tries + 1, set(tmp_path.rglob(PACKED))
         expect(guest.page.locator("main")).to_contain_text("was charged (epsilon 1 of 'big')")
         check_access(guest)
-        assert not list(tmp_path.rglob(PACKED))
-    assert len(pv.Ledger(place).history()) == 1
+        assert set(tmp_path.rglob(PACKED)) <= packed
+    assert len(pv.Ledger(place).history()) == tries
 
 
 ATTACK = """<!doctype html><title>attack</title>

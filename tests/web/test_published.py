@@ -9,9 +9,10 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from asked import KEYS, Answer, AtOnce, answered
 from peerveil.record.public_files import write_public
 from peerveil.releases import verification
 from peerveil.releases.release import FILES
+from peerveil.releases.withdrawal import withdraw
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.web import work
 from peerveil.web.app import create_app
@@ -29,6 +31,7 @@ from peerveil.web.labels import CHECKS
 from peerveil.web.page import Page
 from peerveil.web.published import is_release, sort_file
 from peerveil.web.work import Task, pack
+from peerveil.web.workspace import file_name
 
 CRITERIA = ("clarity", "soundness")
 
@@ -45,7 +48,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews = pv.read(folder / "reviews.csv", scale=conference.scale, criteria=CRITERIA)
     write_public(reviews.public("all"), folder / "public.csv")
     for year in ("2025", "2026"):
-        pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0)).save(folder / year)
+        estimator = {"2025": "safe", "2026": "bayes"}[year]
+        made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), estimator=estimator)
+        made.save(folder / year)
     other = pv.release(reviews, public="all", quantity="normalized", mechanism=pv.Laplace(epsilon=1.0))
     other.save(folder / "normalized", report=False)
     pack(folder / "2025", folder / "2025.zip")
@@ -102,6 +107,39 @@ def test_our_own_files_are_refined_without_a_question(
     assert state == "done", result
     made = pv.Release.load(case.folder / "made" / "bundle")
     assert (made.quantity, made.guarantee.epsilon) == ("normalized", 1.0)
+
+
+@pytest.mark.parametrize("estimator", ["", "projection", "bayes"])
+def test_a_release_is_refined_as_it_was_published_unless_told_otherwise(
+    estimator: str, published: Path, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library's own default is the safe one, which would look worse than what was published."""
+    source = pv.Release.load(published / "2026")
+    drop(case, published / "2026" / "release.json", "noisy")
+    drop(case, published / "public.csv", "public_file")
+    files = {"noisy": case.files["noisy"], "public": case.files["public_file"]}
+    state, result = do("refine", case, monkeypatch, estimator=estimator, number=2, **files)
+    assert state == "done", result
+    used = estimator or "bayes"
+    assert (result["estimator"], result["called"]) == (used, f"2: {used}, tight")
+    told = result["published"]
+    assert (told["estimator"], told["same"]) == (source.estimator, used == source.estimator)
+    assert told["better"] == (told["error"] < result["expected_rmse"])
+
+
+@pytest.mark.parametrize(
+    ("named", "download"),
+    [("Conf 2026-release.zip", "Conf-2026-refined.zip"), ("release.json", "peerveil-refined.zip")],
+)
+def test_what_is_refined_is_named_after_the_release(
+    named: str, download: str, published: Path, researcher: Researcher
+) -> None:
+    data = (published / ("2025.zip" if named.endswith("zip") else "2025/release.json")).read_bytes()
+    researcher.ask("PUT", f"/researcher?role=noisy&first=1&name={quote(named)}", data)
+    (case,) = researcher.page.studies.values()
+    assert file_name(case.named, "refined.zip") == download
+    case.answers |= {"conference": "Conf", "year": 2027}
+    assert file_name(case.named, "refined.zip") == "Conf-2027-refined.zip"
 
 
 def test_a_release_is_recognised_wherever_it_is_dropped_and_replaced_as_a_whole(published: Path, case: Case) -> None:
@@ -184,7 +222,7 @@ def test_releases_are_compared_with_the_first(published: Path, case: Case, monke
     assert [pair["title"] for pair in result["pairs"]] == ["2026", "Release 3"]
     assert result["first"] == "2025"
     comparison = pv.compare(pv.Release.load(published / "2025"), pv.Release.load(published / "2026"))
-    assert result["pairs"][0]["sentences"] == comparison.sentences()
+    assert result["pairs"][0]["sentences"] == comparison.sentences("2026")
     assert [row[1] for row in result["pairs"][0]["rows"]] == [f"{q.first:.3f}" for q in comparison.quantiles]
     assert all(title in result["svg"] for title in ("2025", "2026", "Release 3"))
     drop(case, published / "normalized" / "release.json", "releases")
@@ -236,3 +274,51 @@ def test_uploads_say_what_they_were_taken_for(researcher: Researcher, published:
     form = researcher.ask("GET", f"/researcher/{said['study']}").body.decode()
     assert 'data-published="yes"' in form
     assert researcher.ask("PUT", "/researcher?role=verify&name=x", b"").status == 404
+
+
+@pytest.mark.parametrize(
+    ("tells", "finding", "words"),
+    [
+        ("no clear difference", "no clear difference", "no clear difference. The releases may differ all the same"),
+        ("higher, likely", "no clear difference", "differences of the means at 10\N{NO-BREAK SPACE}% of reviewers"),
+        ("no clear difference", "lower, likely", "A finding. In the second release less: lower, likely."),
+    ],
+)
+def test_a_comparison_begins_with_what_is_more_than_noise(
+    tells: str, finding: str, words: str, researcher: Researcher
+) -> None:
+    case = researcher.page.new_case(researcher.page.studies)
+    sentence = f"A finding. In the second release less: {finding}."
+    pair = {"title": "2026", "sentences": [sentence], "rows": [("10%", "1", "2", "+1", "", tells)], "words": []}
+    case.results["m"] = {"releases": {"2025": {}, "2026": {}}, "first": "2025", "pairs": [pair], "svg": ""}
+    shown = researcher.ask("GET", f"/compare/{case.id}/result/m").body.decode()
+    told = shown.partition('id="clear"')[2].partition("</section>")[0]
+    assert words in told
+    assert ("no clear difference" in told) == (tells == finding)
+
+
+def test_a_comparison_says_that_a_release_was_withdrawn(
+    researcher: Researcher, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {"last year": str(published / "2025"), "this year": str(tmp_path / "2026")}
+    shutil.copytree(published / "2026", places["this year"])
+    withdraw(places["this year"], reason="The file was of last year.")
+    state, result = work._outcome(Task(kind="compare", folder=str(tmp_path), others=places), lambda _: None)
+    assert state == "done", result
+    (words,) = result["withdrawn"]
+    assert words.startswith("this year: withdrawn by its publishers on ")
+    case = researcher.page.new_case(researcher.page.studies)
+    case.results["m"] = result
+    shown = researcher.ask("GET", f"/compare/{case.id}/result/m").body.decode()
+    assert "Do not rely on this" in shown
+    assert "The file was of last year." in shown
+    assert all("In the second release" not in sentence for pair in result["pairs"] for sentence in pair["sentences"])
+
+
+def test_a_release_without_a_name_is_called_what_it_is_of(researcher: Researcher, published: Path) -> None:
+    about = pv.About(conference="Conf", year=2026)
+    release = pv.Release.load(published / "2026")
+    text = replace(release, terms=replace(release.terms, about=about)).to_json()
+    said = json.loads(researcher.ask("PUT", "/researcher?role=releases&name=release.json", text.encode()).body)
+    assert list(researcher.page.studies[said["study"]].releases.values()) == ["Conf 2026"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from peerveil.releases.effects.answers import FILES as ANSWER_FILES
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.release import FILES, Release
 from peerveil.web import work
+from peerveil.web.cases import Case
+from peerveil.web.earlier import add_earlier
 from peerveil.web.work import Task
 from repeatable import make_repeatable
 
@@ -25,6 +28,9 @@ ROWS = [(f"p{i}", f"r{(i * 3 + j) % 8}", (i + 2 * j) % 9 + 1) for i in range(12)
 TRACK = {f"p{i}": ("Theory", "Systems & nets")[i % 2] for i in range(12)}
 
 GROUP = {f"r{j}": ("senior", "junior")[j % 2] for j in range(8)}
+
+#: Folders of earlier releases.
+EARLIER = ("2024", "2025")
 
 #: The releases by their folders; without tracks, the folder is that of the output.
 Releases = dict[str, Release | Answer]
@@ -64,7 +70,8 @@ def grouped() -> pv.Reviews:
 
 def by_seniority() -> Releases:
     groups = ("senior", "junior")
-    return {"": pv.release_by(grouped(), by="seniority", values=groups, public="all", epsilon=2.0, bins=3)}
+    how: dict[str, Any] = {"epsilon": 2.0, "bins": 3, "sizes": (4, 4)}
+    return {"": pv.release_by(grouped(), by="seniority", values=groups, public="all", **how)}
 
 
 def difference() -> Releases:
@@ -72,7 +79,25 @@ def difference() -> Releases:
     return {"": pv.effect(grouped(), by="seniority", compare=("senior", "junior"), public="all", **how)}
 
 
+def groups_by_track(kind: str) -> Releases:
+    how: dict[str, Any] = {"by": "seniority", "public": "all", "epsilon": 2.0}
+    if kind == "shares":
+        made: pv.TrackAnswers[Any] = pv.release_by_groups(grouped(), TRACK, values=("senior", "junior"), bins=3, **how)
+    else:
+        made = pv.effect_groups(grouped(), TRACK, compare=("senior", "junior"), **how)
+    return {name.replace(" & ", "-"): answer for name, answer in made.answers.items()}
+
+
+def after_others() -> Releases:
+    return whole(mechanism=pv.Histogram(epsilon=1.0, bins=4), estimator="bayes", prior=pv.pool(EARLIER))
+
+
 CHOICES = {
+    "earlier releases": Choices(
+        after_others,
+        "--mechanism histogram --epsilon 1 --bins 4 --estimator bayes --prior prior.json",
+        {"mechanism": "histogram", "epsilon": 1.0, "bins": 4, "estimator": "bayes", "prior": "prior.json"},
+    ),
     "a plan": Choices(lambda: whole(epsilon=1.0), "--epsilon 1", {"epsilon": 1.0}),
     "histogram": Choices(
         lambda: whole(mechanism=pv.Histogram(epsilon=0.5, bins=4), unit="review", estimator="bayes"),
@@ -151,9 +176,9 @@ CHOICES = {
     ),
     "groups of reviewers": Choices(
         by_seniority,
-        "--by seniority --values senior,junior --attributes people.csv --epsilon 2 --bins 3",
+        "--by seniority --values senior,junior --attributes people.csv --epsilon 2 --bins 3 --sizes 4,4",
         {"question": "shares", "by": "seniority", "values": "senior,junior", "attributes": "people.csv"}
-        | {"epsilon": 2.0, "bins": 3},
+        | {"epsilon": 2.0, "bins": 3, "sizes": "4,4"},
         files=ANSWER_FILES,
     ),
     "a difference of groups": Choices(
@@ -161,6 +186,21 @@ CHOICES = {
         "--by seniority --compare senior,junior --attributes people.csv --epsilon 2 --others --randomised --limits 2,8",
         {"question": "difference", "by": "seniority", "compare": "senior,junior", "attributes": "people.csv"}
         | {"epsilon": 2.0, "others": True, "randomised": True, "limits": "2,8"},
+        command="effect",
+        files=ANSWER_FILES,
+    ),
+    "groups in tracks": Choices(
+        lambda: groups_by_track("shares"),
+        "--by seniority --values senior,junior --attributes people.csv --epsilon 2 --bins 3 --groups tracks.csv",
+        {"question": "shares", "by": "seniority", "values": "senior,junior", "attributes": "people.csv"}
+        | {"epsilon": 2.0, "bins": 3, "groups": "tracks.csv", "no_shared_reviewers": False},
+        files=ANSWER_FILES,
+    ),
+    "a difference in tracks": Choices(
+        lambda: groups_by_track("difference"),
+        "--by seniority --compare senior,junior --attributes people.csv --epsilon 2 --group-column Track",
+        {"question": "difference", "by": "seniority", "compare": "senior,junior", "attributes": "people.csv"}
+        | {"epsilon": 2.0, "group_column": "Track", "no_shared_reviewers": False},
         command="effect",
         files=ANSWER_FILES,
     ),
@@ -183,6 +223,16 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
     shown = [f"{p},{'?' if number % 5 == 0 else s}" for number, (p, _, s) in enumerate(ROWS)]
     Path("public.csv").write_text("\n".join(["paper,score", *shown]))
 
+    if "prior" in choices.answers:
+        case = Case(tmp_path)
+        for year in EARLIER:
+            papers, people, scores = zip(*ROWS, strict=True)
+            others = [(score + int(year)) % 9 + 1 for score in scores]
+            earlier = pv.Reviews.from_columns(papers, people, others, scale=(1, 9))
+            pv.release(earlier, public="all", mechanism=pv.Histogram(epsilon=1.0, bins=4)).save(year, report=False)
+            arrived = Path(shutil.copyfile(f"{year}/release.json", tmp_path / f"{year}.json"))
+            add_earlier(case, arrived, name=f"{year}.json", several=False)
+        assert case.options()["prior"] == choices.answers["prior"]
     made = choices.python()
     for folder, release in made.items():
         release.save(Path("python") / folder)

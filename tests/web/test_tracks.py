@@ -100,6 +100,7 @@ def test_a_track_may_be_called_as_a_zip_file_is(tmp_path: Path, monkeypatch: pyt
         ({"groups": "t.csv", "group_column": ""}, "groups", "11 of 12 papers are in no group of “The table of tracks”"),
         ({"groups": "twice.csv", "group_column": ""}, "groups", "a paper is in two groups"),
         ({"groups": "unnamed.csv", "group_column": ""}, "groups", "has no column for the group"),
+        ({"group_column": "score"}, "group_column", "a paper is in two groups"),
         ({"no_shared_reviewers": True}, "no_shared_reviewers", "(“Reviewers and tracks”), but some have"),
         ({"region": "hull", "file": "large.csv"}, "", "hull"),
     ],
@@ -185,13 +186,15 @@ def test_each_track_has_a_page_and_files_and_no_other_folder_is_reached(chair: C
     assert "<script>alert" not in shown
     links = [html.unescape(link) for link in re.findall(r'href="([^"]+)"', shown)]
     own = [link for link in links if "Th%C3%A9orie%2B" in link]
-    assert [link.rpartition("/")[2] for link in own] == ["Th%C3%A9orie%2B", "report.html", "peerveil-release.zip"]
+    assert [link.rpartition("/")[2] for link in own] == [
+        *("Th%C3%A9orie%2B", "report.html", "reviews-main-script-alert-1-script-release.zip"),
+    ]
     at = chair.page.at
     page, report, packed = (link.removeprefix(at).replace("Th%C3%A9orie%2B", "Théorie+") for link in own)
     assert chair.ask("GET", page).status == 200
     assert "script" not in chair.ask("GET", report).headers["content-security-policy"]
     assert chair.ask("GET", packed).body == b"zip"
-    assert "filename" in chair.ask("GET", packed).headers["content-disposition"]
+    assert "alert-1-script-release.zip" in chair.ask("GET", packed).headers["content-disposition"]
     for wrong in ("..", "bundle", "Théorie", "."):
         assert chair.ask("GET", f"/made/m/{wrong}/report.html").status == 404
         assert chair.ask("GET", f"{chair.here}/result/m/{wrong}").status == 404
@@ -200,3 +203,18 @@ def test_each_track_has_a_page_and_files_and_no_other_folder_is_reached(chair: C
 def test_problems_of_tracks_know_their_step() -> None:
     problem = Problem.of(pv.InputError("x (", pv.errors.Argument("shared", False), ")"))
     assert problem.field == "no_shared_reviewers"
+
+
+def test_tracks_after_an_undivided_release_are_refused_in_the_words_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "b.db")
+    pv.Ledger.create(place).open("x", epsilon=5)
+    state, result = do("release", tmp_path, monkeypatch, ledger=place, group_column=None)
+    assert state == "done", result
+    state, problem = do("promise", tmp_path, monkeypatch, ledger=place)
+    assert (state, problem.field) == ("failed", "tracks")
+    assert "how many reviewers each track (“One release or several”) or the papers that are kept have" in problem.words
+    assert "have it declared for the data set on the command line" in problem.words
+    assert problem.words.endswith("nothing was charged")
+    assert not re.search(r"peerveil|--|`|[0-9a-f]{8}|b\.db|/", problem.words), problem.words

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from browser import Served, Visitor, check_access, chromium, program, served, visitor
 from peerveil.simulation.conferences import synthetic_conference
 from spreadsheets import Rows, by_openpyxl
+from technical import terms_in, unexplained
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,20 +25,6 @@ pytestmark = [
         program() is None, reason="Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)"
     ),
 ]
-
-GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
-
-#: Technical words that the page and reports may use, as patterns. Each that is shown must be explained.
-TERMS = (
-    *("releases?", "means?", "quantity", "ratings", "miscalibration", "normalized", "subjectivity", "loads?", "ranks?"),
-    *("lenien(?:t|cy)", "strict(?:est)?", "findings?", "tracks?", "criteri(?:a|on)", "public record", "assignments?"),
-    *("promise", "claim", "epsilon", "delta", "odds", "differential privacy", "unit", "neighbours?", "noise", "bins?"),
-    *("mechanism", "histogram", "Laplace", "Gaussian", "budgets?", "ledger", "data set", "charged?", "regions?"),
-    *("estimator", "projection", "safe", "bayes", "expected error", "root mean square", "standard deviation"),
-    *("variance", "bands?", "credible", "intervals?", "proven bounds?", "public data alone", "verdict", "informative"),
-    *("adds some", "adds nothing", "as by chance", "plan", "verify", "refine", "signature", "posterior", "sensitivity"),
-    *("quantiles?", "percentiles?", "likelihood", "prior", "isotonic", "Lipschitz", "p-value", "significance"),
-)
 
 #: What is cut off: text beyond the edge of the screen or of its chart, and short words broken in two.
 CUT = """(words) => {
@@ -68,7 +56,19 @@ CUT = """(words) => {
   return cut;
 }"""
 
-#: Of parts with a name, a browser shows one at a time.
+#: The height of the page with everything unfolded that can be: of parts with a name, a browser shows one at a time.
+TALLEST = """() => {
+  const parts = [...document.querySelectorAll("details")], before = parts.filter((part) => part.open);
+  const heights = [null, ...parts.filter((part) => part.name)].map((part) => {
+    for (const other of parts) other.open = other === part || !other.name;
+    return document.documentElement.scrollHeight;
+  });
+  for (const part of parts) part.open = false;
+  for (const part of before) part.open = true;
+  return Math.max(document.documentElement.scrollHeight, ...heights);
+}"""
+
+#: To look for what is cut off, all parts are unfolded.
 UNFOLD = """for (const part of document.querySelectorAll("details:not([open])")) {
   part.removeAttribute("name");
   part.open = true;
@@ -116,7 +116,7 @@ class Walk:
         """Check that a screen is not too tall, and that nothing on it is cut off, folded or not."""
         check_access(self._guest)
         most = self._tallest if tallest is None else tallest
-        assert self.page.evaluate("document.documentElement.scrollHeight") <= most, screen
+        assert self.page.evaluate(TALLEST) <= most, screen
         keep_words = self._words if words is None else words
         assert self.page.evaluate(CUT, keep_words) == [], screen
         self.page.evaluate(UNFOLD)
@@ -176,7 +176,11 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
         assert "Reviews 2026" not in walk.texts["result"], "what the chair was told once is not a warning"
         with page.expect_download() as waiting:
             page.get_by_role("link", name="Download everything").click()
+        assert waiting.value.suggested_filename == "reviews-release.zip"
         waiting.value.save_as(tmp_path / "release.zip")
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="the public scores").click()
+        assert waiting.value.suggested_filename == "reviews-public.csv"
         page.get_by_role("link", name="Read the report").click()
         page.wait_for_url(re.compile("/report.html$"))
         walk.look("report", tallest=100 * height, words=not large)
@@ -189,12 +193,9 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
 
 def check_terms(shown: str) -> None:
     """Every technical word that is shown is explained."""
-    document = GLOSSARY.read_text(encoding="utf-8")
-    marked = re.findall(r"\*\*(.+?)\*\*|(?<!\*)\*([^*]+)\*(?!\*)", document)
-    explained = " ".join(word for pair in marked for word in pair)
-    used = [term for term in TERMS if re.search(rf"\b(?:{term})\b", shown, re.IGNORECASE)]
+    used = terms_in(shown)
     assert len(used) >= 40, used
-    assert [term for term in used if not re.search(rf"\b(?:{term})\b", explained, re.IGNORECASE)] == []
+    assert unexplained(used) == []
 
 
 def open_file(page: Page, site: Served, file: Path) -> None:
@@ -263,7 +264,7 @@ def test_a_file_that_is_wrong_is_told_where_it_was_given(
     page.get_by_label("Lowest", exact=True).fill("1")
     page.get_by_label("Highest").fill("10")
     if step == "file":
-        page.get_by_text("How to read the file").click()
+        page.get_by_text("Answers from an earlier time").click()
         page.get_by_label(label).set_input_files(file)
         expect(page.locator(".drop:has(#mapping) .drop-state")).to_have_text(wrong.name)
         page.get_by_role("button", name="Read again").click()
@@ -320,11 +321,12 @@ def test_every_part_of_the_choices_fits_on_two_screens(browser: Browser, site: S
                 assert page.evaluate(CUT, True) == []
             check_access(guest)
             assert page.locator("form > details[open]").count() == 1, "one part at a time"
-        assert len(heights) == 10
+        assert len(heights) >= 11
         assert max(heights.values()) <= 1600, heights
 
 
-def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
+def at_the_choices(guest: Visitor, site: Served, workbook: Path) -> Walk:
+    """The walk of a chair who has opened a file, all of whose scores are public."""
     page = guest.page
     open_file(page, site, workbook)
     page.wait_for_url(re.compile("/file$"))
@@ -332,6 +334,11 @@ def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, wor
     walk.press("Continue", "/public$")
     page.get_by_label("All scores").check()
     walk.press("Continue", "/choices$")
+    return walk
+
+
+def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
+    page, walk = guest.page, at_the_choices(guest, site, workbook)
     page.get_by_text("Advanced options").click()
     page.get_by_label("Noise", exact=True).select_option("histogram")
     page.get_by_text("One release per track").click()
@@ -349,7 +356,7 @@ def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, wor
     walk.look("tracks")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Download of A").click()
-    assert waiting.value.suggested_filename == "A.zip"
+    assert waiting.value.suggested_filename == "reviews-A-release.zip"
     page.get_by_role("link", name="Findings and charts of B").click()
     page.wait_for_selector("[data-picture=means][data-live=yes] svg")
     walk.look("track")
@@ -360,31 +367,52 @@ def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, wor
     expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
 
 
+def test_tables_of_a_release_are_drawn(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
+    page, walk = guest.page, at_the_choices(guest, site, workbook)
+    walk.press("Compute the promise", "/promise$")
+    page.get_by_label("I have read this").check()
+    walk.press("Release", "/result/")
+    walk.press("Tables for researchers", "/tables/result/")
+    walk.look("tables")
+    assert "20 possible tables" in walk.texts["tables"]
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download the tables").click()
+    waiting.value.save_as(tmp_path / "tables.zip")
+    with zipfile.ZipFile(tmp_path / "tables.zip") as packed:
+        assert len([name for name in packed.namelist() if name.endswith(".csv")]) == 20
+        assert not any(b"uni.example" in packed.read(name) for name in packed.namelist())
+
+
 GROUPS = {"shares": "Each group for itself", "difference": "The difference of two groups"}
 
 
-@pytest.mark.parametrize("question", GROUPS)
-def test_groups_of_reviewers_from_a_table_to_the_report(
+@contextmanager
+def asked_about_groups(
     question: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
-) -> None:
+) -> Iterator[tuple[Visitor, Walk]]:
+    """A visitor at the choices, who has stated the groups of reviewers."""
     people = [f"person{who}@uni.example,{('senior', 'junior')[who % 2]}" for who in range(60)]
     (tmp_path / "people.csv").write_text("\n".join(["Reviewer,Seniority", *people]))
     with visitor(browser, viewport={"width": 1280, "height": 800}) as guest:
         page = guest.page
         page.goto(site.address)
         page.wait_for_url(f"{site.home}/")
-        open_file(page, site, workbook)
-        page.wait_for_url(re.compile("/file$"))
-        walk = Walk(guest, tallest=1600, words=True)
-        walk.press("Continue", "/public$")
-        page.get_by_label("All scores").check()
-        walk.press("Continue", "/choices$")
+        walk = at_the_choices(guest, site, workbook)
         page.get_by_text("Groups of reviewers", exact=True).first.click()
         page.get_by_label(GROUPS[question]).check()
         page.get_by_label("The table of reviewers").set_input_files(tmp_path / "people.csv")
         expect(page.locator("#columns option")).to_have_count(1)
         page.get_by_label("Column of groups").fill("Seniority")
         page.get_by_label("The groups").fill("senior,junior")
+        yield guest, walk
+
+
+@pytest.mark.parametrize("question", GROUPS)
+def test_groups_of_reviewers_from_a_table_to_the_report(
+    question: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
+) -> None:
+    with asked_about_groups(question, browser, site, workbook, tmp_path) as (guest, walk):
+        page = guest.page
         page.get_by_label("Epsilon", exact=True).fill("3")
         walk.press("Show the expected accuracy", "/choices#plan$")
         expect(page.locator(".plan tbody tr").first).to_be_visible()
@@ -398,10 +426,51 @@ def test_groups_of_reviewers_from_a_table_to_the_report(
         walk.look("result")
         with page.expect_download() as waiting:
             page.get_by_role("link", name="Download everything").click()
+        assert waiting.value.suggested_filename == f"reviews-{question}.zip"
         waiting.value.save_as(tmp_path / "release.zip")
         page.get_by_role("link", name="Read the report").click()
         page.wait_for_url(re.compile("/report.html$"))
         with zipfile.ZipFile(tmp_path / "release.zip") as packed:
             assert packed.read("release/report.html") == guest.context.request.get(page.url).body()
+        assert "uni.example" not in page.content() + "".join(walk.texts.values())
+        assert not guest.complaints
+
+
+@pytest.mark.parametrize("question", GROUPS)
+def test_groups_in_each_track_from_a_table_to_their_reports(
+    question: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
+) -> None:
+    with asked_about_groups(question, browser, site, workbook, tmp_path) as (guest, walk):
+        page = guest.page
+        page.get_by_text("One release per track").click()
+        page.get_by_label("By a column").check()
+        page.get_by_label("Reviewers and tracks").select_option("yes")
+        walk.press("Compute the promise", "/choices$")
+        field = page.get_by_label("Reviewers and tracks")
+        expect(field).to_be_visible()
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 1600
+        field.select_option("")
+        walk.press("Compute the promise", "/promise$")
+        expect(page.locator("tbody tr")).to_have_count(2)
+        expect(page.locator(".promise")).to_contain_text("All tracks together: epsilon = 2 per reviewer")
+        walk.look("promise")
+        page.get_by_label("I have read this").check()
+        walk.press("Release", "/result/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
+        walk.look("tracks")
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download everything").click()
+        waiting.value.save_as(tmp_path / "release.zip")
+        page.get_by_role("link", name="Numbers and chart of B").click()
+        expect(page.locator(".picture svg")).to_be_visible()
+        walk.look("track")
+        page.get_by_role("link", name="Read the report").click()
+        page.wait_for_url(re.compile("/report.html$"))
+        with zipfile.ZipFile(tmp_path / "release.zip") as packed:
+            assert packed.read("release/B/report.html") == guest.context.request.get(page.url).body()
+        page.go_back()
+        page.get_by_role("link", name="All tracks").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
         assert "uni.example" not in page.content() + "".join(walk.texts.values())
         assert not guest.complaints

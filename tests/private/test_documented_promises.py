@@ -1,0 +1,134 @@
+"""Promises of the documents that are about several modules at once."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Literal
+
+import grimp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import peerveil as pv
+from peerveil.inference.verdict import PROMISES
+from peerveil.privacy.guarantee import Guarantee
+from peerveil.simulation.conferences import synthetic_conference
+
+#: Packages that regions, estimates and everything published are made by.
+PUBLIC = (
+    *("errors", "support", "tables", "record", "quantities", "privacy", "regions", "inference", "mechanisms"),
+    *("planning", "simulation", "reporting", "releases", "sampling"),
+)
+
+
+def conference(reviewers: int = 24) -> pv.Reviews:
+    made = synthetic_conference(reviewers=reviewers, rng=np.random.default_rng(3))
+    return pv.read(made.frame(), scale=made.scale)
+
+
+@pytest.mark.promise("P-KEPT-1")
+def test_no_public_package_reaches_private_code_by_any_chain_of_imports() -> None:
+    graph = grimp.build_graph("peerveil", cache_dir=None)
+    for name in PUBLIC:
+        package = f"peerveil.{name}"
+        assert package in graph.modules
+        assert not graph.find_shortest_chains(package, "peerveil.private", as_packages=name != "errors"), name
+    assert graph.find_shortest_chains("peerveil.app", "peerveil.private")  # chains are found where there are some
+
+
+@pytest.mark.promise("P-PUBLIC-1")
+def test_hidden_scores_need_a_scale() -> None:
+    with pytest.raises(pv.RecordError, match="1 scores are hidden: state the scale"):
+        pv.PublicRecord.from_rows([[8, None], [3, 5]], load=2)
+    unscaled = pv.Reviews.from_columns([*"ppqq"], ["ann", "bob", "ann", "bob"], [3, 5, 4, 4])
+    with pytest.raises(pv.InputError, match="state the scale"):
+        pv.release(unscaled, public="none", mechanism=pv.Laplace(epsilon=1.0))
+
+
+@pytest.mark.promise("P-MECH-1")
+def test_noise_in_floating_point_must_be_accepted() -> None:
+    noise, reviews = pv.SinhNormal(rho=0.5, omega=20.0), conference()
+    with pytest.raises(pv.InputError, match="last digits of what is published may reveal more") as refused:
+        pv.release(reviews, public="all", mechanism=noise)
+    assert refused.value.spelled(lambda one: f"--{one.name}").count("--accept_float_noise") == 1
+    made = pv.release(reviews, public="all", mechanism=noise, accept_float_noise=True, estimator="projection")
+    assert not made.guarantee.float_safe
+
+
+@pytest.mark.promise("P-CLAIM-5")
+@given(st.floats(1e-3, 30.0))
+def test_how_sure_someone_can_become_is_rounded_up(epsilon: float) -> None:
+    words = Guarantee(kind="pure", unit="reviewer", epsilon=epsilon).human
+    stated = float(words.partition("at most ")[2].partition(" %")[0]) / 100
+    assert stated >= 1 / (1 + math.exp(-epsilon))
+    assert stated - 1 / (1 + math.exp(-epsilon)) < 0.01
+
+
+@pytest.mark.promise("P-BUDGET-6")
+def test_plans_and_releases_warn_of_budgets_that_promise_little() -> None:
+    reviews = conference()
+    plan = pv.plan(reviews.public("all"), epsilons=[5, 6], mechanisms=["histogram"], draws=1, workers=1)
+    assert "Epsilon 6 promises little" in plan.advice
+    assert "Epsilon 5 promises" not in plan.advice
+    for epsilon, told in ((5.0, False), (6.0, True)):
+        made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=epsilon), estimator="projection")
+        assert ("promises little" in made.caution) == told
+
+
+@pytest.mark.promise("P-README-7")
+@pytest.mark.parametrize("estimator", ["safe", "projection", "bayes"])
+def test_the_report_says_what_its_estimator_promises(tmp_path: Path, estimator: str) -> None:
+    made = pv.release(conference(), public="all", mechanism=pv.Histogram(epsilon=1.0), estimator=estimator)
+    made.save(tmp_path / "out")
+    report = " ".join((tmp_path / "out" / "report.html").read_text(encoding="utf-8").split())
+    other = next(words for words in PROMISES.values() if words != PROMISES[estimator])
+    assert PROMISES[estimator] in report
+    assert other not in report
+
+
+@pytest.mark.promise("P-YEARS-6")
+def test_pooling_the_same_releases_again_gives_the_same_file(tmp_path: Path) -> None:
+    releases = [
+        pv.release(conference(size), public="all", mechanism=pv.Histogram(epsilon=1.0), estimator="bayes")
+        for size in (24, 30)
+    ]
+    for number, release in enumerate(releases):
+        release.save(tmp_path / str(number), report=False)
+    places = [tmp_path / "0", tmp_path / "1"]
+    files = [pv.pool(places).save(tmp_path / f"{name}.json") for name in "ab"]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    other = pv.pool(places[::-1]).save(tmp_path / "c.json")
+    assert other.read_bytes() != files[0].read_bytes()  # in the same order
+
+
+@pytest.mark.promise("P-PARTS-5")
+@pytest.mark.parametrize(("how", "told"), [("absent", "1 review of 1 paper"), ("leave-out", "3 reviews of 1 paper")])
+def test_a_release_says_what_was_done_with_reviews_without_a_score(
+    how: Literal["absent", "leave-out"], told: str
+) -> None:
+    rows = [
+        f"p{p},r{(2 * p + 3 * k) % 8},{'' if p == k == 0 else 1 + (p + 2 * k) % 9}" for p in range(8) for k in range(3)
+    ]
+    file = io.BytesIO("\n".join(["paper,reviewer,score", *rows]).encode())
+    reviews = pv.read(file, scale=(1, 10), missing_score=how)
+    made = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0), estimator="projection")
+    assert [note for note in made.notes if note.startswith(told)]
+    assert made.part is not None
+    assert made.part.whole is not None
+    assert made.part.whole.reviews == 24  # the review without a score is one of them: it is never dropped alone
+
+
+@pytest.mark.promise("P-TABLES-6", "P-PARTS-2")
+def test_a_number_of_reviewers_that_is_not_public_is_said_to_be_an_estimate_and_gives_no_tables() -> None:
+    reviews = conference(60)
+    part = reviews.only(reviews.papers[:20])
+    made = pv.release(part, public="all", mechanism=pv.Histogram(epsilon=1.0), estimator="projection")
+    assert made.part is not None
+    assert made.part.number == "open"
+    assert f"{made.reviewers} is an estimate from the noisy counts" in " ".join(made.notes)
+    with pytest.raises(pv.InputError, match="number of reviewers"):
+        pv.sample_tables(made, part.public("all"))
