@@ -6,14 +6,15 @@ epsilon 1, without reports. Meanwhile the client is killed twice, a worker every
 the ledger is restarted three times. Then every venue must be released, and charged exactly once.
 
 Printed: throughput, memory, and seconds of each step; by simulation from these, what more workers and clients would do;
-and what shared plans lose against plans of one's own, on venues of another seed.
+what a second worker brings, on the first venues (`--compared`); and what shared plans lose against plans of one's own,
+on venues of another seed.
 
-It takes two hours on two idle cores. With `--folder` everything is kept there, and a run that was stopped, by Ctrl-C or
+It takes about an hour on two idle cores. With `--folder` everything is kept there, and a run that was stopped, by Ctrl-C or
 otherwise, goes on when the same command is given again; seconds and faults of all parts are added up.
 
-`--scaling` compares one worker with two instead, undisturbed, by the clock and by processor time, which a busy machine
-does not change: venues per second are limited by the workers (their processor time per venue, divided by their
-number) or by the client (its own).
+`--scaling` does nothing but compare one worker with two, undisturbed, by the clock and by processor time, which a busy
+machine does not change: venues per second are limited by the workers (their processor time per venue, divided by
+their number) or by the client (its own).
 """
 
 from __future__ import annotations
@@ -379,6 +380,7 @@ def main() -> None:
     asked.add_argument("--most", type=int, default=5_000, help="reviewers of the largest venue")
     asked.add_argument("--every", type=float, default=120.0)
     asked.add_argument("--shared", type=int, default=200, help="venues on which shared plans are compared")
+    asked.add_argument("--compared", type=int, default=100, help="venues on which one worker is compared with two")
     asked.add_argument("--charges-per-second", type=float, default=150.0, help="as benchmarks/bench_ledger.py measures")
     asked.add_argument("--folder", type=Path, help="where to keep the run, so that it can be stopped and resumed")
     asked.add_argument("--scaling", action="store_true", help="only compare one worker with two")
@@ -389,11 +391,13 @@ def main() -> None:
     with Output("platform") as out:
         given = asked.parse_args(out.arguments)
         if out.quick:
-            given.venues, given.most, given.every, given.shared = 40, 200, 15.0, 20
+            given.venues, given.most, given.every, given.shared, given.compared = 40, 200, 15.0, 20, 0
         if given.scaling:
             scaling(out, sizes(given.venues, given.seed, most=given.most), given.seed)
         else:
             day_of(out, given)
+            if given.compared:
+                scaling(out, sizes(given.compared, given.seed, most=given.most), given.seed)
 
 
 def day_of(out: Output, given: argparse.Namespace) -> None:
