@@ -19,6 +19,7 @@ from peerveil.planning import auto
 from peerveil.planning.alike import likeness
 from peerveil.private.batch.run import run_batch
 from peerveil.private.batch.venue import Venue
+from peerveil.private.journal import look
 from peerveil.private.ledger import Ledger
 from peerveil.private.noise import Prepared
 from peerveil.private.reviews import Reviews
@@ -105,6 +106,32 @@ def test_a_shared_plan_is_kept_for_a_batch_that_is_resumed(
             run_batch(venues, tmp_path / "out", ledger=place, share_plans=True, workers=1, report=False)
     outcomes = run_batch(venues[::-1], tmp_path / "out", ledger=place, share_plans=True, workers=1, report=False)
     assert {outcome.status for outcome in outcomes} <= {"released", "stands"}, outcomes
+    assert plans == ["a"]
+    assert [account.spent for account in Ledger(place).accounts()] == [1.0, 1.0]
+
+
+@pytest.mark.promise("P-PLATFORM-1")
+def test_a_venue_that_was_drawn_by_a_shared_plan_is_published_by_it(
+    tmp_path: Path, plans: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan of its own may choose another mechanism, and what was drawn would be refused after it was charged."""
+    place = str(tmp_path / "budgets.db")
+    venues = [venue(name, budget={"epsilon": 1.0}) for name in ("a", "b")]
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def run() -> Any:
+        return run_batch(venues, tmp_path / "out", ledger=place, share_plans=True, workers=1, report=False)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pv.Release, "write_into", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    drawn = [look(tmp_path / "out.private" / "states" / f"{each.name}.json") for each in venues]
+    assert any(content is not None and content[1] is not None for content in drawn)
+    monkeypatch.setattr(auto, "plan", killed)
+    assert [outcome.status for outcome in run()] == ["released"] * 2
     assert plans == ["a"]
     assert [account.spent for account in Ledger(place).accounts()] == [1.0, 1.0]
 

@@ -49,11 +49,14 @@ class Steps:
     items: dict[str, Item] = field(default_factory=dict)
 
     def undecided(self, venue: Venue) -> Undecided | None:
-        """The public data of a venue, if a plan is to choose its mechanism and its noise is not drawn."""
+        """The public data of a venue, if a plan is to choose its mechanism and it is not released.
+
+        A venue whose noise was drawn by an earlier run needs the same plan again, which it may share with others.
+        """
         if not venue.mechanism.chooses:
             return None
         content = look(self.folders.state_of(venue.name))
-        if content is not None and content[1] is not None:
+        if content is not None and content[1] is not None and self._is_written(venue):
             return None
         with time_limit(self.limit):
             return venue.undecided()
@@ -65,7 +68,7 @@ class Steps:
         content = look(self.folders.state_of(venue.name))
         if content is not None and content[1] is not None:
             _check_same(content[0]["settings"], settings)
-            if (target / FILES[0]).is_file():
+            if self._is_written(venue):
                 released = Outcome.of(venue.name, "stands", Release.load(target))
                 emit(VenueStands(venue=venue.name))
                 return released
@@ -117,6 +120,9 @@ class Steps:
         unlike = result.notes if result.prior is not None and result.prior.unlike else ()
         told = tuple(note for note in unlike if POOLED in note)
         return Outcome.of(name, "released", result, (*remarks, *told))
+
+    def _is_written(self, venue: Venue) -> bool:
+        return (self.folders.output / venue.name / FILES[0]).is_file()
 
     def _kept(self, venue: Venue, ready: Ready, settings: dict[str, str]) -> Kept:
         """The file of a venue: that of an earlier run, or a new one."""
