@@ -9,8 +9,8 @@ Printed: throughput, memory, and seconds of each step; by simulation from these,
 what a second worker brings, on the first venues (`--compared`); and what shared plans lose against plans of one's own,
 on venues of another seed.
 
-It takes about an hour on two idle cores. With `--folder` everything is kept there, and a run that was stopped, by Ctrl-C or
-otherwise, goes on when the same command is given again; seconds and faults of all parts are added up.
+It takes about an hour on two idle cores. With `--folder` everything is kept there, and a run that was stopped, by
+Ctrl-C or otherwise, goes on when the same command is given again; seconds and faults of all parts are added up.
 
 `--scaling` does nothing but compare one worker with two, undisturbed, by the clock and by processor time, which a busy
 machine does not change: venues per second are limited by the workers (their processor time per venue, divided by

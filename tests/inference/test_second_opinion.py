@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from marks import slow
 from peerveil.inference import model
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior
 from peerveil.inference.family import CORRELATIONS, FAMILIES
+from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.model import RecordModel
 from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.inference.prior import prior
-from peerveil.inference.second_opinion import chance_of_others, heavier, other_kinds
+from peerveil.inference.second_opinion import chance_of_others, heavier, other_kinds, tilted
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.private.true_vector import true_vector
@@ -167,3 +169,41 @@ def test_errors_are_smaller_in_worlds_that_the_family_does_not_hold(name: str) -
         errors.append([float(np.mean((one.mean - truth) ** 2)) for one in both(weights, likelihood)])
     alone, second = np.mean(errors, axis=0)
     assert second < alone
+
+
+def test_a_tilt_is_a_case_of_its_own_unless_the_data_rule_it_out() -> None:
+    family, rng = FAMILIES[2], np.random.default_rng(8)
+    kinds = np.outer((0.5, 0.1, 0.3, 0.05, 0.05), np.full(CORRELATIONS.size, 1 / CORRELATIONS.size))
+    each = CORRELATIONS.size * len(family.discrepancies)
+    laws = rng.permutation(5 * each)[: 4 * each]  # as if those of no account had been left out
+    share = np.array([0.5, 0.1, 0.3, 0.096, 0.004])[laws // each]
+    share /= np.bincount(laws // each)[laws // each]
+    mixture = GaussianMixture(share, rng.normal(size=(laws.size, 3)), rng.random((laws.size, 3)), laws)
+    (case,) = tilted(mixture, kinds, family)  # the other has less than a tenth of its prior probability
+    own = [number for number, law in enumerate(laws.tolist()) if law // each == 3]
+    assert case.laws.tolist() == laws[own].tolist()
+    assert case.probabilities.sum() == pytest.approx(1)
+    assert case.mean == pytest.approx(np.average(mixture.means[own], axis=0, weights=share[own]))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_bands_hold_those_of_each_tilt_where_loads_differ(epsilon: float) -> None:
+    weights, likelihood, _ = noisy_counts(reviews_of("load", 3, loads=(1, 2, 3, 4, 5, 6)), epsilon=epsilon)
+    posterior = weights.derived(RecordModel).posterior(likelihood)
+    assert isinstance(posterior, CountPosterior)
+    assert posterior.cases
+    without = replace(posterior, cases=())
+    for level in (0.5, 0.9):
+        lower, upper = posterior.band(level)
+        bands = [replace(without, below=law).band(level) for law in (posterior.below, *posterior.cases)]
+        assert lower.tolist() == np.min([low for low, _ in bands], axis=0).tolist()
+        assert upper.tolist() == np.max([high for _, high in bands], axis=0).tolist()
+        assert (np.diff(lower) >= 0).all()
+        assert (np.diff(upper) >= 0).all()
+    assert posterior.mean.tolist() == without.mean.tolist()
+
+
+def test_equal_loads_have_no_such_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "MOST_DOUBTED", -1.0)  # always followed
+    weights, likelihood, _ = noisy_counts(reviews_of("camps", 1))
+    assert both(weights, likelihood)[1].cases == ()

@@ -270,6 +270,7 @@ class CountPosterior:
         bins: the bins.
         entries: the number of entries.
         doubt: how far an entry may be from its place in its bin, if nothing public tells which values occur.
+        cases: the same posterior in cases that neither public data nor counts tell apart; bands hold those of each.
     """
 
     below: GaussianMixture
@@ -277,6 +278,7 @@ class CountPosterior:
     bins: Bins
     entries: int
     doubt: PlaceDoubt | None = None
+    cases: tuple[GaussianMixture, ...] = ()
 
     @property
     def least(self) -> float:
@@ -334,7 +336,9 @@ class CountPosterior:
 
     def _between(self, tail: float, level: float) -> tuple[Floats, Floats]:
         """The quantiles of each entry at a lower tail and at the level above it."""
-        few, many = (np.maximum.accumulate(self.below.quantile(p)) for p in (1 - tail - level, 1 - tail))
+        laws = (self.below, *self.cases)
+        few = np.maximum.accumulate(np.min([law.quantile(1 - tail - level) for law in laws], axis=0))
+        many = np.maximum.accumulate(np.max([law.quantile(1 - tail) for law in laws], axis=0))
         ranks = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (many, few))
         lower, upper = (self.least + _stairs(rank, self.width, self.entries) for rank in ranks)
         lower = np.minimum(lower, upper)  # sums in another order may differ in their last digit

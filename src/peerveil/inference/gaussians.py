@@ -193,6 +193,11 @@ class GaussianMixture:
         """The same mixture with other evidence."""
         return replace(self, evidence=evidence)
 
+    def only(self, chosen: npt.NDArray[np.bool_]) -> GaussianMixture:
+        """The mixture given that the component is one of the chosen, which must have a probability."""
+        probabilities = self.probabilities[chosen] / self.probabilities[chosen].sum()
+        return GaussianMixture(probabilities, self.means[chosen], self.variances[chosen], self.laws[chosen])
+
     @cached_property
     def mean(self) -> Floats:
         """The mean of each entry."""

@@ -20,7 +20,7 @@ from peerveil.inference.pooling import MODEL, used_prior
 from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.inference.posterior import EntryPrior, Posterior
 from peerveil.inference.prior import MANY_HIDDEN, Ensemble, prior
-from peerveil.inference.second_opinion import chance_of_others, other_kinds
+from peerveil.inference.second_opinion import chance_of_others, other_kinds, tilted
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
@@ -194,7 +194,8 @@ class RecordModel:
         differ = len(self._weights.loads.sizes) > 1  # nothing public tells whether leniency goes with load
         if not differ and chance_of_others(other.evidence, prior.kinds, family) <= MOST_DOUBTED:
             return found
-        return other.told(found.evidence)
+        cases = tilted(other.below, prior.kinds, family) if differ else ()
+        return replace(other, cases=cases).told(found.evidence)
 
     def _prior_of_kinds(self, bins: Bins) -> CountPrior:
         def made() -> CountPrior:

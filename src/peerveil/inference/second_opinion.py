@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from peerveil.inference.family import CORRELATIONS, LENIENCIES, Family, family_of
+from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.pooling.opinions import LEAST_WITHIN, TAILS_VARY, Tails, Within
 from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.inference.prior import Ensemble, prior
@@ -21,6 +22,9 @@ from peerveil.record.public_record import Floats
 #: The prior probabilities of the other kinds: shapes of leniency, and leniency that goes with load where loads differ.
 _OF_SHAPES = {"camps": 0.1, "heavy": 0.3}
 _OF_TILTS = {1.0: 0.05, -1.0: 0.05}
+
+#: How many times less probable than before the data must make a tilt, for bands to leave it out.
+_RULED_OUT = 10.0
 
 #: The excess kurtosis of leniency with heavy tails, on a scale that ends.
 _HEAVY = 3.0
@@ -86,6 +90,25 @@ def heavier(weights: PublicWeights) -> Floats:
         for excess in (0.0, _HEAVY)
     )
     return np.asarray(heavy / normal)
+
+
+def tilted(mixture: GaussianMixture, kinds: Floats, family: Family) -> tuple[GaussianMixture, ...]:
+    """Return the posterior for each way in which leniency may go with load, unless the data rule it out.
+
+    Nothing public tells how leniency goes with load, and noisy counts seldom do. A band of the mixture leaves out what
+    a tilt of small prior probability implies; a band that holds those of the tilts covers in each case.
+
+    Args:
+        mixture: the posterior with all kinds of reviewers.
+        kinds: prior probabilities of the kinds and correlations, those of the tilts last.
+        family: the prior assumptions, of which there are as many discrepancies for each correlation.
+    """
+    kind = mixture.laws // (kinds.shape[1] * len(family.discrepancies))
+    return tuple(
+        mixture.only(kind == number)
+        for number in range(1 + len(_OF_SHAPES), len(kinds))
+        if _RULED_OUT * mixture.probabilities[kind == number].sum() > kinds[number].sum()
+    )
 
 
 def chance_of_others(evidence: Floats, kinds: Floats, family: Family) -> float:
