@@ -18,15 +18,14 @@ def test_nothing_is_lost_or_charged_twice_whatever_is_killed(tmp_path: Path) -> 
     if postgres.programs() is None:
         pytest.skip("PostgreSQL is not installed (its programs initdb and pg_ctl)")
     venues = 200
-    options = {"budget": "1", "mechanism": "laplace", "estimator": "projection", "region": "envelope"}
-    table = write_venues(tmp_path, sizes(venues, seed=1, least=8, most=12), 1, options)
+    table = write_venues(tmp_path, sizes(venues, seed=1, least=8, most=12), 1, {"budget": "1", "region": "envelope"})
     assert MARK in (tmp_path / "venue-00000.csv").read_text()
     with postgres.server() as (url, data), cluster(tmp_path, 2) as (address, processes):
         with psycopg.connect(url, autocommit=True) as connection:  # whatever a server may log
             connection.execute("ALTER SYSTEM SET log_statement = 'all'")
             connection.execute("SELECT pg_reload_conf()")
         command = [sys.executable, "-m", "peerveil", "batch", str(table), "-o", str(tmp_path / "out"), "--no-report"]
-        command += ["--public", "all", "--epsilon", "1", "--score-scale", "1,10", "--ledger", url]
+        command += ["--public", "all", "--epsilon", "1", "--score-scale", "1,10", "--share-plans", "--ledger", url]
         day = Day(
             [*command, "--cluster", address, "--retries", "8", "--log-level", "debug"],
             tmp_path / "out",
