@@ -15,22 +15,26 @@ and noise with seeds 1 to 4. Ratios are of the means over these.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
-import numpy as np
-from scipy.optimize import isotonic_regression
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # as sort and isotonic regression have one; waiting threads count as well
 
-import peerveil as pv
-from output import Growing, Output
-from peerveil.inference.estimators import Estimate
-from peerveil.inference.model import RecordModel
-from peerveil.inference.prior import prior
-from peerveil.mechanisms import Mechanism
-from peerveil.planning.rehearsal import Rehearsal
-from peerveil.record.public_record import Floats
-from results import Column
-from timing import peak_megabytes
+import numpy as np  # noqa: E402
+from scipy.optimize import isotonic_regression  # noqa: E402
+
+import peerveil as pv  # noqa: E402
+from output import Growing, Output  # noqa: E402
+from peerveil.inference.estimators import Estimate  # noqa: E402
+from peerveil.inference.model import RecordModel  # noqa: E402
+from peerveil.inference.prior import prior  # noqa: E402
+from peerveil.mechanisms import Mechanism  # noqa: E402
+from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
+from peerveil.record.public_record import Floats  # noqa: E402
+from results import Column  # noqa: E402
+from timing import peak_megabytes  # noqa: E402
 
 LOAD, DRAWS = 4, 40
 MECHANISMS: dict[str, Mechanism] = {"laplace": pv.Laplace(epsilon=1.0), "histogram": pv.Histogram(epsilon=1.0)}

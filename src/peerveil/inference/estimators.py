@@ -261,6 +261,8 @@ def nearest_safe(
     test stricter. Where no point passes, the projection is returned, which is always safe. For ``long`` vectors, ``m``
     is found within a few percent.
     """
+    if np.array_equal(projected.values, r):
+        return projected  # the noisy vector is possible, so nothing else is safe
     curves = Curves.of(region)
     if curves.project(r) is None:
         low, high = (np.full(r.size, end) for end in (region.lower[0], region.upper[-1]))

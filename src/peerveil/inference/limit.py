@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.fft import next_fast_len
 from scipy.special import ndtr
 
 from peerveil.inference.family import LENIENCIES, family_of
@@ -233,6 +234,7 @@ class WeightLaw:
     def _totals(self, load: int, leniency: float) -> Floats:
         """The chance of each total of a reviewer's weights, in steps."""
         length = load * (self.chance.size - 1) + 1
+        padded = next_fast_len(length, real=True)
         if leniency >= 0:
             centre = leniency * self._standard
             nodes = min(_MOST_NODES, math.ceil((centre[-1] - centre[0] + 2 * _TAIL) / _key_gap(centre)) + 1)
@@ -240,13 +242,13 @@ class WeightLaw:
             held = np.exp(-0.5 * (key[:, None] - centre) ** 2) * self.chance
             density = held.sum(axis=1)
             held, density = held[density > _NEGLIGIBLE], density[density > _NEGLIGIBLE]
-            total = density / density.sum() @ np.fft.rfft(held / density[:, None], length) ** load
+            total = density / density.sum() @ np.fft.rfft(held / density[:, None], padded) ** load
         else:
             ends = self._key(np.arange(1, load) / load, -leniency)
             ends = np.concatenate(([-np.inf], ends, [np.inf]))
             held = np.diff(ndtr(ends[:, None] + leniency * self._standard), axis=0) * self.chance
-            total = np.prod(np.fft.rfft(held * load, length), axis=0)
-        return np.maximum(np.fft.irfft(total, length), 0.0)
+            total = np.prod(np.fft.rfft(held * load, padded), axis=0)
+        return np.maximum(np.fft.irfft(total, padded)[:length], 0.0)
 
     @cached_property
     def _standard(self) -> Floats:
@@ -289,13 +291,15 @@ def limit_posterior(prior: EntryPrior, likelihood: Likelihood) -> LongPosterior 
     centre = np.add.reduceat(likelihood.centre, first) / sizes
     information = float(likelihood.deviation) ** -2
     mixture: GaussianMixture | None = None
-    for _ in range(_ROUNDS):
+    for further in reversed(range(_ROUNDS)):
         sigma = (information * entries) ** -0.5 if information > 0 else math.inf
         if not (math.isfinite(sigma) and sigma > 0 and np.isfinite(centre).all()):
             return None
         mixture = prior.posterior(EntryLikelihood(centre, NormalLaw(sigma=sigma)), steps=0)
         if mixture is None:
             return None
+        if not further:
+            break
         mean, variance = (stretched(part, n)[None] for part in (mixture.mean, mixture.variance))
         _, gradient, curvature = likelihood.expected(mean, variance)
         information = float(curvature.mean())

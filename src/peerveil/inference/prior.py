@@ -319,6 +319,8 @@ def _draw_weights(
 
 def placed(weights: PublicWeights) -> npt.NDArray[np.bool_]:
     """Return which weights are public, or have public ones in their interval to be compared with."""
+    if weights.exact:
+        return np.ones(weights.low.size, dtype=np.bool_)
     low, high = pair_ends(weights)
     visible = np.sort(low[low == high])
     return np.asarray(np.searchsorted(visible, high, side="right") > np.searchsorted(visible, low, side="left"))
