@@ -10,11 +10,23 @@ disjoint parts, and the earlier releases are of other students; or 200 students 
 and the earlier releases are of other departments. All releases have histogram noise at epsilon 1 per reviewer.
 
 Each row has so many draws of a new release, each with five earlier releases out of as many conferences of the same
-bank; those of InstEval are of up to three conferences, with ten draws of noise each. "ratio" is the mean squared error
-of `bayes` with the pooled prior over that without, with its standard error over draws; "of expected" is realised over
-expected error with the pooled prior; "in band" the share of means in their 90 % bands; "noticed" the share of draws
-that were found to be unlike the earlier ones. In rows with an arrow, the new conference is of another kind than the
-earlier ones. With ``--quick`` few draws, with ``--real`` InstEval alone.
+bank; those of InstEval are of up to three conferences, with several draws of noise each. "ratio" is the mean squared
+error of `bayes` with the pooled prior over that without, with its standard error over draws; "of expected" is realised
+over expected error with the pooled prior; "in band" the share of means in their 90 % bands, "believed" the share that
+the posterior itself expects there, and "least" the least share that any bands can have of which each is an interval of
+attainable means with a posterior probability of at least 90 %; "noticed" the share of draws that were found to be
+unlike the earlier ones. In rows with an arrow, the new conference is of another kind than the earlier ones.
+
+The second table says what any pool could reach where leniency is normal, in the same draws. "best pool" is the ratio
+with a prior that knows all but the typical correlation: that leniency is normal, that there is no discrepancy, that the
+year is like the others, and how much years vary. "known to" is the deviation of the typical correlation given the
+five earlier releases under that prior, "known" the ratio if the correlation of the year itself is known, and "in band"
+and "least" are as above for that posterior.
+
+    python benchmarks/bench_pool.py [draws] [at typical leniency] [of noise] [--synthetic | --real] [--quick]
+
+The full run has 100 draws of each, and 10 of noise. There are synthetic conferences alone, or InstEval alone, where
+that is asked.
 
 The constants of the pool were chosen with other seeds (101, 102, 103, 4242), with synthetic conferences of all worlds
 but the last two. InstEval was looked at with other seeds, and no constant was changed then.
@@ -25,10 +37,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
@@ -37,12 +49,15 @@ import numpy as np  # noqa: E402
 import polars as pl  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from attainable import chance_within, least_chance  # noqa: E402
 from output import Growing, Output  # noqa: E402
 from peerveil.inference.assignments import deal  # noqa: E402
-from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
-from peerveil.inference.estimators import estimate  # noqa: E402
+from peerveil.inference.count_posterior import CountLikelihood, CountPosterior  # noqa: E402
+from peerveil.inference.estimators import Estimate, estimate  # noqa: E402
+from peerveil.inference.expected_error import LEVEL  # noqa: E402
+from peerveil.inference.family import CORRELATIONS, FAMILIES  # noqa: E402
 from peerveil.inference.model import RecordModel  # noqa: E402
-from peerveil.inference.pooling import Earlier, PooledPrior, YearPrior, divided  # noqa: E402
+from peerveil.inference.pooling import MODEL, Earlier, PooledPrior, YearPrior, divided, usual  # noqa: E402
 from peerveil.inference.pooling.opinions import Tails, Within  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.privacy.bins import NoisyCounts  # noqa: E402
@@ -67,6 +82,9 @@ WORLDS: dict[str, Callable[[np.random.Generator], Floats]] = {
     "double exponential": lambda rng: rng.laplace(0.0, 0.6, REVIEWERS),
     "flat": lambda rng: rng.uniform(-1.5, 1.5, REVIEWERS),
 }
+
+#: The worlds whose leniency is normal, and the one with draws of its own.
+NORMAL, TYPICAL = ("none", "little (0.3)", "typical (0.6)", "strong (1.0)", "very strong (1.4)"), "typical (0.6)"
 
 #: Earlier and new conferences of different kinds.
 UNLIKE = (
@@ -93,8 +111,32 @@ class Conference:
         self.within, self.tails = Within.of(self.weights), Tails.of(self.weights)
 
 
+class Judged(NamedTuple):
+    """How a release fares with a prior.
+
+    Attributes:
+        usual, square, expected: squared errors without the prior and with it, and that expected with it.
+        inside, believed, least: the shares of means in their bands, that by the posterior, and the least possible one.
+        noticed: whether the release disagrees with the others.
+    """
+
+    usual: float
+    square: float
+    expected: float
+    inside: float
+    noticed: float
+    believed: float
+    least: float
+
+
 class Year:
-    """A release of a conference."""
+    """A release of a conference.
+
+    Attributes:
+        correlation: the correlation of scores with the leniency of their reviewers, where that is known.
+    """
+
+    correlation = math.nan
 
     def __init__(self, conference: Conference, rng: np.random.Generator) -> None:
         self.weights, self.truth, self.rehearsal = conference.weights, conference.truth, conference.rehearsal
@@ -112,19 +154,86 @@ class Year:
         about: dict[str, Any] = {"shapes": shapes, "within": self.within, "tails": conference.tails}
         self.earlier = Earlier(name="", record=digest, release=digest, evidence=evidence, **about)
 
-    def judged(self, prior: PooledPrior) -> tuple[float, float, float, float, float]:
-        """Return squared errors without and with the prior, the expected one, the share in bands, and if noticed."""
+    def judged(self, prior: PooledPrior) -> Judged:
+        """Return how the release fares with the prior."""
         others = YearPrior(prior.without(self.weights.digest()), self.within)
-        posterior = replace(self.prior, pooled=others).posterior(self.likelihood)  # without new draws of the record
+        return self.judged_with(others)
+
+    def judged_with(self, others: YearPrior) -> Judged:
+        """Return how the release fares with what the others say about it."""
+        made, posterior = self.estimated(others)
+        assert made.outlook is not None
+        lower, upper = made.outlook.lower, made.outlook.upper
+        slack = 1e-9 * (1 + np.abs(self.truth))
+        inside = (self.truth >= lower - slack) & (self.truth <= upper + slack)
+        usual_square, square = (float(np.mean((each.values - self.truth) ** 2)) for each in (self.usual, made))
+        return Judged(
+            usual=usual_square,
+            square=square,
+            expected=made.outlook.expected_rmse**2,
+            inside=float(inside.mean()),
+            noticed=float(others.disagrees(self.told)),
+            believed=float(chance_within(posterior, lower, upper).mean()),
+            least=float(least_chance(posterior, LEVEL).mean()),
+        )
+
+    def estimated(self, others: YearPrior) -> tuple[Estimate, CountPosterior]:
+        """Return the estimate and its posterior with what the others say, without new draws of the record."""
+        posterior = replace(self.prior, pooled=others).posterior(self.likelihood)
+        assert posterior is not None
         region = self.rehearsal.region("tight")
         noisy = self.rehearsal.noisy_vector(self.noisy)
         made = estimate(noisy, self.weights, region, self.likelihood, estimator="bayes", posterior=posterior)
-        assert made.outlook is not None
-        slack = 1e-9 * (1 + np.abs(self.truth))
-        inside = (self.truth >= made.outlook.lower - slack) & (self.truth <= made.outlook.upper + slack)
-        noticed = others.disagrees(self.told)
-        square, usual = (float(np.mean((each.values - self.truth) ** 2)) for each in (made, self.usual))
-        return usual, square, made.outlook.expected_rmse**2, float(inside.mean()), float(noticed)
+        return made, posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Known(YearPrior):
+    """A prior that knows the shape and the discrepancy of a year: normal leniency, and none.
+
+    Attributes:
+        correlations: the probabilities of the correlations of the grid.
+    """
+
+    correlations: Floats
+
+    def chances_for(self, evidence: Floats) -> Floats:
+        """Return the probabilities of correlations, at normal leniency and without discrepancy."""
+        chances = np.zeros_like(usual())
+        chances[0, :, 0] = self.correlations
+        return chances if evidence.ndim == 3 else np.asarray(chances.sum(axis=0))
+
+    def disagrees(self, evidence: Floats) -> bool:
+        """Return that the year is known to be like the others."""
+        return False
+
+
+def on_grid(correlations: Floats) -> Floats:
+    """Return probabilities on the grid of correlations with these means, one row each: shared by the two next to it."""
+    after = np.clip(np.searchsorted(CORRELATIONS, correlations), 1, CORRELATIONS.size - 1)
+    share = (correlations - CORRELATIONS[after - 1]) / (CORRELATIONS[after] - CORRELATIONS[after - 1])
+    chances, row = np.zeros((correlations.size, CORRELATIONS.size)), np.arange(correlations.size)
+    chances[row, after - 1], chances[row, after] = 1 - share, share
+    return chances
+
+
+def best_pool(earlier: Sequence[Earlier], apart: float) -> tuple[Floats, float]:
+    """Return what a pool says that knows all but the typical correlation, and the deviation of this correlation.
+
+    Args:
+        earlier: the earlier releases.
+        apart: how far correlations of years are apart.
+    """
+    family, typical = FAMILIES[MODEL], np.linspace(0.0, 0.95, 96)
+    near = np.exp(-0.5 * ((typical - typical[:, None]) / apart) ** 2)
+    laws = near / near.sum(axis=1, keepdims=True) @ on_grid(typical)
+    density = np.exp(-0.5 * ((typical - family.typical) / family.spread) ** 2)
+    logs = np.log((1 - family.anything) * density / density.sum() + family.anything / typical.size)
+    for each in earlier:
+        logs = logs + np.log(laws @ np.exp(each.evidence[:, 0]))  # without discrepancy
+    chance = np.exp(logs - logs.max())
+    chance /= chance.sum()
+    return chance @ laws, math.sqrt(chance @ (typical - chance @ typical) ** 2)
 
 
 #: Releases of the same conferences, each with noise of its own, conference by conference.
@@ -137,9 +246,10 @@ def synthetic(world: str, number: int) -> list[Year]:
     papers = REVIEWERS * LOAD // 4
     paper = np.arange(REVIEWERS * LOAD) % papers
     reviewer = deal(paper, np.full(REVIEWERS, LOAD, dtype=np.int64), rng)
-    raw = 5.5 + rng.normal(0.0, 1.2, papers)[paper] + WORLDS[world](rng)[reviewer] + rng.normal(0.0, 1.0, paper.size)
-    score = np.clip(np.rint(raw), 1, 10)
+    quality, leniency = rng.normal(0.0, 1.2, papers)[paper], WORLDS[world](rng)[reviewer]
+    score = np.clip(np.rint(5.5 + quality + leniency + rng.normal(0.0, 1.0, paper.size)), 1, 10)
     year = Year(Conference(_reviews(paper, reviewer, score, (1.0, 10.0))), rng)
+    year.correlation = float(np.corrcoef(leniency, score)[0, 1]) if np.ptp(leniency) > 0 else 0.0
     year.weights.derived(RecordModel)._kept.clear()  # its draws take a gigabyte in a hundred conferences
     return [year]
 
@@ -176,19 +286,42 @@ def insteval(draws: int, by: str) -> dict[str, list[list[Year]]]:
     return made
 
 
-def row(table: Growing, name: str, new: Bank, earlier: Bank, each: int = 1) -> None:
-    """Add the row of new conferences, each with five earlier ones drawn from a bank that does not hold it."""
-    found = []
+def chosen(new: Bank, earlier: Bank, each: int = 1) -> list[tuple[Year, tuple[Earlier, ...]]]:
+    """Return new releases, each with five earlier ones drawn from a bank, which are of other conferences."""
+    pairs = []
     for number, (place, conference) in product(range(each), enumerate(new)):
         rng = np.random.default_rng([SEED, 7, place, number])
         others = [releases for releases in earlier if releases is not conference]
-        chosen = rng.choice(len(others), EARLIER, replace=False).tolist()
-        pooled = tuple(others[i][int(rng.integers(len(others[i])))].earlier for i in chosen)
-        found.append(conference[number].judged(PooledPrior(quantity="ratings", releases=pooled)))
-    usual, square, expected, inside, noticed = np.array(found).T
-    beside = math.sqrt(square.mean() / expected.mean())
-    ratio = ratio_of(square, usual)
-    table.add(name, len(found), usual.mean(), ratio, beside, mean_of(inside, 100), 100 * noticed.mean())
+        drawn = rng.choice(len(others), EARLIER, replace=False).tolist()
+        held = tuple(others[i][int(rng.integers(len(others[i])))].earlier for i in drawn)
+        pairs.append((conference[number], held))
+    return pairs
+
+
+def row(table: Growing, name: str, new: Bank, earlier: Bank, each: int = 1) -> None:
+    """Add the row of new conferences, each with five earlier ones drawn from a bank that does not hold it."""
+    found = [year.judged(PooledPrior(quantity="ratings", releases=held)) for year, held in chosen(new, earlier, each)]
+    usual_square, square, expected, inside, noticed, believed, least = np.array(found).T
+    ratio, beside = ratio_of(square, usual_square), math.sqrt(square.mean() / expected.mean())
+    shares = (mean_of(share, 100) for share in (inside, believed, least))
+    table.add(name, len(found), usual_square.mean(), ratio, beside, *shares, 100 * noticed.mean())
+
+
+def limit_row(table: Growing, name: str, years: Bank) -> None:
+    """Add the row of a world whose leniency is normal: what a pool reaches, and what any could."""
+    apart = max(float(np.std([releases[0].correlation for releases in years])), 0.01)
+    pool, best, known, doubt = [], [], [], []
+    for year, held in chosen(years, years):
+        pooled = PooledPrior(quantity="ratings", releases=held)
+        correlations, deviation = best_pool(held, apart)
+        pool.append(year.judged(pooled))
+        best.append(year.judged_with(Known(pooled, year.within, correlations)))
+        known.append(year.judged_with(Known(pooled, year.within, on_grid(np.array([year.correlation]))[0])))
+        doubt.append(deviation)
+    ratios = (ratio_of(*np.array([(one.square, one.usual) for one in part]).T) for part in (pool, best, known))
+    of_pool, of_best, of_known = ratios
+    inside, least = (mean_of([getattr(one, name) for one in known], 100) for name in ("inside", "least"))
+    table.add(name, len(pool), of_pool, of_best, mean_of(doubt), of_known, inside, least)
 
 
 COLUMNS = (
@@ -198,7 +331,20 @@ COLUMNS = (
     Column("ratio", "ratio", digits=".2f", better="lower"),
     Column("of-expected", "of expected", digits=".2f"),
     Column("in-band", "in band", "%", ".1f"),
+    Column("believed", "believed", "%", ".1f"),
+    Column("least", "least", "%", ".1f"),
     Column("noticed", "noticed", "%", ".0f"),
+)
+
+LIMITS = (
+    Column("conferences", "conferences"),
+    Column("draws", "draws", digits="d"),
+    Column("ratio", "ratio", digits=".3f", better="lower"),
+    Column("best", "best pool", digits=".3f"),
+    Column("doubt", "known to", digits=".3f"),
+    Column("known", "known", digits=".3f"),
+    Column("in-band", "in band", "%", ".1f"),
+    Column("least", "least", "%", ".1f"),
 )
 
 
@@ -208,16 +354,30 @@ def main() -> None:
 
 
 def rows(out: Output) -> None:
-    draws, each = (EARLIER + 1, 1) if out.quick else (DRAWS, EACH)
-    name = "real" if "--real" in out.arguments else "ratios"
+    given = [int(number) for number in out.arguments if not number.startswith("--")]
+    usual_draws = [EARLIER + 1, EARLIER + 1, 1] if out.quick else [DRAWS, DRAWS, EACH]
+    draws, typical, each = given + usual_draws[len(given) :]
     title = f"Pooled priors: {REVIEWERS} reviewers, epsilon {EPSILON:g}, {EARLIER} earlier releases"
-    table = out.table(name, title, COLUMNS, seeds=SEED, draws="see the column", promises=("P-YEARS-9",))
+    about: dict[str, Any] = {"seeds": SEED, "draws": "see the column"}
     if "--real" not in out.arguments:
-        banks = {world: [synthetic(world, number) for number in range(draws)] for world in WORLDS}
+        table = out.table("ratios", title, COLUMNS, **about, promises=("P-YEARS-9",))
+        banks = {
+            world: [synthetic(world, number) for number in range(typical if world == TYPICAL else draws)]
+            for world in WORLDS
+        }
         for world, years in banks.items():
             row(table, world, years, years)
         for earlier, new in UNLIKE:
             row(table, f"{earlier} → {new}", banks[new], banks[earlier])
+        limits = out.table("limits", "What any pool could reach, in the same draws", LIMITS, **about)
+        for world in NORMAL:
+            limit_row(limits, world, banks[world])
+    if "--synthetic" not in out.arguments:
+        insteval_rows(out.table("real", f"{title}, InstEval", COLUMNS, **about, promises=("P-YEARS-9",)), each)
+
+
+def insteval_rows(table: Growing, each: int) -> None:
+    """Add the rows of real students."""
     for by, file in (("years", "insteval-students.csv"), ("department", "insteval-lecturers.csv")):
         if not (RATERS / file).exists():
             print(f"{file} is not there; benchmarks/raters.py writes it")

@@ -11,18 +11,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import attainable
 import bands
+import bench_pool
 import peerveil as pv
 from peerveil.inference import estimators, model
+from peerveil.inference.count_posterior import CountLikelihood, CountPosterior
 from peerveil.inference.estimators import ESTIMATORS
-from peerveil.inference.expected_error import ExpectedError
+from peerveil.inference.expected_error import LEVEL, ExpectedError
 from peerveil.inference.model import RecordModel
-from peerveil.inference.pooling import SHAPE, Earlier, PooledPrior, with_prior
+from peerveil.inference.pooling import SHAPE, Earlier, PooledPrior, YearPrior, with_prior
 from peerveil.mechanisms.base import Mechanism
 from peerveil.planning.rehearsal import Rehearsal
+from peerveil.privacy.bins import NoisyCounts
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 
@@ -127,3 +131,49 @@ def test_the_rules_can_fail() -> None:
         with pytest.raises(AssertionError, match=r"band"):
             bands.check(replace(good, **change), values, posterior, region)
     assert estimators._expected_error is bands.checked
+
+
+def slow_least(chances: Floats, level: float) -> float:
+    """The least sum of adjacent chances that is at least a level."""
+    sums = (
+        chances[first:behind].sum() for first in range(chances.size) for behind in range(first + 1, chances.size + 1)
+    )
+    return min(float(each) for each in sums if each >= level)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.5, 0.9, 0.99]))
+@settings(max_examples=20, deadline=None)
+def test_the_least_probability_of_whole_steps_is_that_of_all_intervals(seed: int, level: float) -> None:
+    rng = np.random.default_rng(seed)
+    rehearsal = Rehearsal.of(small(), pv.Histogram(epsilon=float(rng.uniform(0.5, 5))))
+    noisy = rehearsal.perturb(np.array([1.5, 2.0, 3.0, 5.0]), rng)
+    assert isinstance(noisy, NoisyCounts)
+    posterior = small().derived(RecordModel).posterior(CountLikelihood(noisy, rehearsal.noise.law))
+    assert isinstance(posterior, CountPosterior)
+    means, at_most = attainable.up_to(posterior)
+    assert means == pytest.approx(posterior.least + np.append(0.0, np.cumsum(posterior.width)[:-1]))
+    chances = np.diff(at_most, axis=0, prepend=0.0)
+    assert chances.sum(axis=0) == pytest.approx(1)
+    middle = chances.T @ means  # the product's mean, by 32 quantiles of each law
+    assert middle == pytest.approx(posterior.mean, abs=0.05 * float(np.ptp(means)))
+    least = attainable.least_chance(posterior, level)
+    assert least == pytest.approx([slow_least(each, level - 1e-12) for each in chances.T])
+    lower, upper = posterior.shortest_band(level)
+    believed = attainable.chance_within(posterior, lower, upper)
+    assert (believed >= least - 0.02).all()  # quantiles of the product end at whole ranks
+
+
+def test_bands_hold_little_more_than_steps_force() -> None:
+    """Means of four whole scores come in steps of a quarter, and a release knows them nearly as well."""
+    years = [bench_pool.synthetic("typical (0.6)", 700 + k)[0] for k in range(6)]
+    prior = PooledPrior(quantity="ratings", releases=tuple(year.earlier for year in years))
+    for year in years[:3]:
+        judged = year.judged(prior)
+        assert judged.least > 0.94  # with a level of 0.9, whatever the bands are
+        assert judged.least <= judged.believed < judged.least + 0.015
+    made, posterior = years[2].estimated(YearPrior(prior.without(years[2].weights.digest()), years[2].within))
+    assert made.outlook is not None
+    by_probability = attainable.chance_within(posterior, *posterior.shortest_band(LEVEL)).mean()
+    assert judged.believed == pytest.approx(by_probability, abs=0.002)  # a deviation to either side adds no step
+    wider = attainable.chance_within(posterior, made.outlook.lower - 0.25, made.outlook.upper + 0.25)
+    assert wider.mean() > judged.least + 0.015  # a step more is seen

@@ -194,6 +194,13 @@ def test_like_years_narrow_the_prior_and_nothing_is_excluded() -> None:
     assert YearPrior(hostile, None).chances_for(certain(14, 0)).min() >= pooling.UNLIKE * usual()[0].min()
 
 
+def test_the_share_that_leniency_explains_is_told_as_far_as_years_tell_it() -> None:
+    mean, low, high = pooled(*[around(0.6, 0.15)] * 6).typical()
+    assert mean == pytest.approx(0.36, abs=0.05)
+    assert 0.1 < low < mean < high < 0.6  # the fixed probability of less than chance would bring it down to 0
+    assert pooled(*[around(0.0, 0.1)] * 6).typical()[1] == 0.0
+
+
 def test_a_year_that_disagrees_gets_the_usual_prior() -> None:
     year = YearPrior(pooled(*[around(0.1, 0.05)] * 5), None)
     like, unlike = around(0.15, 0.1), around(0.88, 0.05)
@@ -382,6 +389,29 @@ def test_the_tails_of_opinions_are_those_of_draws(skewed: bool) -> None:
     assert (
         Tails.of(pv.PublicWeights.from_rows(rng.normal(0, 1, (60, 2)), load=2)) is None
     )  # symmetric, whatever they are
+
+
+def test_the_best_pool_learns_a_typical_correlation_and_nothing_else() -> None:
+    """It is what pooled priors are measured against: benchmarks/bench_pool.py."""
+    import bench_pool
+
+    some = np.array([0.0, 0.35, 0.37, 0.95])
+    laws = bench_pool.on_grid(some)
+    assert laws.sum(axis=1) == pytest.approx(1)
+    assert laws @ CORRELATIONS == pytest.approx(some)
+    assert (np.count_nonzero(laws, axis=1) <= 2).all()
+    beforehand, doubt = bench_pool.best_pool(pooled(np.zeros(SHAPE)).releases, 0.04)
+    assert 0.2 < doubt < 0.3  # as the family has it
+    assert beforehand @ CORRELATIONS == pytest.approx(0.4, abs=0.05)
+    told, less = bench_pool.best_pool(pooled(*[around(0.6, 0.1)] * 5).releases, 0.04)
+    assert told @ CORRELATIONS == pytest.approx(0.6, abs=0.03)
+    assert less == pytest.approx(0.1 / math.sqrt(5), rel=0.4)
+    prior = pooled(np.zeros(SHAPE))
+    known = bench_pool.Known(prior, None, told)
+    chances = known.chances_for(np.zeros((5, *SHAPE)))
+    assert chances[0, :, 0] == pytest.approx(told)
+    assert chances.sum() == pytest.approx(1)
+    assert not known.disagrees(certain(0, 4))
 
 
 @pytest.mark.promise("P-YEARS-9")
