@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import peerveil as pv
+from inference.test_pooling import around, pooled
 from marks import slow
 from peerveil.inference import model
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior
 from peerveil.inference.family import CORRELATIONS, FAMILIES
 from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.model import RecordModel
+from peerveil.inference.pooling import used_prior, with_prior
 from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.inference.prior import prior
 from peerveil.inference.second_opinion import chance_of_others, heavier, other_kinds, tilted
@@ -207,3 +209,40 @@ def test_equal_loads_have_no_such_cases(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(model, "MOST_DOUBTED", -1.0)  # always followed
     weights, likelihood, _ = noisy_counts(reviews_of("camps", 1))
     assert both(weights, likelihood)[1].cases == ()
+
+
+def of_earlier_years(weights: pv.PublicWeights, correlation: float) -> pv.PublicWeights:
+    """The weights with a prior from earlier years that all knew this correlation."""
+    return with_prior(weights, pooled(*[around(correlation, 0.03)] * 5, quantity="ratings"))
+
+
+def test_a_year_unlike_earlier_ones_gets_the_second_opinion_that_it_would_have_had() -> None:
+    weights, likelihood, _ = noisy_counts(reviews_of("camps", 1, loads=(2, 4)))
+    usual = weights.derived(RecordModel).posterior(likelihood)
+    unlike = of_earlier_years(weights, 0.0)
+    year = used_prior(unlike)
+    assert year is not None
+    found = unlike.derived(RecordModel).posterior(likelihood)
+    assert isinstance(usual, CountPosterior)
+    assert isinstance(found, CountPosterior)
+    assert found.evidence is not None
+    assert year.disagrees(found.evidence)
+    assert found.mean.tolist() == usual.mean.tolist()
+    assert [end.tolist() for end in found.band(0.9)] == [end.tolist() for end in usual.band(0.9)]
+    assert len(found.cases) == len(usual.cases) > 0
+
+
+def test_bands_with_a_pooled_prior_hold_those_of_each_tilt_where_loads_differ() -> None:
+    weights, likelihood, _ = noisy_counts(reviews_of("family", 2, loads=(1, 2, 3, 4, 5, 6)), epsilon=0.3)
+    like = of_earlier_years(weights, 0.4)
+    year, found = used_prior(like), like.derived(RecordModel).posterior(likelihood)
+    assert year is not None
+    assert isinstance(found, CountPosterior)
+    assert found.evidence is not None
+    assert not year.disagrees(found.evidence)
+    assert found.cases
+    lower, upper = found.band(0.9)
+    for case in found.cases:
+        low, high = replace(found, below=case, cases=()).band(0.9)
+        assert (lower <= low + 1e-12).all()
+        assert (upper >= high - 1e-12).all()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise, product
 from typing import Any, TypeVar, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from peerveil.errors import RecordError
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior, CountPrior
-from peerveil.inference.family import CORRELATIONS, LENIENCIES, family_of
+from peerveil.inference.family import CORRELATIONS, LENIENCIES, Family, family_of
 from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.limit import in_limit, limit_ensembles, limit_posterior, stretched
@@ -40,6 +40,33 @@ MOST_DOUBTED = 0.5
 
 #: The maximal number of floating-point numbers that are kept with the weights of a record, unless asked for more.
 MOST_KEPT = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class _AllKinds:
+    """The posterior with all kinds of reviewers.
+
+    Attributes:
+        posterior: the posterior.
+        evidence: the log-likelihood of the noisy counts, by kind, correlation and discrepancy.
+        kinds: prior probabilities of the kinds and correlations.
+        family: the prior assumptions.
+    """
+
+    posterior: CountPosterior
+    evidence: Floats
+    kinds: Floats
+    family: Family
+
+    @property
+    def chance_of_others(self) -> float:
+        """The probability that reviewers are of another kind than the family's."""
+        return chance_of_others(self.evidence, self.kinds, self.family)
+
+    @cached_property
+    def tilts(self) -> tuple[GaussianMixture, ...]:
+        """The posterior for each way in which leniency may go with load, unless the counts rule it out."""
+        return tilted(self.posterior.below, self.kinds, self.family)
 
 
 class RecordModel:
@@ -161,9 +188,12 @@ class RecordModel:
             earlier, evidence = used_prior(self._weights), None if found is None else found.evidence
             if earlier is None:
                 return self._second_opinion(likelihood, found) if blocks is None else found
-            if evidence is None or not earlier.disagrees(evidence):
+            if evidence is None:
                 return found
+            if not earlier.disagrees(evidence):
+                return self._with_tilts(likelihood, found) if blocks is None else found
             usual = self._posterior(likelihood, blocks, shaped=False)  # exactly as without earlier releases
+            usual = self._second_opinion(likelihood, usual) if blocks is None else usual
             return None if usual is None else usual.told(evidence)
         except RecordError:
             return None
@@ -183,19 +213,38 @@ class RecordModel:
         self, likelihood: Likelihood | CountLikelihood, found: CountPosterior | GaussianMixture | None
     ) -> CountPosterior | GaussianMixture | None:
         """The posterior with other kinds of reviewers where noisy counts prefer these; otherwise the one found."""
+        other = None if found is None else self._of_all_kinds(likelihood)
+        if found is None or found.evidence is None or other is None:
+            return found
+        if not self._loads_differ and other.chance_of_others <= MOST_DOUBTED:
+            return found
+        return replace(other.posterior, cases=other.tilts if self._loads_differ else ()).told(found.evidence)
+
+    def _with_tilts(
+        self, likelihood: Likelihood | CountLikelihood, found: CountPosterior | GaussianMixture | None
+    ) -> CountPosterior | GaussianMixture | None:
+        """The posterior found, with bands that hold those of each way in which leniency may go with load."""
+        if not self._loads_differ or not isinstance(found, CountPosterior):
+            return found
+        other = self._of_all_kinds(likelihood)
+        return found if other is None else replace(found, cases=other.tilts)
+
+    @property
+    def _loads_differ(self) -> bool:
+        """Whether leniency may go with load, of which nothing public tells."""
+        return len(self._weights.loads.sizes) > 1
+
+    def _of_all_kinds(self, likelihood: Likelihood | CountLikelihood) -> _AllKinds | None:
+        """The posterior with all kinds of reviewers; ``None`` where no second opinion is asked for."""
         family = family_of(self._weights)
         asked = family.second_opinion and self.tells_shapes(counts=True)
-        if not asked or found is None or found.evidence is None or not isinstance(likelihood, CountLikelihood):
-            return found
+        if not asked or not isinstance(likelihood, CountLikelihood):
+            return None
         prior = self._prior_of_kinds(likelihood.noisy.bins)
-        other = prior.posterior(likelihood)
-        if other is None or other.evidence is None or prior.kinds is None:
-            return found
-        differ = len(self._weights.loads.sizes) > 1  # nothing public tells whether leniency goes with load
-        if not differ and chance_of_others(other.evidence, prior.kinds, family) <= MOST_DOUBTED:
-            return found
-        cases = tilted(other.below, prior.kinds, family) if differ else ()
-        return replace(other, cases=cases).told(found.evidence)
+        posterior = prior.posterior(likelihood)
+        if posterior is None or posterior.evidence is None or prior.kinds is None:
+            return None
+        return _AllKinds(posterior, posterior.evidence, prior.kinds, family)
 
     def _prior_of_kinds(self, bins: Bins) -> CountPrior:
         def made() -> CountPrior:
