@@ -1,4 +1,4 @@
-"""Posteriors of counts, of vectors and of splits into groups, against enumeration or weighted draws from the prior."""
+"""Posteriors of counts and of splits into groups, against enumeration or weighted draws from the prior."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 
 import peerveil as pv
-from peerveil.inference.model import RecordModel
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.record.public_record import Floats
 from peerveil.sampling.cell_choice import fine_bins
 from peerveil.sampling.counts import CountLaws, CountPosterior, Observed
 from peerveil.sampling.splits import _CONCENTRATIONS, Split
-from peerveil.sampling.tables import source_of
-from peerveil.sampling.targets import targets_of
-from peerveil.sampling.vectors import EntryTargets
 from reference.chi_squared import assert_law
 
 ROWS = np.random.default_rng(1).integers(1, 8, (40, 3)).tolist()
@@ -101,38 +97,6 @@ def test_cells_refine_bins() -> None:
     assert fine.number > 4
     for bins in given:
         assert (bins.place(fine.low) == bins.place(fine.high)).all()
-
-
-@pytest.mark.slow
-def test_draws_of_vectors_are_those_of_weighted_draws_from_the_prior() -> None:
-    """Noise on the vector: the posterior is a variational one, so that deviations may differ by some percent."""
-    record = pv.PublicRecord.from_rows(np.random.default_rng(2).integers(1, 8, (5, 2)).tolist(), load=2)
-    weights = pv.weigh(record)
-    noisy, scale = np.array([2.0, 3.5, 3.0, 5.0, 5.5]), 0.8
-    release = pv.refine(noisy, weights, mechanism=pv.Laplace(scale=scale))
-    targets = targets_of([source_of(release, record, "refuse")])
-    (vector,) = targets.blocks
-    assert isinstance(vector, EntryTargets)
-    prior = weights.derived(RecordModel).entry_prior()
-    (laws,) = prior.laws
-    chances = np.outer(prior.family.correlation_chances, list(prior.family.discrepancies.values())).ravel()
-    rng, number = np.random.default_rng(5), 200_000
-    chosen = rng.choice(chances.size, number, p=chances / chances.sum())
-    drawn = np.empty((number, 5))
-    for law in np.unique(chosen).tolist():
-        those = np.flatnonzero(chosen == law)
-        columns = laws.columns[law] * laws.scales[law]
-        shared = rng.standard_normal((those.size, columns.shape[1])) @ columns.T
-        drawn[those] = laws.mean[law] + shared + np.sqrt(laws.rest[law]) * rng.standard_normal((those.size, 5))
-    logs = -np.abs(drawn - noisy).sum(axis=1) / scale
-    weight = np.exp(logs - logs.max())
-    weight /= weight.sum()
-    below = np.array([(drawn < cut).sum(axis=1) for cut in vector.cuts.tolist()])
-    ours = np.array([np.cumsum(vector.draw(rng))[:-1] for _ in range(3_000)]).T
-    mean = below @ weight
-    deviation = np.sqrt(((below - mean[:, None]) ** 2) @ weight)
-    assert (np.abs(ours.mean(axis=1) - mean) < 0.15 * deviation + 4 * deviation / np.sqrt(3_000)).all()
-    assert (np.abs(ours.std(axis=1) / deviation - 1) < 0.15).all()
 
 
 def split_law(split: Split, totals: list[int], sizes: list[int] | None) -> tuple[list[tuple[int, ...]], list[float]]:

@@ -17,10 +17,6 @@ from peerveil.sampling.tables import SampledTables
 _WIDTH, _HEIGHT, _LINE = 280, 210, 76
 
 
-#: Where draws have settled: the least share of reviews that changed hands, and the most that misplaced ones change.
-_RENEWED, _DRIFT = 0.5, 0.01
-
-
 def fit_rows(tables: SampledTables) -> list[dict[str, Any]]:
     """Return, for each cell of what was released, the number of reviewers in the tables and in the posterior's draws.
 
@@ -56,25 +52,13 @@ def mixing_rows(tables: SampledTables) -> list[dict[str, float]]:
 
 
 def finding(tables: SampledTables) -> str:
-    """Return how far the tables are from what was drawn from the release, and whether their chains have settled.
-
-    They have if half of the reviews changed hands in each table since the target was fixed, and the share of misplaced
-    reviewers no longer changes.
-    """
+    """Return how far the tables are from what was drawn from the release, and whether their chains have settled."""
     off = max(abs(row["tables"] - row["wanted"]) for row in fit_rows(tables))
-    settled = min(tables.diagnostics["renewed"]) >= _RENEWED and abs(_drift(tables)) <= _DRIFT
     return say(
         "title.tables",
         off=f"{math.ceil(10 * off - 1e-9) / 10:.1f}",
-        settled=say("title.settled" if settled else "title.not_settled"),
+        settled=say("title.settled" if tables.settling.settled else "title.not_settled"),
     )
-
-
-def _drift(tables: SampledTables) -> float:
-    """How much the share of misplaced reviewers changed between the halves of the sweeps with a fixed target."""
-    last = np.array(tables.trace)[:, -tables.draws[0].fixed :].mean(axis=0)
-    half = last.size // 2
-    return float(last[half:].mean() - last[:half].mean())
 
 
 @look.unvalidated
@@ -93,7 +77,7 @@ def diagnostics(tables: SampledTables) -> look.Picture:
     since = look.chart([{"sweep": len(tables.draws[0].trace) - fixed}])
     rule = since.mark_rule(color=look.RED, strokeDash=[4, 4]).encode(x=sweep)
     title = finding(tables)
-    renewed, drift = f"{100 * min(tables.diagnostics['renewed']):.0f}", f"{100 * abs(_drift(tables)):.2g}"
+    renewed, drift = f"{100 * min(tables.diagnostics['renewed']):.0f}", f"{100 * abs(tables.settling.drift):.2g}"
     told = say("chart.tables_settled", renewed=renewed, drift=drift)
     explained = " ".join((say("chart.tables_left"), say("chart.tables_right"), told))
     panels = [

@@ -23,6 +23,7 @@ from peerveil.releases.effects.crosstabs import Crosstab
 from peerveil.releases.release import Release
 from peerveil.sampling.cells import Cells, Holding
 from peerveil.sampling.drawing import Drawn, draw
+from peerveil.sampling.settling import Settling, settling
 from peerveil.sampling.stress import stressed
 from peerveil.sampling.table import Table as Table  # noqa: PLC0414 - named here by earlier versions
 from peerveil.sampling.targets import Attribute, Fitted, Source, Targets, targets_of
@@ -105,7 +106,7 @@ class SampledTables(Sequence[Table]):
         """How each draw went: the share of misplaced reviewers, of accepted swaps, and of renewed reviews.
 
         Misplaced reviewers are in other cells of the statistic than the posterior draw asked for. Renewed reviews
-        changed hands after the target was fixed: near the share that random dealing would renew, the chain has mixed.
+        changed hands after the target was fixed: :attr:`settling` tells whether enough did.
         """
         reviewers = self.record.loads.reviewers
         return {
@@ -118,6 +119,11 @@ class SampledTables(Sequence[Table]):
     def trace(self) -> list[list[float]]:
         """The share of misplaced reviewers after each sweep, for each table; the target is fixed in the last third."""
         return [[missing / self.record.loads.reviewers for missing in drawn.trace] for drawn in self.draws]
+
+    @cached_property
+    def settling(self) -> Settling:
+        """What tells whether the draws have settled."""
+        return settling(self.draws, [table.loads for table in self.tables])
 
     @cached_property
     def dealt(self) -> list[Table]:
