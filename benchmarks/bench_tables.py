@@ -7,7 +7,14 @@ which the release tells; the last two do not, and ``combine`` flags them: their 
 
 Arguments: ``coverage [reviewers] [conferences] [releases] [seed]`` (100, 25, 8) for histograms of public scores, the
 same with ``laplace`` for noise on the vector, with ``hidden`` if every second score is hidden, or with ``both`` if
-means and spreads are released, each with half the budget; or ``time [reviewers]`` (10,000). All five by default.
+means and spreads are released, each with half the budget; ``widths`` for the reasons why intervals are wide; or
+``time [reviewers]`` (10,000). All six by default.
+
+``widths`` draws 60 tables from each release, of which three times 20 give intervals as above. Beside them stand
+intervals from all 60, by Student's law and by quantiles; the squared error of the posterior's mean, divided by its
+variance, which is 1 on average over the prior; and how much more the tables' running counts vary than those that were
+drawn from the posterior for them. In the world ``prior`` the truth is itself drawn from the prior, for the record of
+``family``, and the table from this.
 """
 
 from __future__ import annotations
@@ -16,6 +23,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -38,7 +46,7 @@ from peerveil.regions import region  # noqa: E402
 from peerveil.releases.refinement import Perturbed  # noqa: E402
 from peerveil.sampling.cells import Cells, Margin  # noqa: E402
 from peerveil.sampling.combining import interval  # noqa: E402
-from peerveil.sampling.counts import CountLaws, CountPosterior, Observed  # noqa: E402
+from peerveil.sampling.counts import CountLaws, CountPosterior, Observed, whole_counts  # noqa: E402
 from peerveil.sampling.drawing import draw  # noqa: E402
 from peerveil.sampling.tables import support_of  # noqa: E402
 from peerveil.sampling.targets import Targets  # noqa: E402
@@ -219,6 +227,120 @@ def coverage(out: Output, what: str, numbers: list[int]) -> None:
         table.add(name, *(mean_of(column, 100) for column in held.T))
 
 
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """What one release gives: its 60 tables, beside the truth.
+
+    Attributes:
+        true: the true value of each fitted function.
+        values: the values for each table.
+        running: the numbers of reviewers below each cut that the posterior drew.
+        tables: those in the tables.
+    """
+
+    true: Floats
+    values: Floats
+    running: Ints
+    tables: Ints
+
+
+#: Tables of each release for the reasons why intervals are wide.
+_MANY = 60
+
+
+def from_prior(laws: CountLaws, rng: np.random.Generator) -> Ints:
+    """Numbers of reviewers in cells, drawn from the prior given their sum."""
+    logs = np.add.outer(laws.leniencies, laws.discrepancies).ravel()
+    chances = np.exp(logs - logs.max())
+    law = rng.choice(chances.size, p=chances / chances.sum())
+    covariance = laws.columns[law] @ laws.columns[law].T + np.diag(laws.rest[law])
+    counts = rng.multivariate_normal(laws.mean[law], covariance, method="eigh")
+    counts += (laws.entries - counts.sum()) * covariance.sum(axis=1) / covariance.sum()
+    return whole_counts(np.cumsum(counts), laws.entries)
+
+
+def wide(name: str, reviewers: int, k: int, *, releases: int, seed: int) -> list[Wide]:
+    """Releases of one conference with many tables each."""
+    world_of = "family" if name == "prior" else name
+    seeds = np.random.SeedSequence([seed, len(WORLDS) if name == "prior" else WORLDS.index(name), reviewers, k])
+    rng = np.random.default_rng(seeds.spawn(1)[0])
+    setting = Setting("coverage", *conference_of(world_of, reviewers, seeds), rng)
+    record, score, holder, made = setting.record, setting.score, setting.reviewer, []
+    for _ in range(releases):
+        if name == "prior":
+            targets = setting.targets(rng)
+            (block,) = targets.blocks
+            assert isinstance(block, CountPosterior)
+            cells = Cells(record.paper, record.score, record.loads.per_reviewer(), targets.margins)
+            holder = draw(cells, from_prior(block.laws[0], rng), rng).holder
+            setting.truths = [np.sort(means(score, holder))]
+        targets = setting.targets(rng)
+        cells = Cells(record.paper, record.score, record.loads.per_reviewer(), targets.margins)
+        wanted = [targets.draw(rng).counts for _ in range(_MANY)]
+        drawn = [draw(cells, one, rng) for one in wanted]
+        made.append(
+            Wide(
+                np.array([function(score, holder) for function in FITTED]),
+                np.array([[function(one.score, one.holder) for function in FITTED] for one in drawn]),
+                np.cumsum(wanted, axis=1)[:, :-1],
+                np.cumsum([one.counts for one in drawn], axis=1)[:, :-1],
+            )
+        )
+    return made
+
+
+def inside(value: float, ends: tuple[float, float]) -> bool:
+    return ends[0] - 1e-9 <= value <= ends[1] + 1e-9
+
+
+def widths(out: Output, numbers: list[int]) -> None:
+    """Why intervals are wide: the rule, the posterior, or the tables."""
+    reviewers, conferences, releases, seed = numbers
+    draws = f"{conferences} conferences of {releases} releases, {_MANY} tables each"
+    seeds = f"[{seed}, world, reviewers, conference]"
+    columns = [
+        Column("world", "world"),
+        Column("function", "function"),
+        Column("twenty", "90 % intervals of 20 tables that hold the truth", "%", ".1f", target=90.0),
+        Column("sixty", "of 60 tables", "%", ".1f", target=90.0),
+        Column("quantiles", "quantiles of 60 tables", "%", ".1f", target=90.0),
+        Column("error", "squared error of the mean over tables / variance of tables", digits=".2f", target=1.0),
+    ]
+    title = f"Why intervals are wide, histogram of means, {reviewers:,} reviewers"
+    table = out.table(f"widths-{reviewers}", title, columns, keys=2, seeds=seeds, draws=draws)
+    looser = []
+    for name in (*WORLDS, "prior"):
+        made = [wide(name, reviewers, k, releases=releases, seed=seed) for k in range(conferences)]
+        for i, function in enumerate(FITTED):
+            held = np.zeros((conferences, 3))
+            squared, variance = np.zeros(conferences), np.zeros(conferences)
+            for k, each in enumerate(made):
+                for one in each:
+                    values, true = one.values[:, i], float(one.true[i])
+                    parts = [interval(part, 0.9)[1:] for part in np.split(values, _MANY // TABLES)]
+                    held[k] += [
+                        np.mean([inside(true, ends) for ends in parts]),
+                        inside(true, interval(values, 0.9)[1:]),
+                        inside(true, tuple(np.quantile(values, (0.05, 0.95)).tolist())),
+                    ]
+                    squared[k] += (true - values.mean()) ** 2
+                    variance[k] += values.var(ddof=1)
+            ratio = mean_of(squared / variance.mean(), 1)
+            table.add(name, function.__name__, *(mean_of(column, 100) for column in (held / releases).T), ratio)
+        own = [np.mean([one.tables.var(axis=0).sum() / one.running.var(axis=0).sum() for one in each]) for each in made]
+        off = [np.mean([np.sqrt(np.mean((one.tables - one.running) ** 2)) for one in each]) for each in made]
+        looser.append((name, mean_of(np.array(own), 1), mean_of(np.array(off), 1)))
+    columns = [
+        Column("world", "world"),
+        Column("variance", "variance in the tables / in the posterior's draws", digits=".2f", target=1.0),
+        Column("off", "root mean square difference", "reviewers", ".2f", better="lower"),
+    ]
+    title = f"Numbers of reviewers below cuts, in tables and in the posterior's draws, {reviewers:,} reviewers"
+    table = out.table(f"running-{reviewers}", title, columns, seeds=seeds, draws=draws)
+    for row in looser:
+        table.add(*row)
+
+
 def timed(out: Output, reviewers: int, seed: int = SEED) -> None:
     paper, score, reviewer = conference_of("family", reviewers, np.random.SeedSequence(seed))
     record = record_of(paper, score)
@@ -255,9 +377,11 @@ def main() -> None:
     with Output("tables") as out:
         what, numbers = (*out.arguments[:1], "all")[0], [int(number) for number in out.arguments[1:]]
         usual = [100, 3, 1, SEED] if out.quick else [100, 25, 8, SEED]
-        for one in ("coverage", "laplace", "hidden", "both", "time") if what == "all" else (what,):
+        for one in ("coverage", "laplace", "hidden", "both", "widths", "time") if what == "all" else (what,):
             if one == "time":
                 timed(out, *(numbers or [1_000 if out.quick else 10_000]))
+            elif one == "widths":
+                widths(out, numbers + usual[len(numbers) :])
             else:
                 coverage(out, one, numbers + usual[len(numbers) :])
 
