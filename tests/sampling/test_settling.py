@@ -84,10 +84,17 @@ def test_nothing_left_is_what_chance_gives() -> None:
     """Tables dealt independently: the share of reviews with the same reviewer is that of chance, for unequal loads."""
     rng, loads = np.random.default_rng(5), np.array([2, 2, 3, 3, 4, 6])
     owner = np.repeat(np.arange(loads.size), loads)
-    kept = [float(np.mean(rng.permutation(owner) == rng.permutation(owner))) for _ in range(4_000)]
-    draws = [drawn([1.0, 1.0], 1 - share) for share in kept]
-    told = settling(draws, [loads] * len(draws))
-    assert told.left == pytest.approx(0.0, abs=4 * np.std(kept) / np.sqrt(len(kept)) * 2)
+    kept = np.array([np.mean(rng.permutation(owner) == rng.permutation(owner)) for _ in range(4_000)])
+    left = [settling([drawn([1.0, 1.0], 1 - share)] * 2, [loads] * 2).left for share in kept.tolist()]
+    assert np.mean(left) == pytest.approx(0.0, abs=4 * np.std(left) / np.sqrt(len(left)))
+    assert np.std(left) > 0.05
+
+
+def test_a_single_table_that_is_stuck_is_noticed() -> None:
+    draws = [drawn([1.0, 1.0, 1.0, 1.0], renewed) for renewed in (0.1, *[0.9] * 19)]
+    loads = [np.full(60, 4)] * TABLES
+    assert not settling(draws, loads).settled
+    assert settling(draws[1:], loads[1:]).settled
 
 
 def test_tables_of_four_reviewers_have_settled() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from peerveil.private.reviews import Attributes
 from peerveil.record.public_files import write_public
 from peerveil.record.public_record import Floats, Ints
 from peerveil.releases.refinement import law_of
+from peerveil.sampling import drawing
 from peerveil.sampling.combining import interval
 from peerveil.sampling.files import own_files
 from peerveil.sampling.pictures import finding
@@ -520,6 +521,16 @@ def test_files_and_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     document = json.loads(Path("tables/tables.json").read_text())
     assert document["fitted_to"] == ["ratings"]
     assert len(document["diagnostics"]["misplaced"]) == 20
+    assert document["settling"] == asdict(drawn.settling)
+    assert document["settling"]["settled"]
+    assert "not settled" not in out
+    with monkeypatch.context() as stopped:
+        stopped.setattr(drawing, "_FEWEST_SWEEPS", 2)
+        stopped.setattr(drawing, "_SWEEPS_PER_REVIEW", 0)
+        code, out, err = call("-o", "stopped", "--workers", "1")
+    assert code == 0, err
+    assert "The draws have not settled" in out
+    assert not json.loads(Path("stopped/tables.json").read_text())["settling"]["settled"]
     code, _, err = call("-o", "tables")
     assert (code, "already" in err or "contains" in err) == (2, True), err
     code, _, err = call("-o", "few", "--tables", "1")

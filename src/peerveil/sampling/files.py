@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 from scipy.special import stdtrit
@@ -49,6 +50,8 @@ does this and warns where a function depends on what the releases do not tell.
 `tables.json` states what the tables were drawn from and how the draws went: the share of reviewers whose number is in
 another bin than the posterior draw asked for (misplaced), of accepted moves (acceptance), of reviews that changed
 hands after the target was fixed (renewed), and the share of misplaced reviewers after each round of exchanges (trace).
+Its `settling` says whether the draws have settled: since the target was fixed, which share of reviews stayed with their
+reviewers, beyond chance, in the worst table (left), and how the mean share of misplaced reviewers changed (drift).
 `diagnostics.svg` shows them. Made with {software}.
 """
 
@@ -124,6 +127,7 @@ def document(tables: SampledTables) -> dict[str, object]:
         "hidden_scores": tables.record.hidden,
         "attributes": {attribute.name: list(attribute.values) for attribute in tables.attributes},
         "diagnostics": tables.diagnostics | {"trace": tables.trace},
+        "settling": asdict(tables.settling),
     }
 
 

@@ -1,8 +1,7 @@
-"""Whether draws of tables have settled: two tests over the tables, which rarely fail if draws are independent.
+"""Whether draws of tables have settled: two tests, which rarely fail if draws are independent.
 
-Each compares a mean over tables with what is tolerated, by Student's law, as tables are drawn independently of each
-other. If the sweeps with a fixed target were independent draws from one law, each test would fail in at most 0.5 % of
-sets of tables: so often if the mean is just at the limit of what is tolerated, and more rarely the farther it is below.
+If the sweeps with a fixed target were independent draws from one law, each test would fail in at most 0.5 % of sets of
+tables: about so often just at the limit of what is tolerated, and more rarely the farther below it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import bdtrc, stdtrit
 
 from peerveil.record.public_record import Floats, Ints
 from peerveil.sampling.drawing import Drawn
@@ -31,9 +30,9 @@ class Settling:
 
     Attributes:
         left: the share of reviews that are with the reviewer who held them when the target was fixed, beyond what
-            independent draws would have by chance: 1 if nothing moved, 0 for independent draws.
+            independent draws would have by chance; the greatest over tables: 1 if nothing moved in one of them.
         drift: the change of the share of misplaced reviewers from the first to the second half of the sweeps with a
-            fixed target; NaN if there is only one.
+            fixed target, on average over tables; NaN if there is only one sweep.
         settled: whether neither exceeds what is tolerated by more than chance explains.
     """
 
@@ -45,14 +44,13 @@ class Settling:
 def settling(draws: Sequence[Drawn], loads: Sequence[Ints]) -> Settling:
     """Return whether draws have settled, given the loads of each table's reviewers.
 
-    Both numbers are means over tables. A single sweep with a fixed target is not enough.
+    No table may be stuck, and the mean over tables may not drift. A single sweep with a fixed target is not enough.
     """
-    left = np.array([_left(drawn, own) for drawn, own in zip(draws, loads, strict=True)])
-    drift = np.array([_drift(drawn, own.size) for drawn, own in zip(draws, loads, strict=True)])
-    settled = least(left, FALSE_ALARM) <= LEFT and all(
-        least(sign * drift, FALSE_ALARM / 2) <= DRIFT for sign in (1.0, -1.0)
-    )
-    return Settling(float(left.mean()), float(drift.mean()), settled)
+    pairs = list(zip(draws, loads, strict=True))
+    drift = np.array([_drift(drawn, own.size) for drawn, own in pairs])
+    unstuck = all(_likely(drawn, own, FALSE_ALARM / len(pairs)) for drawn, own in pairs)
+    still = all(least(sign * drift, FALSE_ALARM / 2) <= DRIFT for sign in (1.0, -1.0))
+    return Settling(max(_left(drawn, own) for drawn, own in pairs), float(drift.mean()), unstuck and still)
 
 
 def least(values: Floats, chance: float) -> float:
@@ -65,15 +63,23 @@ def least(values: Floats, chance: float) -> float:
     return float(values.mean()) - float(stdtrit(values.size - 1, 1 - chance)) * error
 
 
-def _left(drawn: Drawn, loads: Ints) -> float:
-    """The share of reviews that did not change hands, beyond chance.
-
-    An independent draw gives a review to the same reviewer with the probability that is computed here if reviewers of
-    one load are alike.
-    """
+def _by_chance(loads: Ints) -> float:
+    """The probability that an independent draw gives a review to the same reviewer, if those of one load are alike."""
     size, number = np.unique(loads, return_counts=True)
-    chance = float(np.sum((size * number / loads.sum()) ** 2 / number))
+    return float(np.sum((size * number / loads.sum()) ** 2 / number))
+
+
+def _left(drawn: Drawn, loads: Ints) -> float:
+    """The share of reviews that did not change hands, beyond chance."""
+    chance = _by_chance(loads)
     return (1 - drawn.renewed - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def _likely(drawn: Drawn, loads: Ints, chance: float) -> bool:
+    """Whether as many reviews may well stay if the tolerated share is left, and each of the others by chance."""
+    by_chance, reviews = _by_chance(loads), int(loads.sum())
+    stayed = round((1 - drawn.renewed) * reviews)
+    return float(bdtrc(stayed - 1, reviews, LEFT + (1 - LEFT) * by_chance)) > chance if stayed else True
 
 
 def _drift(drawn: Drawn, reviewers: int) -> float:

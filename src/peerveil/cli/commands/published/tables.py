@@ -30,3 +30,5 @@ def tables(request: TablesRequest, *, as_json: opt.AsJson = False) -> None:
         out.print(
             f"In the worst table, {100 * worst:.1f} % of the reviewers differ from what the release's posterior asks."
         )
+        if not sampled.settling.settled:
+            out.print("The draws have not settled: the tables may still resemble a random deal. See diagnostics.svg.")
