@@ -6,7 +6,6 @@ Arguments: ``[seed] [releases of each setting]`` (7001, 3).
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -14,9 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 import peerveil as pv
+from output import Output
 from peerveil.record.public_record import Floats
 from peerveil.sampling.table import Table
 from peerveil.simulation.worlds import world
+from results import Column
 
 #: World, reviewers, loads, whether scores are whole, and the noise.
 SETTINGS = (
@@ -86,10 +87,19 @@ def tables_of(setting: tuple[str, int, int | tuple[int, ...], bool, str], seed: 
     return pv.sample_tables(release, reviews.public("all"), seed=seed, workers=1)
 
 
-def main(seed: int = 7001, releases: int = 3) -> None:
-    warnings.simplefilter("ignore", pv.TablesWarning)
-    print(f"seeds {seed} to {seed + releases - 1} in each setting; moves in standard errors, limit 0.15")
-    print(f"{'setting':44}{'told, flagged':>15}{'most':>7}{'not told, flagged':>19}{'least':>7}")
+def measured(out: Output, seed: int, releases: int) -> None:
+    columns = (
+        Column("setting", "setting"),
+        Column("told", "told, flagged", digits="d", better="lower"),
+        Column("of_told", "of", digits="d"),
+        Column("most", "greatest move", digits=".2f", better="lower"),
+        Column("not_told", "not told, flagged", digits="d", better="higher"),
+        Column("of_not_told", "of", digits="d"),
+        Column("least", "least move", digits=".2f", better="higher"),
+    )
+    title = "Functions that combine flags; moves in standard errors, limit 0.15"
+    seeds = f"{seed} to {seed + releases - 1} in each setting"
+    table = out.table("flags", title, columns, seeds=seeds, draws=f"{releases} releases of each setting")
     for setting in SETTINGS:
         moves: dict[bool, list[float]] = {True: [], False: []}
         flagged = Counter[bool]()
@@ -100,10 +110,19 @@ def main(seed: int = 7001, releases: int = 3) -> None:
                     combined = pv.combine(tables, function)
                     moves[told].append(max(map(abs, combined.shifts.values())))
                     flagged[told] += bool(combined.not_told)
-        counts = [f"{flagged[told]} of {len(moves[told])}" for told in (True, False)]
-        name = ", ".join(map(str, (*setting[:2], setting[2], "whole" if setting[3] else "real", setting[4])))
-        print(f"{name:44}{counts[0]:>15}{max(moves[True]):7.2f}{counts[1]:>19}{min(moves[False]):7.2f}", flush=True)
+        name, reviewers, load, whole, noise = setting
+        loads = " ".join(map(str, load)) if isinstance(load, tuple) else load
+        words = f"{name}; {reviewers} reviewers; load {loads}; {'whole' if whole else 'other'} scores; {noise}"
+        numbers = [(flagged[told], len(moves[told])) for told in (True, False)]
+        table.add(words, *numbers[0], max(moves[True]), *numbers[1], min(moves[False]))
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", pv.TablesWarning)
+    with Output("flags") as out:
+        seed, releases = (*map(int, out.arguments), *(7001, 3)[len(out.arguments) :])
+        measured(out, seed, 1 if out.quick else releases)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()
