@@ -111,7 +111,8 @@ def benchmarked(text: str, file: str) -> Iterator[Evidence]:
     for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
         for word in call.keywords:
             if word.arg == "promises" and call.args:
-                table = ast.unparse(call.args[0]).strip("\"'")
+                named = call.args[0]
+                table = named.value if isinstance(named, ast.Constant) else "all tables"
                 yield from (Evidence(name, file, table, "benchmark") for name in ast.literal_eval(word.value))
 
 

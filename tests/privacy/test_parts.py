@@ -172,6 +172,7 @@ def weighed(rows: Rows, quantity: str) -> list[list[Fraction]]:
     return [[x - (sum(row) - x) / (len(row) - 1) for x in row] for row in exact]
 
 
+@pytest.mark.promise("P-CLAIM-2", by="exhaustion")
 @pytest.mark.parametrize("quantity", ["ratings", "miscalibration"])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(

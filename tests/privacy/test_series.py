@@ -72,6 +72,7 @@ def worst(name: str, mechanism: OwnMechanism, person: str) -> Fraction:
     return max(loss(one, other) for (here, one), (there, other) in pairs if exchanged(here, there, j))
 
 
+@pytest.mark.promise("P-SERIES-1", by="exhaustion")
 @pytest.mark.parametrize(
     "mechanisms",
     [

@@ -148,6 +148,7 @@ def test_a_release_that_was_lost_is_made_again_from_the_same_noise(tmp_path: Pat
     assert spent(ledger) == 0.5
 
 
+@pytest.mark.promise("P-PLATFORM-7", "P-PLATFORM-8")
 def test_a_charge_whose_noise_was_not_kept_is_drawn_for_without_another(
     tmp_path: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import socket
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 import grimp
 import numpy as np
@@ -132,3 +133,40 @@ def test_a_number_of_reviewers_that_is_not_public_is_said_to_be_an_estimate_and_
     assert f"{made.reviewers} is an estimate from the noisy counts" in " ".join(made.notes)
     with pytest.raises(pv.InputError, match="number of reviewers"):
         pv.sample_tables(made, part.public("all"))
+
+
+@pytest.mark.promise("P-README-1")
+def test_a_release_with_its_report_connects_to_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading, releasing, writing and verifying: nothing leaves the machine, with noise or without."""
+
+    def connects(*_: object) -> NoReturn:
+        raise AssertionError("a connection was opened")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, connects)
+    monkeypatch.setattr(socket, "getaddrinfo", connects)
+    with pytest.raises(AssertionError, match="a connection was opened"):
+        socket.create_connection(("127.0.0.1", 9))
+    reviews = conference()
+    made = pv.release(reviews, public="all", mechanism=pv.Histogram(epsilon=1.0))
+    made.save(tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").exists()
+    assert pv.verify(tmp_path / "out", pv.weigh(reviews.public("all")))
+
+
+@pytest.mark.promise("P-README-2")
+@pytest.mark.parametrize("mechanism", [pv.Histogram(epsilon=1.0), pv.Laplace(epsilon=1.0)], ids=["counts", "vector"])
+@pytest.mark.parametrize("estimator", ["safe", "projection", "bayes"])
+def test_each_release_states_expected_error_bands_and_verdict(
+    tmp_path: Path, mechanism: pv.Histogram | pv.Laplace, estimator: str
+) -> None:
+    made = pv.release(conference(), public="all", mechanism=mechanism, estimator=estimator)
+    made.save(tmp_path / "out", report=False)
+    stated = pv.Release.load(tmp_path / "out")
+    assert stated.outlook is not None
+    assert stated.outlook.expected_rmse > 0
+    assert stated.outlook.lower.shape == stated.outlook.upper.shape == stated.values.shape
+    assert (stated.outlook.lower <= stated.values).all()
+    assert (stated.values <= stated.outlook.upper).all()
+    assert stated.verdict is not None
+    assert stated.verdict.word in ("informative", "adds some", "adds nothing")

@@ -144,6 +144,9 @@ def test_a_release_charges_every_budget_of_its_data_set_or_none(place: str) -> N
         ledger.charge("conf", claims.__getitem__, quantity="ratings", unit="reviewer", mechanism=LAPLACE)
     assert ledger.history() == []
     assert [account.spent for account in ledger.accounts()] == [0, 0]
+    claims["review"] = Guarantee(kind="pure", unit="review", epsilon=0.25)
+    ledger.charge("conf", claims.__getitem__, quantity="ratings", unit="reviewer", mechanism=LAPLACE)
+    assert {account.unit: account.spent for account in ledger.accounts()} == {"reviewer": 0.5, "review": 0.25}
 
 
 @pytest.mark.promise("P-LEDGER-8")

@@ -182,6 +182,7 @@ def test_a_lock_that_is_held_is_not_waited_for_without_end(
 ) -> None:
     place = new_database(server[0])
     ledger = opened(place, epsilon=1.0)
+    assert databases._WRITING["lock_timeout"] == "60s", "every charge sets it"
     monkeypatch.setitem(databases._WRITING, "lock_timeout", "50ms")
     with psycopg.connect(place) as holder:
         holder.execute("SELECT * FROM peerveil_ledger FOR UPDATE")

@@ -84,7 +84,7 @@ def test_names_are_not_kept() -> None:
     assert set(again.pseudonyms.tolist()) == set(reviews.pseudonyms.tolist())
 
 
-@pytest.mark.promise("P-LINKED-3")
+@pytest.mark.promise("P-LINKED-3", "P-LINKED-4")
 @pytest.mark.parametrize(
     ("table", "problem"),
     [

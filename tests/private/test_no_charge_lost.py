@@ -191,6 +191,7 @@ def interrupt(place: str, monkeypatch: pytest.MonkeyPatch, *, drawn: bool = True
     return str(words)
 
 
+@pytest.mark.promise("P-LEDGER-5")
 @pytest.mark.parametrize("drawn", [True, False])
 def test_a_call_that_was_interrupted_goes_on_when_it_is_repeated(
     place: str, monkeypatch: pytest.MonkeyPatch, drawn: bool
@@ -202,7 +203,7 @@ def test_a_call_that_was_interrupted_goes_on_when_it_is_repeated(
     kept = kept_noise(Path(place).parent)
     assert (kept is not None) == drawn
     with pytest.warns(pv.LedgerWarning, match=f"resumed release {charge.release}: charged before"):
-        made = publish(place, estimator="safe")  # however it is refined
+        made = publish(place, estimator="safe", region="envelope")  # however it is refined
     assert made.charge == charge.release
     assert kept is None or [made.noisy.tolist()] == kept
     assert len(Ledger(place).history()) == 1

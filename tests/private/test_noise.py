@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import inspect
 import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from scipy import stats
 
 import peerveil as pv
 from peerveil.mechanisms import OWN, Described, Mechanism, mechanism_from
+from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.privacy.sensitivity import NONE, Sensitivity
 from peerveil.private import noise
 
@@ -118,12 +122,30 @@ def test_sinh_normal_noise_has_its_law() -> None:
     assert stats.kstest(normal, stats.norm(scale=8.0).cdf).pvalue > 1e-6
 
 
+@pytest.mark.promise("P-KEPT-6")
+@given(st.floats(1e-9, 1e9), st.floats(1e-6, 1e3))
+@settings(max_examples=100)
+def test_the_scale_is_never_below_sensitivity_divided_by_epsilon(norm: float, epsilon: float) -> None:
+    """In exact arithmetic, of the noise that is drawn; and above by round-off alone."""
+    bound = sensitivities(norm)
+    prepared = noise.prepare(pv.Laplace(epsilon=epsilon), bound, "reviewer", 2)
+    assert prepared.settled is not None
+    assert isinstance(prepared.settled.law, LaplaceLaw)
+    exact = Fraction(bound.l1) / Fraction(epsilon)
+    assert exact <= Fraction(prepared.settled.law.scale) <= exact * (1 + Fraction(1, 10**12))
+
+
 @pytest.mark.promise("P-KEPT-5")
 def test_noise_cannot_be_repeated() -> None:
     for mechanism in (pv.Laplace(epsilon=1.0), pv.Gaussian(rho=1.0), pv.SinhNormal(scale=8.0, bound=12.0)):
         prepared = noise.prepare(mechanism, UNIT, "reviewer", 2)
         first, second = (prepared.draw(VALID) for _ in range(2))
         assert first.tolist() != second.tolist()
+    counted = noise.prepare(pv.Histogram(scale=1e6), replace(UNIT, counts=2), "reviewer", 2)
+    first, second = (counted.draw_counts(np.array([1, 2])) for _ in range(2))
+    assert first.tolist() != second.tolist()
+    for function in (pv.release, pv.release_groups, pv.release_by, pv.effect, pv.correlate, noise.prepare):
+        assert not {"seed", "rng", "random_state"} & inspect.signature(function).parameters.keys(), function
 
 
 @pytest.mark.parametrize(

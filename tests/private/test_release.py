@@ -79,7 +79,7 @@ def bytes_differ(
     return len(seen) > 1
 
 
-@pytest.mark.promise("P-PUBLIC-4", "P-FORMAT-10")
+@pytest.mark.promise("P-PUBLIC-4", "P-FORMAT-10", "P-README-1")
 @given(case=cases(most_reviews=7).filter(lambda case: case.reviewers > 1), report=REPORTS)
 @examples(12)
 def test_nothing_but_the_noisy_vector_depends_on_the_assignment(
@@ -213,10 +213,17 @@ def test_unknown_choices_are_refused_before_noise_is_drawn(
 
 
 @pytest.mark.promise("P-PROTECTED-2")
-def test_where_the_record_decides_everything_the_release_is_exact() -> None:
-    reviews = pv.Reviews.from_columns(["p", "p", "q"], ["a", "b", "c"], [3, 5, 1])
+@pytest.mark.parametrize(
+    ("papers", "people", "scores", "exact"),
+    [("ppq", "abc", [3, 5, 1], [1, 3, 5]), ("ppqq", "abbc", [4, 4, 4, 4], [4, 4, 4])],
+    ids=["one review each", "equal scores"],
+)
+def test_where_the_record_decides_everything_the_release_is_exact(
+    papers: str, people: str, scores: list[float], exact: list[float]
+) -> None:
+    reviews = pv.Reviews.from_columns([*papers], [*people], scores)
     made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0))
-    assert made.values.tolist() == made.noisy.tolist() == [1, 3, 5]
+    assert made.values.tolist() == made.noisy.tolist() == exact
     assert made.guarantee.epsilon == 0
     assert "the same for every assignment" in made.guarantee.promise
 
