@@ -5,7 +5,9 @@ computed from the true assignment by other code than the findings: an analysis o
 conference is released several times; standard errors are over conferences. The last column is the mean width of the
 interval of leniency's share of the variance.
 
-Arguments: numbers of reviewers, 100, 300 and 3,000 by default.
+Another table compares the formula for what leniency changes with simulations in which leniency is known and subtracted.
+
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default, and `changed` for the other table.
 """
 
 from __future__ import annotations
@@ -116,6 +118,37 @@ def covered(
     return {finding: np.array(shares) for finding, shares in held.items()}, float(np.mean(widths))
 
 
+#: Of the simulations of what leniency changes: deviations of quality and of the rest of a score, papers, reviews of each.
+QUALITY, REST, PAPERS, PER_PAPER = 1.2, 1.1, 3_000, 4
+
+
+def changed(rng: np.random.Generator, leniency: float) -> tuple[float, float]:
+    """The share of accepted papers that differ if known leniency is subtracted, and the formula's, in a conference."""
+    lenient = rng.normal(0, leniency, (PAPERS, PER_PAPER))  # each reviewer counts in no second review of a paper
+    score = 5.5 + rng.normal(0, QUALITY, (PAPERS, 1)) + lenient + rng.normal(0, REST, lenient.shape)
+    mean = np.clip(np.rint(score), 1, 10).mean(axis=1)
+    lots = rng.random(PAPERS)  # equal means are ranked by lot, by the same one in both rankings
+    first, second = (np.lexsort((lots, -each)) for each in (mean, mean - lenient.mean(axis=1)))
+    accepted = round(ACCEPTED * PAPERS)
+    kept = np.intersect1d(first[:accepted], second[:accepted]).size
+    return 1 - kept / accepted, share_changed(leniency**2 / PER_PAPER / mean.var(ddof=1), ACCEPTED)
+
+
+def leniency_changes(out: Output, conferences: int) -> None:
+    """The formula of what leniency changes, beside simulations."""
+    columns = (
+        Column("leniency", "deviation of leniency", "points", ".1f"),
+        Column("simulated", "accepted papers changed", "%", ".1f"),
+        Column("formula", "by the formula", "%", ".1f"),
+    )
+    title = f"What known leniency changes: {PAPERS:,} papers with {PER_PAPER} reviews each, a quarter accepted"
+    table = out.table("changed", title, columns, seeds=f"[{SEED}, row]", draws=conferences)
+    for number, leniency in enumerate((0.3, 0.7, 1.2)):
+        rng = np.random.default_rng([SEED, number])
+        simulated, formula = np.array([changed(rng, leniency) for _ in range(conferences)]).T
+        table.add(leniency, mean_of(simulated, 100), mean_of(formula, 100))
+
+
 def main() -> None:
     kinds = list(dict.fromkeys(TITLES.values()))
     columns = [
@@ -127,7 +160,13 @@ def main() -> None:
         Column("width", "width of share", digits=".2f", better="lower", tolerance=0.1),
     ]
     with Output("findings") as out:
-        sizes = [int(size) for size in out.arguments] or [100, *([] if out.quick else [300, 3_000])]
+        if not out.arguments or "changed" in out.arguments:
+            leniency_changes(out, 20 if out.quick else 100)
+        sizes = [int(size) for size in out.arguments if size != "changed"]
+        if not sizes:
+            if out.arguments:
+                return
+            sizes = [100, *([] if out.quick else [300, 3_000])]
         title = "Coverage of the findings' 90 % intervals"
         draws, seeds = "see the column", f"[{SEED}, world, reviewers, conference]"
         table = out.table("coverage", title, columns, keys=3, seeds=seeds, draws=draws)
