@@ -118,7 +118,7 @@ def covered(
     return {finding: np.array(shares) for finding, shares in held.items()}, float(np.mean(widths))
 
 
-#: Of the simulations of what leniency changes: deviations of quality and of the rest of a score, papers, reviews of each.
+#: Simulations of what leniency changes: deviations of quality and of the rest of a score, papers, and reviews of each.
 QUALITY, REST, PAPERS, PER_PAPER = 1.2, 1.1, 3_000, 4
 
 

@@ -79,7 +79,7 @@ def main() -> None:
         shared: dict[str, Any] = {"seeds": f"[{SEED}, conference]", "draws": number}
         asked = out.arguments[1:] or (*QUANTITIES, "large")
         if quantities := [quantity for quantity in asked if quantity != "large"]:
-            columns = Column("quantity", "quantity"), SCALE, Column("epsilon", "epsilon", digits="g"), HELD, RATIO
+            columns = [Column("quantity", "quantity"), SCALE, Column("epsilon", "epsilon", digits="g"), HELD, RATIO]
             title = f"Bands with nothing public, {REVIEWERS} reviewers"
             table = out.table("bands", title, columns, keys=3, **shared)
             for quantity in quantities:
@@ -87,7 +87,7 @@ def main() -> None:
                     for epsilon in (1.0, 4.0):
                         table.add(quantity, world, epsilon, *row(number, world, quantity, epsilon))
         if "large" in asked:
-            columns = Column("reviewers", "reviewers", digits=","), SCALE, HELD, RATIO
+            columns = [Column("reviewers", "reviewers", digits=","), SCALE, HELD, RATIO]
             title = "Bands of ratings with nothing public, many reviewers, epsilon 1"
             table = out.table("large", title, columns, keys=2, **shared)
             for reviewers in LARGE:

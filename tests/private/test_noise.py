@@ -142,8 +142,8 @@ def test_noise_cannot_be_repeated() -> None:
         first, second = (prepared.draw(VALID) for _ in range(2))
         assert first.tolist() != second.tolist()
     counted = noise.prepare(pv.Histogram(scale=1e6), replace(UNIT, counts=2), "reviewer", 2)
-    first, second = (counted.draw_counts(np.array([1, 2])) for _ in range(2))
-    assert first.tolist() != second.tolist()
+    one, other = (counted.draw_counts(np.array([1, 2])) for _ in range(2))
+    assert one.tolist() != other.tolist()
     for function in (pv.release, pv.release_groups, pv.release_by, pv.effect, pv.correlate, noise.prepare):
         assert not {"seed", "rng", "random_state"} & inspect.signature(function).parameters.keys(), function
 
