@@ -90,10 +90,10 @@ def truths(conference: Conference, quantity: str, weight: Floats) -> tuple[Float
 
 def covered(
     name: str, reviewers: int, quantity: str, *, conferences: int, releases: int, seed: int = SEED
-) -> tuple[dict[str, Floats], float]:
-    """For each finding the share of its intervals that hold the truth, by conference; and the width of the first."""
+) -> tuple[dict[str, Floats], Floats]:
+    """For each finding the share of its intervals that hold the truth, and of the first the width, by conference."""
     held: dict[str, list[float]] = {}
-    widths = []
+    widths: list[float] = []
     for k in range(conferences):
         seeds = np.random.SeedSequence([seed, list(WORLDS).index(name), reviewers, k])
         conference = world(name, reviewers=reviewers, loads=range(1, 7) if name == "load" else 4, seed=seeds)
@@ -102,6 +102,7 @@ def covered(
         rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
         rng = np.random.default_rng(seeds.spawn(1)[0])
         hits: dict[str, list[bool]] = {}
+        wide = []
         for _ in range(releases):
             noisy = rehearsal.perturb(means, rng)
             assert isinstance(noisy, NoisyCounts)
@@ -112,10 +113,11 @@ def covered(
                 hit = found.lower - slack <= true[found.name] <= found.upper + slack
                 hits.setdefault(found.name, []).append(hit)
                 if found.name == "leniency_share":
-                    widths.append(found.upper - found.lower)
+                    wide.append(found.upper - found.lower)
         for finding, each in hits.items():
             held.setdefault(finding, []).append(float(np.mean(each)))
-    return {finding: np.array(shares) for finding, shares in held.items()}, float(np.mean(widths))
+        widths.append(float(np.mean(wide)))
+    return {finding: np.array(shares) for finding, shares in held.items()}, np.array(widths)
 
 
 #: Simulations of what leniency changes: deviations of quality and of the rest of a score, papers, and reviews of each.
@@ -177,7 +179,7 @@ def main() -> None:
                     held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
                     cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
                     how = f"{conferences} x {releases}"
-                    table.add(reviewers, name, quantity, how, *(cells[kind] for kind in kinds), width)
+                    table.add(reviewers, name, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
 
 
 if __name__ == "__main__":

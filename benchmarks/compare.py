@@ -4,10 +4,11 @@
 
 Each is a folder of results, or one file of it; `make bench` writes to bench-results, and the kept ones are in
 benchmarks/results. Numbers with standard errors differ beyond noise where their difference exceeds so many standard
-errors that one false alarm among all numbers compared has a chance of 5 % (Bonferroni). Numbers without one differ
-where they changed by more than their column tolerates. Times are never compared: two runs meet different machines, and
-what else these do. Where a benchmark has a yardstick, such as one sort of the same data, its table has their ratio, and
-that is compared. The exit code is 1 if anything became worse.
+errors that one false alarm among all numbers compared has a chance of 5 % (Bonferroni). Of numbers with few draws the
+errors are uncertain themselves: the law is Student's with the fewer draws of both, less one. So quick runs show large
+changes only. Numbers without an error differ where they changed by more than their column tolerates. Times are never
+compared: two runs meet different machines, and what else these do. Where a benchmark has a yardstick, such as one sort
+of the same data, its table has their ratio, and that is compared. The exit code is 1 if anything became worse.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from results import Cell, Column, Measured, Table, load, load_all
 
@@ -54,10 +55,16 @@ class Change:
         return second - first if self.column.better == "lower" else first - second
 
     def beyond_noise(self, errors: float) -> bool:
-        """Whether the numbers differ by more than so many standard errors, or than the column tolerates."""
+        """Whether the numbers differ by more than so many standard errors, or than the column tolerates.
+
+        Args:
+            errors: so many of a normal law; with few draws, what is as likely of Student's law.
+        """
         first, second = value_of(self.before), value_of(self.after)
         if isinstance(self.before, Measured) or isinstance(self.after, Measured):
-            noise = errors * math.hypot(error_of(self.before), error_of(self.after))
+            draws = [one.draws for one in (self.before, self.after) if isinstance(one, Measured) and one.draws]
+            limit = float(t.isf(norm.sf(errors), min(draws) - 1)) if draws else errors
+            noise = limit * math.hypot(error_of(self.before), error_of(self.after))
         else:
             noise = self.column.tolerance * max(abs(first), abs(second))
         return abs(self.worse_by) > noise + 1e-12 * max(abs(first), abs(second))
@@ -103,13 +110,25 @@ def changes(before: Results, after: Results) -> Iterator[Change]:
 
 
 def gone(before: Results, after: Results) -> list[str]:
-    """Tables and rows that only the earlier run has."""
+    """Tables that only the earlier run has, and how many rows of the others, with the first of them."""
     old, new = tables_of(before), tables_of(after)
     missing = [name for name in old if name not in new]
     for name in old.keys() & new.keys():
         kept = set(map(new[name].row_key, new[name].rows))
-        missing += [f"{name}/{row}" for row in map(old[name].row_key, old[name].rows) if row not in kept]
+        rows = [row for row in map(old[name].row_key, old[name].rows) if row not in kept]
+        if rows:
+            more = f" and {len(rows) - 1} more rows" if len(rows) > 1 else ""
+            missing.append(f"{name}/{rows[0]}{more}")
     return sorted(missing)
+
+
+def about(results: Results) -> str:
+    """When, how and with which code a run was made, in a line."""
+    runs = [table.run for tables in results.values() for table in tables]
+    dates, settings, sources = (sorted({getattr(run, name) for run in runs}) for name in ("date", "setting", "source"))
+    days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    code = f"source {sources[0]}" if len(sources) == 1 else f"{len(sources)} states of the source"
+    return f"{len(runs)} tables, {days}, {' and '.join(settings)}, {code}"
 
 
 def read(place: str) -> Results:
@@ -126,6 +145,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
         raise SystemExit(__doc__)
     before, after = map(read, arguments)
+    print(f"Before: {about(before)}\nAfter:  {about(after)}")
     found = list(changes(before, after))
     errors = float(norm.isf(ALARM / 2 / max(len(found), 1)))
     apart = [change for change in found if change.beyond_noise(errors)]
@@ -137,9 +157,12 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{title} beyond noise: {len(listed)}")
         for change in listed:
             print(f"  {change}")
-    print(f"Compared: {len(found)} numbers, {same} of them the same; noise is {errors:.1f} standard errors.")
+    print(
+        f"Compared: {len(found)} numbers, {same} of them the same; noise is {errors:.1f} standard errors, "
+        "or more with few draws."
+    )
     if missing := gone(before, after):
-        print(f"Only in the first run, not compared: {', '.join(missing)}")
+        print("Only in the first run, not compared:", *missing, sep="\n  ")
     return int(any(change.worse_by > 0 for change in apart))
 
 

@@ -29,12 +29,21 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured number and its standard error."""
+    """A measured number and its standard error.
+
+    Attributes:
+        value: the number.
+        error: its standard error.
+        draws: from how many draws the error was estimated, where that is known; few draws give an uncertain one.
+    """
 
     value: float
     error: float
+    draws: int | None = None
 
     def __post_init__(self) -> None:
+        if self.draws is not None and self.draws < 2:
+            raise ValueError(f"a standard error needs at least 2 draws, got {self.draws}")
         if not (math.isfinite(self.value) and math.isfinite(self.error) and self.error >= 0):
             raise ValueError(f"{self.value} ± {self.error} is not a number with a standard error")
 
@@ -150,7 +159,7 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """The table as it is stored."""
-        rows = [[asdict(cell) if isinstance(cell, Measured) else cell for cell in row] for row in self.rows]
+        rows = [[_cell_to_json(cell) for cell in row] for row in self.rows]
         usual = asdict(Column("key", "title"))
         columns = [{k: v for k, v in asdict(column).items() if v != usual[k]} for column in self.columns]
         return asdict(self) | {"columns": columns, "rows": rows, "run": self.run.to_json()}
@@ -162,6 +171,13 @@ class Table:
         lists = {name: tuple(stored[name]) for name in ("notes", "promises")}
         columns = tuple(Column(**column) for column in stored["columns"])
         return Table(**stored | lists | {"rows": rows, "columns": columns, "run": Run.from_json(stored["run"])})
+
+
+def _cell_to_json(cell: Cell) -> object:
+    """A cell as it is stored; what is not known of a number is left out."""
+    if not isinstance(cell, Measured):
+        return cell
+    return {key: value for key, value in asdict(cell).items() if value is not None}
 
 
 def checked_row(row: Sequence[Cell], columns: Sequence[Column]) -> None:
@@ -188,7 +204,7 @@ def mean_of(values: Iterable[float] | npt.NDArray[Any], times: float = 1.0) -> C
     array = times * np.asarray(list(values), dtype=float)
     if array.size < 2:
         return float(array.mean()) if array.size else None
-    return Measured(float(array.mean()), float(array.std(ddof=1) / math.sqrt(array.size)))
+    return Measured(float(array.mean()), float(array.std(ddof=1) / math.sqrt(array.size)), array.size)
 
 
 def ratio_of(top: npt.NDArray[Any], bottom: npt.NDArray[Any]) -> Cell:
@@ -196,7 +212,8 @@ def ratio_of(top: npt.NDArray[Any], bottom: npt.NDArray[Any]) -> Cell:
     value = float(top.mean() / bottom.mean())
     if top.size < 2:
         return value
-    return Measured(value, float((top - value * bottom).std(ddof=1) / math.sqrt(top.size) / abs(bottom.mean())))
+    error = float((top - value * bottom).std(ddof=1) / math.sqrt(top.size) / abs(bottom.mean()))
+    return Measured(value, error, top.size)
 
 
 def write(folder: Path, benchmark: str, tables: Sequence[Table]) -> Path:

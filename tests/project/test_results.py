@@ -228,6 +228,23 @@ def test_false_alarms_are_rare_and_real_changes_found() -> None:
     assert noticed > 0.9 * 20 * 100
 
 
+def test_few_draws_raise_no_false_alarm() -> None:
+    """Three hits are 100 ± 0 %; and where nothing changed, 5 % of comparisons may raise an alarm."""
+    some = Column("held", "covered", "%", target=90.0)
+    before, after = Measured(92.0, 1.6, 25), Measured(100.0, 0.0, 3)
+    assert compare.Change("a", some, before, replace(after, draws=None)).beyond_noise(4.0)
+    assert not compare.Change("a", some, before, after).beyond_noise(4.0)
+    assert compare.Change("a", some, before, replace(after, draws=100)).beyond_noise(4.0)
+    rng = np.random.default_rng(5)
+    column, errors, alarms = Column("error", "error", better="lower"), float(norm.isf(0.025)), 0
+    for _ in range(1_000):
+        first, second = (results.mean_of(rng.standard_normal(size)) for size in (40, 3))
+        assert isinstance(first, Measured)
+        assert isinstance(second, Measured)
+        alarms += compare.Change("a", column, first, second).beyond_noise(errors)
+    assert 0 < alarms <= 50 + 3 * math.sqrt(1_000 * 0.05 * 0.95)
+
+
 def test_a_comparison_says_what_is_worse_and_what_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results.write(tmp_path / "a", "worlds", [table(), table(name="old")])
     row = (*ROWS[0][:2], Measured(0.9, 0.01), *ROWS[0][3:])
@@ -235,7 +252,8 @@ def test_a_comparison_says_what_is_worse_and_what_is_gone(tmp_path: Path, capsys
     assert compare.main([str(tmp_path / "a"), str(tmp_path / "b" / "worlds.json")]) == 1
     printed = capsys.readouterr().out
     assert "worlds/errors/two-camps-1000/error: 0.500 ± 0.010 → 0.900 ± 0.010" in printed
-    assert "Only in the first run, not compared: worlds/errors/flat-10-%-1000, worlds/old" in printed
+    assert "Only in the first run, not compared:\n  worlds/errors/flat-10-%-1000\n  worlds/old\n" in printed
+    assert "Before: 2 tables, " in printed
     assert compare.main([str(tmp_path / "a"), str(tmp_path / "a")]) == 0
     with pytest.raises(SystemExit, match="no results there"):
         compare.main([str(tmp_path / "a"), str(tmp_path / "none")])
