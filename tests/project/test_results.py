@@ -341,6 +341,16 @@ def test_numbers_in_documents_are_those_of_the_kept_results() -> None:
     assert not stale, "run `make numbers`"
 
 
+def test_the_kept_audits_found_every_sabotage_and_no_fault_of_honest_mechanisms() -> None:
+    """As docs/testing.md says."""
+    tables = {table.name: table for table in results.load_all()["audit"]}
+    found = [tables["sabotage"].cell(tables["sabotage"].row_key(row), "shown")[1] for row in tables["sabotage"].rows]
+    assert len(found) > 100
+    assert "NOTHING" not in found
+    assert [row[3] for row in tables["honest"].rows] == [0] * 5
+    assert tables["honest"].columns[3].key == "failed"
+
+
 def test_measured_numbers_without_a_marker_are_excused_one_by_one() -> None:
     """By document and section, with the number of lines: another line that looks measured needs a marker."""
     stored = tomllib.loads((provenance.ROOT / "benchmarks" / "unmarked.toml").read_text("utf-8"))["excuse"]
