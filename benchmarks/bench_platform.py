@@ -391,7 +391,7 @@ def main() -> None:
     with Output("platform") as out:
         given = asked.parse_args(out.arguments)
         if out.quick:
-            given.venues, given.most, given.every, given.shared, given.compared = 40, 200, 15.0, 20, 0
+            given.venues, given.most, given.every, given.shared, given.compared = 20, 100, 60.0, 10, 0
         if given.scaling:
             scaling(out, sizes(given.venues, given.seed, most=given.most), given.seed)
         else:
