@@ -112,7 +112,7 @@ def benchmarked(text: str, file: str) -> Iterator[Evidence]:
         for word in call.keywords:
             if word.arg == "promises" and call.args:
                 named = call.args[0]
-                table = named.value if isinstance(named, ast.Constant) else "all tables"
+                table = str(named.value) if isinstance(named, ast.Constant) else "all tables"
                 yield from (Evidence(name, file, table, "benchmark") for name in ast.literal_eval(word.value))
 
 
