@@ -64,7 +64,7 @@ class Change:
         if isinstance(self.before, Measured) or isinstance(self.after, Measured):
             draws = [one.draws for one in (self.before, self.after) if isinstance(one, Measured) and one.draws]
             limit = float(t.isf(norm.sf(errors), min(draws) - 1)) if draws else errors
-            noise = limit * math.hypot(error_of(self.before), error_of(self.after))
+            noise = limit * math.hypot(error_beside(self.before, self.after), error_beside(self.after, self.before))
         else:
             noise = self.column.tolerance * max(abs(first), abs(second))
         return abs(self.worse_by) > noise + 1e-12 * max(abs(first), abs(second))
@@ -81,6 +81,14 @@ def value_of(number: float | Measured) -> float:
 def error_of(number: float | Measured) -> float:
     """The standard error; that of an exact number is 0."""
     return number.error if isinstance(number, Measured) else 0.0
+
+
+def error_beside(number: float | Measured, other: float | Measured) -> float:
+    """The standard error; of draws that were all alike, such as hits, that of the other number with as many draws."""
+    if not isinstance(number, Measured) or not isinstance(other, Measured):
+        return error_of(number)
+    alike = number.draws and other.draws and not number.error
+    return other.error * math.sqrt((other.draws or 1) / (number.draws or 1)) if alike else number.error
 
 
 def is_number(cell: Cell) -> TypeGuard[float | Measured]:

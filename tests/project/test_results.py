@@ -234,7 +234,10 @@ def test_few_draws_raise_no_false_alarm() -> None:
     before, after = Measured(92.0, 1.6, 25), Measured(100.0, 0.0, 3)
     assert compare.Change("a", some, before, replace(after, draws=None)).beyond_noise(4.0)
     assert not compare.Change("a", some, before, after).beyond_noise(4.0)
-    assert compare.Change("a", some, before, replace(after, draws=100)).beyond_noise(4.0)
+    assert not compare.Change("a", some, before, replace(after, draws=20)).beyond_noise(4.0)
+    assert compare.Change("a", some, replace(before, value=90.0), replace(after, value=70.0, draws=100)).beyond_noise(
+        4.0
+    )
     rng = np.random.default_rng(5)
     column, errors, alarms = Column("error", "error", better="lower"), float(norm.isf(0.025)), 0
     for _ in range(1_000):
