@@ -33,6 +33,8 @@ class CrosstabPlan:
     >>> plan = plan_by(PublicWeights.from_rows([[1, 2]] * 400, load=2), groups=2, mechanism=Histogram(epsilon=1.0))
     >>> plan.bins, plan.smallest
     (3, 139)
+    >>> plan.verdict.partition(": ")[0]
+    'Worth its budget for groups of at least 139 reviewers'
     """
 
     bins: int
@@ -54,6 +56,17 @@ class CrosstabPlan:
         """How precise shares are in the largest group that is shown, in words."""
         size, precision = self.rows()[-1]
         return f"{precision} in a share of a group of {size} reviewers"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the release is worth its budget, in a sentence."""
+        most, groups = f"{100 * TOO_LARGE:.0f} percentage points", f"groups of at least {self.smallest:,} reviewers"
+        if self.smallest > self.reviewers:
+            everybody = f"even if all {self.reviewers:,} reviewers were one group"
+            return f"Not worth its budget: {everybody}, noise would change its shares by more than {most}, typically."
+        if 2 * self.smallest > self.reviewers:
+            groups = f"one large group at most, of at least {self.smallest:,} of the {self.reviewers:,} reviewers"
+        return f"Worth its budget for {groups}: noise changes their shares by at most {most}, typically."
 
     @property
     def assumption(self) -> str:

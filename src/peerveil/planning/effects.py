@@ -21,6 +21,9 @@ from peerveil.support.arguments import real
 #: The probability with which the smallest effect is to be seen.
 POWER = 0.8
 
+#: How many times as large as without noise the smallest effect may be to be called almost as small.
+_CLOSE = 1.25
+
 
 @dataclass(frozen=True, kw_only=True)
 class EffectPlan:
@@ -34,9 +37,12 @@ class EffectPlan:
         first_share: the assumed share of reviews of the first group.
         icc: the assumed intraclass correlation.
         level: the level of the interval.
+        largest: the largest difference that is possible within the limits of clipping.
 
     >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).rows()
     [('epsilon 1', '0.105', '±0.0699'), ('without noise', '0.0963', '')]
+    >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).verdict.partition(": ")[2]
+    'a difference between the groups of 0.105 or more would be seen, almost as without noise (0.0963).'
     """
 
     epsilons: tuple[float, ...]
@@ -46,6 +52,7 @@ class EffectPlan:
     first_share: float
     icc: float
     level: float
+    largest: float
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return, for each budget and without noise, the smallest effect that would be seen and the interval."""
@@ -60,6 +67,17 @@ class EffectPlan:
             f"an effect of {self.smallest[0]:.3g} would be seen, with an interval of ±{self.half_widths[0]:.3g}; "
             f"without noise one of {self.without_noise:.3g}"
         )
+
+    @property
+    def verdict(self) -> str:
+        """Whether a release at the least budget is worth it, in a sentence."""
+        seen, without = self.smallest[0], self.without_noise
+        if seen >= self.largest:
+            return "Not worth its budget: no difference between the groups would be seen, however large."
+        large = f"a difference between the groups of {seen:.3g} or more would be seen"
+        if seen > _CLOSE * without:
+            return f"Worth its budget for large differences only: {large}, instead of {without:.3g} without noise."
+        return f"Worth its budget: {large}, almost as without noise ({without:.3g})."
 
     @property
     def assumption(self) -> str:
@@ -140,4 +158,5 @@ def plan_effect(
         first_share=first_share,
         icc=icc,
         level=level,
+        largest=sums.width,
     )

@@ -97,7 +97,8 @@ def promise(request: EffectRequest, step: Step) -> dict[str, Any]:
         joint, plans, _ = _ready_tracks(request, step)
         return tracks_shown(joint, plans, request.ledger, request.dataset)
     ready, planned, _ = _ready(request, step)
-    return answer_shown(ready, request.ledger, request.dataset) | plan_shown(planned, PLANNED)
+    verdict = ready.plan(request.first_share).verdict
+    return answer_shown(ready, request.ledger, request.dataset) | plan_shown(planned, PLANNED, verdict=verdict)
 
 
 def dry_run(request: EffectRequest, step: Step) -> tuple[AnswerPromise | TrackPromises, tuple[str, ...]]:
@@ -187,7 +188,7 @@ def tracks_shown(
 ) -> dict[str, Any]:
     """Return what releases about groups in each track will state and cost, as the page shows it."""
     each = {
-        name: {"name": name, "reviewers": ready.weights.reviewers, "precision": plans[name].sentence, "verdict": None}
+        name: {"name": name, "reviewers": ready.weights.reviewers, "precision": plans[name].verdict, "verdict": None}
         | {"public": public_in_groups(ready.public, ready.question.declared), **claim_shown(ready.noise.guarantee)}
         for name, ready in joint.ready.items()
     }
@@ -204,9 +205,9 @@ def tracks_shown(
     }
 
 
-def plan_shown(planned: EffectPlan | CrosstabPlan, header: tuple[str, ...]) -> dict[str, Any]:
-    """Return a plan as the page shows it: the table and what it assumes."""
-    return {"header": header, "rows": planned.rows(), "assumption": planned.assumption}
+def plan_shown(planned: EffectPlan | CrosstabPlan, header: tuple[str, ...], *, verdict: str) -> dict[str, Any]:
+    """Return a plan as the page shows it: its verdict at the chosen budget, the table, and what it assumes."""
+    return {"worth": verdict, "header": header, "rows": planned.rows(), "assumption": planned.assumption}
 
 
 def budget(epsilon: float | None) -> float:

@@ -90,7 +90,8 @@ def promise(request: ReleaseRequest, step: Step) -> dict[str, Any]:
     reviews, public = _read(request, step)
     step("Planning")
     ready = _prepared(request, reviews, public)
-    return answer_shown(ready, ledger, dataset) | plan_shown(ready.plan(), PLANNED)
+    planned = ready.plan()
+    return answer_shown(ready, ledger, dataset) | plan_shown(planned, PLANNED, verdict=planned.verdict)
 
 
 def release(

@@ -159,6 +159,13 @@ class Crosstab(Answer):
             "by what defines the groups."
         )
 
+    @property
+    def precision(self) -> str:
+        """How well the shares of each group are known, in words."""
+        halves = (50 * max(high - low for low, high in zip(one.low, one.high, strict=True)) for one in self.estimated)
+        each = ", ".join(f"{group} ±{half:.0f}" for group, half in zip(self.groups, halves, strict=True))
+        return f"at worst, shares are known to within so many percentage points: {each}"
+
     def __getitem__(self, group: str) -> GroupEstimate:
         """Return the estimate of a group by its name."""
         if group not in self.groups:
