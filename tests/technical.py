@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +48,7 @@ TERMS = (
         "hash",
         "SHA-256",
     ),
+    *("pseudonym(?:s|ous)?", "metareviews?", "attributes?", "effects?", "randomisation test"),
     *("checksums?", "payload", "token", "Boolean", "null", "percentages? points?", "strata", "Spearman", "quadratic"),
 )
 
@@ -54,10 +56,13 @@ TERMS = (
 #: What a glossary explains: its entries, and words in italics.
 _ENTRY = re.compile(r"^\*\*(.+?)\.\*\*|(?<!\*)\*([^*]+)\*(?!\*)|<dt>(.+?)</dt>|<em>(.+?)</em>", re.MULTILINE)
 
-#: Modules whose sentences reports and page quote.
-SAYING = (
-    *("web/labels.py", "releases/verification.py", "releases/file_check.py", "releases/comparison/__init__.py"),
-    *("inference/findings.py", "inference/verdict.py", "privacy/guarantee.py", "privacy/neighbours.py"),
+#: Packages and modules whose sentences neither page nor reports quote: those of the command line, and messages to
+#: whoever writes JSON, mappings or ledgers by other programs. All others may be shown to a chair or a reader.
+NOT_SHOWN = (
+    *("cli/", "simulation/", "app/batch/", "private/batch/", "private/audit/", "support/", "planning/linked.py"),
+    *("private/linked/", "releases/linked/", "inference/linked/", "inference/pooling/opinions.py"),
+    *("privacy/stated_facts.py", "private/ledger/checking.py", "private/ledger/tables.py"),
+    *("private/readers/mapping.py", "releases/documents.py", "releases/pooling.py", "releases/withdrawal.py"),
 )
 
 
@@ -87,8 +92,9 @@ def unexplained(terms: list[str]) -> list[tuple[str, str]]:
     return missing
 
 
+@cache
 def shown_words() -> dict[str, str]:
-    """What page, reports and charts say, by file: texts and quoted words of the templates, and the files of words."""
+    """What page, reports, charts and messages say, by file: of templates, files of words, and modules."""
     source = ROOT / "src" / "peerveil"
     said = {}
     for file in (*source.glob("web/templates/*.html"), *source.glob("reporting/templates/*.html")):
@@ -99,5 +105,7 @@ def shown_words() -> dict[str, str]:
         said[file.name] = " ".join([plain, *quoted])
     words = source / "reporting" / "words" / "en.toml"
     said[words.name] = " ".join(re.findall(r'= "(.*)"$', words.read_text(encoding="utf-8"), re.MULTILINE))
-    said |= {name: " ".join(_literals(source / name)) for name in SAYING}
+    modules = {str(file.relative_to(source)): file for file in source.rglob("*.py")}
+    shown = {name: file for name, file in modules.items() if not name.startswith(NOT_SHOWN)}
+    said |= {name: " ".join(_literals(file)) for name, file in shown.items()}
     return {name: re.sub(r"\{\w+(?::[^}]*)?\}", " ", html.unescape(text)) for name, text in said.items()}
