@@ -206,7 +206,13 @@ class LedgerError(PeerveilError):
 
 
 class BudgetError(LedgerError):
-    """A release would overspend its budget, or cannot be charged to it."""
+    """A release would overspend its budget, or cannot be charged to it.
+
+    Attributes:
+        declares: the data set, and what is to be declared for it before the release can be charged, if that is why.
+    """
+
+    declares: tuple[str, Any] | None = None
 
 
 class UnreachableError(LedgerError):

@@ -64,6 +64,7 @@ def test_a_promise_states_precision_and_cost_and_one_charge_pays(
     assert promised["summary"] == "epsilon = 2 per reviewer (pure differential privacy)"
     assert all(len(row) == len(promised["header"]) for row in promised["rows"])
     assert "senior" in promised["released"]
+    assert promised["worth"].startswith("Not worth its budget: "), "of eight reviewers"
 
     state, result = do("release", tmp_path, monkeypatch, question=question, ledger=place)
     assert state == "done", result
@@ -71,6 +72,7 @@ def test_a_promise_states_precision_and_cost_and_one_charge_pays(
     assert (charge.quantity, charge.spend.epsilon) == (promised["charged_as"], 2.0)
     assert (result["summary"], result["promise"]) == (promised["summary"], promised["promise"])
     assert result["picture"].startswith("<svg")
+    assert ("precision" in dict(result["facts"])) == (question == "shares")
     bundle = tmp_path / "made" / "bundle"
     with zipfile.ZipFile(tmp_path / "made" / PACKED) as packed:
         assert set(packed.namelist()) == {f"release/{name}" for name in FILES}
@@ -126,6 +128,15 @@ def test_the_first_step_tells_what_was_left_out(chair: Chair) -> None:
     assert "<dt>Left out</dt>" not in shown
     chair.case.inspected["left out"] = ["5 metareviews", "1 bot"]
     assert "<dt>Left out</dt><dd>5 metareviews; 1 bot</dd>" in chair.ask("GET", f"{chair.here}/file").body.decode()
+    chair.choose("1")
+    chair.release(chair.read())
+    (made,) = chair.case.results
+    texts = dict.fromkeys(("record", "picture", "human", "summary", "promise", "answer"), "")
+    told = {"remarks": ["left out: 5 metareviews", "left out: a paper"]}
+    chair.case.results[made] |= {"question": "shares", "facts": [], "notes": []} | texts | told
+    said = chair.ask("GET", f"{chair.here}/result/{made}").body.decode()
+    assert "Left out: a paper" in said
+    assert "metareviews" not in said, "what the first step told is no news"
 
 
 def test_a_chair_asks_about_groups_and_the_headings_are_offered(chair: Chair) -> None:

@@ -129,7 +129,7 @@ def test_problems_are_shown_at_the_field_of_some_form() -> None:
         (InputError("no field"), ""),
         (InputError(Argument("scale", of="score"), " must look like '1,10'"), "score_scale"),
         (InputError("needs ", Argument("delta", ...), " along with ", Argument("epsilon")), "delta"),
-        (InputError(Argument("declare_kept", True), " or ", Argument("public")), "public"),
+        (InputError(Argument("accept_float_noise", True), " or ", Argument("public")), "public"),
         (InputError(Argument("public_ratings")), "public_file"),
         (ValueError("ann gave 3"), ""),
     ],
@@ -146,6 +146,13 @@ def test_a_problem_of_a_file_is_shown_where_the_file_was_given(tmp_path: Path, m
     _, problem = work._outcome(Task(kind="promise", folder=str(tmp_path), options=options), lambda _: None)
     assert problem.field == "public_file"
     assert "scores.csv, line 2" in problem.words
+
+
+def test_every_page_links_to_the_words_that_it_uses() -> None:
+    """All but those without technical words, and the glossary itself."""
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in TEMPLATES.glob("*.html")}
+    plain = {name for name, text in pages.items() if 'extends "base.html"' in text and "s.help(" not in text}
+    assert plain == {"home", "work", "problem", "glossary"}
 
 
 def test_words_that_the_help_names_are_in_the_glossary() -> None:

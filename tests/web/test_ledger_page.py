@@ -11,12 +11,16 @@ from urllib.parse import urlencode
 import pytest
 
 import peerveil as pv
-from asked import KEYS, Answer, AtOnce, answered
-from peerveil.app.ledger import open_budget, pending_view
+from asked import KEYS, Answer, AtOnce, Chair, answered
+from peerveil.app.ledger import charges_since, ledger_name, open_budget, pending_view
 from peerveil.errors import LedgerWarning
 from peerveil.reporting.typography import unbroken
+from peerveil.web import serving
 from peerveil.web.app import create_app
 from peerveil.web.page import Page
+from peerveil.web.work import Task
+from peerveil.web.work.tasks import remarks_on
+from private.test_ledger_migration import old_ledger
 
 
 class Visitor:
@@ -73,6 +77,52 @@ def test_a_wrong_budget_is_refused_at_its_field(visitor: Visitor, place: str, fo
     assert f'<p class="error" id="e-{field}">' in shown
     assert f'value="{form["dataset"]}"' in shown, "nothing typed is lost"
     assert not Path(place).exists() or not pv.Ledger(place).accounts()
+
+
+def test_a_migrated_ledger_is_told_by_the_names_of_files(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old_ledger(Path(place))
+    made: list[Page] = []
+    monkeypatch.setattr(serving, "_serve", lambda page, *_, **__: made.append(page))
+    serving.run(ledger=place, port=0, browser=False)
+    remark = "was written by 0.1.0 and has been migrated; its backup: "
+    assert f"the ledger at {place} {remark}{place}.0.1.0.backup" in capsys.readouterr().out, (
+        "the terminal is its owner's"
+    )
+    visitor = Visitor(place)
+    visitor.page.remarks = made[0].remarks
+    assert f"The ledger at b.db {remark}b.db.0.1.0.backup</p>" in visitor.shown()
+    assert str(Path(place).parent) not in visitor.shown()
+    visitor.page.workspace.remove()
+
+
+def test_remarks_beside_a_release_name_files_without_their_folder(place: str) -> None:
+    task = Task(kind="release", folder="", options={"ledger": place})
+    told = remarks_on(task, [LedgerWarning(f"its backup: {place}.0.1.0.backup")], ["left out: x/y"])
+    assert told == ["its backup: b.db.0.1.0.backup", "left out: x/y"]
+    assert remarks_on(Task(kind="release", folder=""), [], ["a/b"]) == ["a/b"]
+
+
+def test_the_page_of_a_ledger_shows_no_password(visitor: Visitor) -> None:
+    assert ledger_name("postgresql://kim:secret@host/budgets") == "postgresql://host/budgets"
+    assert "Ledger: b.db</p>" in visitor.shown()
+
+
+def test_a_release_without_a_budget_leads_to_opening_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    chair = Chair(tmp_path, monkeypatch, ledger=place)
+    chair.choose("1")
+    shown = chair.ask("GET", f"{chair.here}/promise").body.decode()
+    assert f'<a class="button" href="{KEYS.at}/ledger">Open a budget</a>' in shown
+    assert ">Release</button>" not in shown
+    charged = charges_since(place, frozenset(), quantity="ratings", unit="reviewer", spell=str)
+    assert charged == "The ledger was not charged."
+    open_budget(place, "conf", "reviewer", epsilon=3, delta=None)
+    shown = chair.ask("GET", f"{chair.here}/promise").body.decode()
+    assert ">Release</button>" in shown
+    assert ">Open a budget</a>" not in shown
 
 
 def test_without_a_ledger_the_page_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

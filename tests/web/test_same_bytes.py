@@ -15,6 +15,7 @@ import pytest
 import peerveil as pv
 from marks import slow
 from peerveil.cli import main
+from peerveil.record.public_files import write_public
 from peerveil.releases.effects.answers import FILES as ANSWER_FILES
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.release import FILES, Release
@@ -159,15 +160,27 @@ CHOICES = {
             "url": "https://conf.example/",
         },
     ),
+    "a declared number": Choices(
+        lambda: whole(
+            reading={"leave_out": "Decision=Withdrawn", "visible_column": "Decision=paper"},
+            mechanism=pv.Laplace(epsilon=1.0),
+            declare_kept=True,
+        ),
+        "--leave-out Decision=Withdrawn --visible-column Decision=paper --mechanism laplace --epsilon 1 --declare-kept",
+        {"leave_out": "Decision=Withdrawn", "visible_column": "Decision=paper", "declare_kept": True}
+        | {"mechanism": "laplace", "epsilon": 1.0},
+    ),
     "tracks by a column": Choices(
         by_track,
         "--mechanism laplace --epsilon 0.5 --group-column Track",
         {"mechanism": "laplace", "epsilon": 0.5, "group_column": "Track"},
     ),
-    "tracks by a table": Choices(
-        by_track,
-        "--mechanism laplace --epsilon 0.5 --groups tracks.csv",
-        {"mechanism": "laplace", "epsilon": 0.5, "groups": "tracks.csv"},
+    "titled tracks by a table": Choices(
+        lambda: by_track(licence="CC0-1.0", citation="Cite us.", about=pv.About(conference="Conf", authors=["A", "B"])),
+        "--mechanism laplace --epsilon 0.5 --groups tracks.csv --licence CC0-1.0 --citation 'Cite us.' "
+        "--conference Conf --author A --author B",
+        {"mechanism": "laplace", "epsilon": 0.5, "groups": "tracks.csv", "licence": "CC0-1.0"}
+        | {"citation": "Cite us.", "conference": "Conf", "author": ["A; B"]},
     ),
     "another column": Choices(
         lambda: whole(reading={"score": "confidence"}, quantity="column confidence", mechanism=pv.Laplace(epsilon=1.0)),
@@ -237,10 +250,7 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
     for folder, release in made.items():
         release.save(Path("python") / folder)
     command = [choices.command, "reviews.csv", "--score-scale", "1,9", "-o", "typed", *shlex.split(choices.options)]
-    monkeypatch.setattr(sys, "argv", ["peerveil", *command, *([] if "--public" in command else ["--public", "all"])])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
+    typed(*command, *([] if "--public" in command else ["--public", "all"]), monkeypatch=monkeypatch)
     answers = {"file": "reviews.csv", "score_scale": "1,9", "public": "all"} | choices.answers
     task = Task(kind="release", folder=str(tmp_path), options=answers, output="page")
     state, result = work._outcome(task, lambda _: None)
@@ -252,3 +262,54 @@ def test_the_same_choices_give_the_same_bytes(name: str, tmp_path: Path, monkeyp
             assert (Path("page") / folder / "bundle" / file).read_bytes() == first, (folder, file)
     assert len(made) == (2 if "tracks" in name else 1)
     assert {path.name for path in Path("typed").iterdir()} == {path.name for path in Path("python").iterdir()}
+
+
+def typed(*command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command."""
+    monkeypatch.setattr(sys, "argv", ["peerveil", *command])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+
+
+@pytest.mark.parametrize("source", ["release", slow("vector")])
+def test_refined_releases_and_public_scores_are_the_same_bytes(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repeatable(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    Path("reviews.csv").write_text("\n".join(["paper,reviewer,score", *(f"{p},{r},{s}" for p, r, s in ROWS)]))
+    reviews = pv.read("reviews.csv", scale=(1, 9))
+    typed("inspect", "reviews.csv", "--score-scale", "1,9", "--write-public", "public.csv", monkeypatch=monkeypatch)
+    reading = {"file": "reviews.csv", "score_scale": "1,9"}
+    task = Task(kind="public", folder=str(tmp_path), options=reading, output="offered.csv")
+    assert work._outcome(task, lambda _: None)[0] == "done"
+    write_public(reviews.public("all"), "library.csv")
+    assert Path("public.csv").read_bytes() == Path("offered.csv").read_bytes() == Path("library.csv").read_bytes()
+
+    weights = pv.weigh(reviews.public("all"))
+    form: dict[str, Any] = {"estimator": "projection"}
+    if source == "release":
+        made = whole(mechanism=pv.Histogram(epsilon=1.0, bins=4), estimator="bayes")[""]
+        made.save("given")
+        assert isinstance(made, Release)
+        refined = pv.refine(made, weights, estimator="projection")
+        given = "given/release.json"
+        more: tuple[str, ...] = ("--estimator", "projection")
+    else:
+        Path("noisy.txt").write_text("\n".join(map(str, range(1, 9))))
+        weights = pv.weigh(pv.read_public("public.csv", load=3))
+        refined = pv.refine([*map(float, range(1, 9))], weights, mechanism=pv.Laplace(scale=0.5))
+        given, form = "noisy.txt", {"law": "known", "noise_scale": 0.5, "load": 3}
+        more = ("--noise-scale", "0.5", "--load", "3")
+    refined.save("python")
+    typed("refine", given, "--public", "public.csv", "-o", "typed", *more, monkeypatch=monkeypatch)
+    task = Task(
+        kind="refine", folder=str(tmp_path), options={"noisy": given, "public": "public.csv"} | form, output="page"
+    )
+    state, result = work._outcome(task, lambda _: None)
+    assert state == "done", result
+    for file in FILES:
+        first = (Path("python") / file).read_bytes()
+        assert (Path("typed") / file).read_bytes() == first, file
+        assert (Path("page") / "bundle" / file).read_bytes() == first, file

@@ -215,6 +215,6 @@ def test_tracks_after_an_undivided_release_are_refused_in_the_words_of_the_page(
     state, problem = do("promise", tmp_path, monkeypatch, ledger=place)
     assert (state, problem.field) == ("failed", "tracks")
     assert "how many reviewers each track (“One release or several”) or the papers that are kept have" in problem.words
-    assert "have it declared for the data set on the command line" in problem.words
+    assert "declare it for the data set with the button below" in problem.words
     assert problem.words.endswith("nothing was charged")
     assert not re.search(r"peerveil|--|`|[0-9a-f]{8}|b\.db|/", problem.words), problem.words

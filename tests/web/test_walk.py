@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import peerveil as pv
 from browser import Served, Visitor, check_access, chromium, program, served, visitor
+from peerveil.record.public_files import write_public
 from peerveil.simulation.conferences import synthetic_conference
 from spreadsheets import Rows, by_openpyxl
 from technical import terms_in, unexplained
@@ -98,9 +101,17 @@ def reviews(seed: int = 3) -> Rows:
     return [["Submission ID", "Reviewer e-mail", "Overall score", "Track"], *rows]
 
 
+def with_metareviews(rows: Rows) -> Rows:
+    """The reviews of a system that exports the area chairs' metareviews among them."""
+    head, *others = rows
+    papers = sorted({str(row[0]) for row in others})
+    summaries = [[paper, "chair@uni.example", 5.0, "A", "Metareview"] for paper in papers]
+    return [[*head, "Type"], *([*row, "Review"] for row in others), *summaries]
+
+
 @pytest.fixture(scope="module")
 def workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sheets = {"Reviews 2026": reviews(), "Notes": [["Prepared by the programme chairs"], ["Ask Kim"]]}
+    sheets = {"Reviews 2026": with_metareviews(reviews()), "Notes": [["Prepared by the programme chairs"], ["Ask Kim"]]}
     return by_openpyxl(tmp_path_factory.mktemp("chair") / "reviews.xlsx", sheets)
 
 
@@ -157,6 +168,7 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
         page.get_by_label("Drop the file here").set_input_files(workbook)
         page.wait_for_url(re.compile("/file$"))
         walk.look("file")
+        assert "60 metareviews" in walk.texts["file"]
         page.get_by_label("Lowest", exact=True).fill("1")
         page.get_by_label("Highest").fill("10")
         walk.press("Continue", "/public$")
@@ -173,7 +185,8 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
         if width > 1000:
             page.wait_for_selector("[data-live=yes] svg")
         walk.look("result")
-        assert "Reviews 2026" not in walk.texts["result"], "what the chair was told once is not a warning"
+        for told in ("Reviews 2026", "metareviews"):
+            assert told not in walk.texts["result"], "what the chair was told once is not a warning"
         with page.expect_download() as waiting:
             page.get_by_role("link", name="Download everything").click()
         assert waiting.value.suggested_filename == "reviews-release.zip"
@@ -232,6 +245,22 @@ def test_a_chair_chooses_the_sheet_of_a_workbook(guest: Visitor, site: Served, t
     page.go_back()
     page.reload()
     expect(page.locator(".facts")).to_contain_text("240")
+
+
+def test_a_wrong_scale_is_told_once_at_its_field(guest: Visitor, site: Served, workbook: Path) -> None:
+    page = guest.page
+    open_file(page, site, workbook)
+    page.wait_for_url(re.compile("/file$"))
+    page.get_by_label("Lowest", exact=True).fill("1")
+    page.get_by_label("Highest").fill("5")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(re.compile(r"/file\?failed="))
+    expect(page.get_by_role("alert")).to_have_count(1)
+    expect(page.get_by_role("alert")).to_contain_text("lies outside the declared scale 1 to 5, as do")
+    assert page.get_by_role("alert").inner_text().count("outside") == 1
+    expect(page.get_by_label("Lowest", exact=True)).to_be_focused()
+    expect(page.get_by_label("Highest")).to_have_value("5")
+    check_access(guest)
 
 
 @dataclass(frozen=True)
@@ -474,3 +503,87 @@ def test_groups_in_each_track_from_a_table_to_their_reports(
         expect(page.get_by_role("heading", level=1)).to_have_text("Released: 2 tracks")
         assert "uni.example" not in page.content() + "".join(walk.texts.values())
         assert not guest.complaints
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The releases of three years as zip files, with their public scores."""
+    folder = tmp_path_factory.mktemp("published")
+    for year in (2024, 2025, 2026):
+        conference = synthetic_conference(reviewers=60, rng=np.random.default_rng(year))
+        people = [f"person{who}" for who in conference.reviewer]
+        made = pv.Reviews.from_columns(conference.paper, people, conference.score, scale=(1, 10))
+        write_public(made.public("all"), folder / f"{year}.csv")
+        noise, about = pv.Histogram(epsilon=3.0, bins=5), pv.About(conference="Conf", year=year)
+        release = pv.release(made, public="all", mechanism=noise, estimator="bayes", about=about)
+        release.save(folder / str(year))
+        shutil.make_archive(str(folder / str(year)), "zip", folder / str(year))
+    return folder
+
+
+def give(page: Page, role: str, *files: Path) -> None:
+    """Choose files, and wait until they are taken."""
+    page.locator(f"[data-study-drop={role}] input").set_input_files(files)
+    expect(page.locator(f"[data-study-drop={role}] .drop-state")).not_to_have_text(re.compile("^$|…"))
+
+
+@pytest.mark.parametrize("screen", ["desktop", "phone"])
+def test_every_screen_of_a_researcher_fits_whatever_is_unfolded(
+    screen: str, browser: Browser, site: Served, published: Path
+) -> None:
+    """On two screens of a desktop, and on five of a phone, where charts stand below each other."""
+    chosen = SCREENS[screen]
+    width, height = chosen["size"]
+    with visitor(browser, viewport={"width": width, "height": height}, color_scheme="dark") as guest:
+        page = guest.page
+        page.goto(site.address)
+        page.wait_for_url(f"{site.home}/")
+        walk = Walk(guest, tallest=chosen["tallest"], words=True)
+        page.goto(f"{site.home}/researcher")
+        walk.look("refine")
+        give(page, "noisy", published / "2025.zip")
+        give(page, "public_file", published / "2025.csv")
+        walk.look("refine our own")
+        walk.press("Refine", "/result/")
+        walk.look("refined")
+        assert "These are the published numbers" in walk.texts["refined"]
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download everything").click()
+        assert waiting.value.suggested_filename == "Conf-2025-refined.zip"
+        walk.press("Draw tables", "/tables/result/")
+        walk.look("tables")
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download the tables").click()
+        assert waiting.value.suggested_filename == "Conf-2025-tables.zip"
+        page.go_back()
+        page.get_by_role("link", name="Refine with other settings").click()
+        page.get_by_text("Advanced options").click()
+        page.get_by_label("Estimator").select_option("projection")
+        walk.press("Refine", "/result/")
+        walk.look("refined again")
+        page.goto(f"{site.home}/verify")
+        walk.look("verify")
+        give(page, "release", published / "2025.zip")
+        walk.press("Verify", "/result/")
+        walk.look("checked alone")
+        page.get_by_role("link", name="Add the public scores").click()
+        give(page, "public_file", published / "2025.csv")
+        walk.press("Verify", "/result/")
+        walk.look("verified")
+        page.get_by_role("link", name="Check with other files").click()
+        page.locator("[data-study-drop=public_file] input").set_input_files(published / "2026.csv")
+        expect(page.locator("[data-study-drop=public_file] .drop-state")).to_have_text("2026.csv")
+        walk.press("Verify", "/result/")
+        walk.look("not of these scores")
+        assert "The public scores are not those that this release was made from" in walk.texts["not of these scores"]
+        page.goto(f"{site.home}/compare")
+        page.get_by_label("The releases").set_input_files([published / f"{year}.zip" for year in (2024, 2025, 2026)])
+        page.wait_for_url(re.compile("/compare/"))
+        walk.look("compare")
+        walk.press("Compare", "/result/")
+        walk.look("compared")
+        for address in ("chair", "ledger"):
+            page.goto(f"{site.home}/{address}")
+            walk.look(address)
+        assert not guest.complaints
+    check_terms("\n".join(walk.texts.values()))

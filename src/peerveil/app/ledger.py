@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from peerveil.app.messages import Spelling
 from peerveil.errors import Argument, InputError, PeerveilError
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import downward, upward
+from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Spending, pending
 from peerveil.private.ledger import Account, Ledger, Series
-from peerveil.private.ledger.database import ledger_url
+from peerveil.private.ledger.database import ledger_url, shown
 from peerveil.private.ledger.exporting import ledger_text
 from peerveil.record.committees import read_committee
 
@@ -22,10 +24,13 @@ __all__ = [
     "absolute_place",
     "charges_since",
     "cost",
+    "declare",
     "has_ledger",
     "join_series",
+    "ledger_name",
     "ledger_text",
     "ledger_view",
+    "named_only",
     "open_budget",
     "pending",
     "pending_view",
@@ -40,6 +45,25 @@ def absolute_place(ledger: str) -> str:
     return str(Path(url.database or "").absolute()) if url.get_backend_name() == "sqlite" else ledger
 
 
+def ledger_name(place: str) -> str:
+    """Return the name of a ledger's file, or the address of its database without user and password.
+
+    >>> ledger_name("/home/kim/budgets.db"), ledger_name("postgresql://kim:secret@host/budgets")
+    ('budgets.db', 'postgresql://host/budgets')
+    """
+    url = ledger_url(place)
+    return Path(url.database or "").name if url.get_backend_name() == "sqlite" else shown(url)
+
+
+def named_only(remark: str, place: str | None) -> str:
+    """Return a remark in which the files beside a ledger are named without their folder.
+
+    >>> named_only("its backup: /home/kim/budgets.db.0.2.0.backup", "/home/kim/budgets.db")
+    'its backup: budgets.db.0.2.0.backup'
+    """
+    return remark if place is None else remark.replace(f"{Path(place).parent}{os.sep}", "")
+
+
 def has_ledger(place: str) -> bool:
     """Return whether there is a ledger at a place; a database is taken to have one."""
     url = ledger_url(place)
@@ -50,6 +74,11 @@ def open_budget(place: str, dataset: str, unit: str, *, epsilon: float | None, d
     """Open a budget for a data set, and create the ledger if there is none."""
     Budget.of(epsilon=epsilon, delta=delta)  # refuse an invalid budget before a file is created
     Ledger.create(place).open(dataset, unit, epsilon=epsilon, delta=delta)
+
+
+def declare(place: str, dataset: str, statement: Statement) -> None:
+    """Declare for a data set what a release of it states beyond its earlier ones; this cannot be undone."""
+    Ledger(place).state(dataset, statement)
 
 
 def join_series(
@@ -89,6 +118,8 @@ def charges_since(place: str | None, before: frozenset[str], *, quantity: str, u
     """Return a sentence on what was charged for a failed release; ``before`` are the releases known before it."""
     if place is None:
         return ""
+    if not (before or has_ledger(place)):
+        return "The ledger was not charged."
     try:
         unfinished = {entry.release for entry in pending(place)}
         new = [entry for entry in Ledger(place).history() if entry.release not in before]

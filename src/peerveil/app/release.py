@@ -107,6 +107,7 @@ def _shown(promised: Promise) -> dict[str, Any]:
         "errors": promised.errors,
         "verdict": promised.verdict and promised.verdict.to_document(),
         "reviewers": promised.reviewers,
+        "people": promised.people,
         "noise": f"{promised.deviation:.3g}" if promised.deviation else None,
         "counted": kind is not None and kind.on_counts,
         "choice": next((note for note in promised.notes if CHOSEN in note), ""),

@@ -46,6 +46,7 @@ class Promise:
         public_rmse: the same for a guess from public data alone, without a release.
         quotes: the cost to each budget of the data set; empty without a ledger.
         notes: how the mechanism was chosen, and what was left out.
+        estimated: whether the number of reviewers is estimated, as reviews were left out and it is not public.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -66,6 +67,12 @@ class Promise:
     public_rmse: float | None
     quotes: tuple[Quote, ...] = ()
     notes: tuple[str, ...] = ()
+    estimated: bool = False
+
+    @property
+    def people(self) -> str:
+        """The number of reviewers in words."""
+        return f"{'an estimated ' * self.estimated}{self.reviewers} reviewers"
 
     @property
     def verdict(self) -> Verdict | None:
@@ -96,7 +103,7 @@ class Promise:
         if self.deviation:
             noise = f"{self.mechanism['name']}, standard deviation {self.deviation:.3g} of each number"
         facts = [
-            ("release", f"{self.quantity} of {self.reviewers} reviewers"),
+            ("release", f"{self.quantity} of {self.people}"),
             ("claim", claim.summary),
             ("that is", claim.human),
             ("caution", caution(claim.epsilon)),
@@ -128,7 +135,7 @@ class Promise:
         }
 
     def __repr__(self) -> str:
-        about = f"{self.quantity} of {self.reviewers} reviewers"
+        about = f"{self.quantity} of {self.people}"
         return f"Promise({about}; {self.guarantee.summary}; expected error {self.accuracy})"
 
     def _repr_html_(self) -> str:
@@ -300,6 +307,7 @@ def _promised(ready: Ready, errors: Errors) -> Promise:
         expected_rmse=errors[0],
         public_rmse=errors[1],
         notes=ready.notes,
+        estimated=ready.weights.open,
     )
 
 

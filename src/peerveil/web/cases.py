@@ -21,7 +21,8 @@ PUBLIC = ("all", "file", "none")
 TRACKS = ("tracks", "group_column", "no_shared_reviewers")
 GROUPS = ("question", "by", "values", "others", "randomised", "limits", "sizes")
 CHOICES = (
-    *("quantity", "statistic", "share", "weight", "unit", "mechanism", "estimator", "region", "lone", "licence"),
+    *("quantity", "statistic", "share", "weight", "unit", "mechanism", "declare_kept", "estimator", "region", "lone"),
+    *("licence", "citation"),
     *(*TRACKS, *GROUPS),
 )
 ABOUT = ("title", "conference", "author", "contact", "url")
@@ -37,7 +38,7 @@ STEP_OF = {
 #: Options that do not go with a question about groups of reviewers, which has a mechanism of its own.
 _NOT_WITH = {
     "shares": ("delta", "estimator", "region"),
-    "difference": ("statistic", "share", "weight", "mechanism", "bins", "delta", "estimator", "region"),
+    "difference": ("statistic", "share", "weight", "mechanism", "declare_kept", "bins", "delta", "estimator", "region"),
 }
 
 
@@ -116,6 +117,7 @@ class Case:
         """Return all answers and files, as the options of a task."""
         answers = {name: value for name, value in self.answers.items() if name not in (*TRACKS, *GROUPS)}
         options = answers | self.reading() | self._prior() | self._tracks() | self._question()
+        options["declare_kept"] = options.get("declare_kept") == "yes"
         if options.get("author"):
             options["author"] = [options["author"]]
         if options.get("public") == "file":

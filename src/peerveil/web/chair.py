@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
 from peerveil.app.inspect import attribute_columns, columns_of, mapping_of, sheets_of, track_column
-from peerveil.app.ledger import charges_since, ledger_view, pending_view, releases_so_far, series_view
+from peerveil.app.ledger import charges_since, declare, ledger_view, pending_view, releases_so_far, series_view
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
@@ -20,6 +20,7 @@ from peerveil.web.cases import (
     LOADS,
     PUBLIC,
     READING,
+    STEP_OF,
     TRACKS,
     Case,
     loads_of,
@@ -32,6 +33,7 @@ from peerveil.web.earlier import PRIOR, add_earlier, forget_earlier
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import (
+    GONE,
     Here,
     Page,
     form_of,
@@ -302,6 +304,23 @@ async def _with_choices(
     return await page.follow(page.jobs.start(task, title=title, ahead=ahead, back=back, then=finished))
 
 
+@router.post("/{name}/declare/{failed}")
+async def declare_public(page: Here, request: Request, name: str, failed: str) -> Response:
+    """Declare for a data set what a release was refused for, if it was public all along; nothing else is declared."""
+    case, form = lookup(page.chairs, name), await form_of(request)
+    job = lookup(page.jobs, failed)
+    if job.declares is None or page.ledger is None or not job.back.startswith(f"/chair/{name}/"):
+        raise HTTPException(404, GONE)
+    if form.get("declared") != "yes":
+        unconfirmed = Problem("Confirm first that all of this was public before", job.about, job.declares)
+        shown: dict[str, Any] = {"status": 422, "problem": unconfirmed, "failed": failed, "typed": form}
+        if STEP_OF.get(job.about) == "public":
+            return page.show("chair_public.html", case=case, here="public", **shown)
+        return await _show_choices(page, case, **shown)
+    await asyncio.to_thread(declare, page.ledger, *job.declares)
+    return await _show_choices(page, case, declared=job.declares, typed=form)
+
+
 def _only_ledger(page: Page) -> dict[str, Any]:
     """Return the ledger if it has a single data set, whose budget a release is charged to; otherwise nothing."""
     names = set() if page.ledger is None else {account["dataset"] for account in ledger_view(page.ledger)[0]}
@@ -351,7 +370,7 @@ async def release(page: Here, request: Request, name: str) -> Response:
         else:
             what = {"quantity": promised["charged_as"], "unit": options["unit"]}
             charged = charges_since(page.ledger, before, spell=label, **what)
-            job.message = " ".join(filter(None, (job.message, charged)))
+            job.message = ". ".join(filter(None, (job.message.removesuffix("."), charged)))
             begun = pending_view(page.ledger) if page.ledger else []
             case.unfinished |= {entry["release"] for entry in begun} - before
 
@@ -367,7 +386,7 @@ async def result(page: Here, name: str, made: str, failed: str = "") -> Response
     """Return the page of a release, or of those of all tracks; says why tables of it could not be drawn."""
     case = lookup(page.chairs, name)
     result = lookup(case.results, made)
-    known = tuple(case.inspected.get("notices", ()))  # said when the file was opened
+    known = (*case.inspected.get("notices", ()), *case.inspected.get("left out", ()))  # said when the file was opened
     result = result | {"remarks": [remark for remark in result.get("remarks", ()) if not remark.endswith(known)]}
     if "groups" in result:
         return page.show("tracks.html", case=case, made=made, result=result)

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from peerveil.app.ledger import ledger_view, open_budget, pending_view, series_view
+from peerveil.app.ledger import ledger_name, ledger_view, open_budget, pending_view, series_view
 from peerveil.errors import InputError, LedgerError
 from peerveil.reporting.charts.look import DARK, dark_css
 from peerveil.web.cases import STEP_OF, number
@@ -93,8 +93,9 @@ async def _show_ledger(page: Page, **values: Any) -> Response:
     accounts, history = await asyncio.to_thread(ledger_view, page.ledger)
     pending = await asyncio.to_thread(pending_view, page.ledger)
     series = await asyncio.to_thread(series_view, page.ledger)
-    shown: dict[str, Any] = {"place": page.ledger, "accounts": accounts, "history": history, "pending": pending}
-    return page.show("ledger.html", **shown, series=series, to_finish=_to_finish(page), **values)
+    shown: dict[str, Any] = {"place": ledger_name(page.ledger), "remarks": page.remarks, "to_finish": _to_finish(page)}
+    shown |= {"accounts": accounts, "history": history, "pending": pending, "series": series}
+    return page.show("ledger.html", **shown, **values)
 
 
 def _to_finish(page: Page) -> dict[str, str]:

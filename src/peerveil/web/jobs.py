@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
 from peerveil.errors import PeerveilError
+from peerveil.privacy.stated_facts import Statement
 from peerveil.support.parallel import starting_processes
 from peerveil.web.labels import Problem
 from peerveil.web.work import Task, main
@@ -36,6 +37,7 @@ class Job:
         step: the current step.
         message: why it failed, or what was charged before it was cancelled.
         about: the field concerned, if it failed because of one.
+        declares: what may be declared for a data set, if it failed because that is not declared.
         result: its result.
     """
 
@@ -47,6 +49,7 @@ class Job:
     step: str = "Starting"
     message: str = ""
     about: str = ""
+    declares: tuple[str, Statement] | None = None
     result: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     finished: threading.Event = field(default_factory=threading.Event)
@@ -56,7 +59,7 @@ class Job:
     @property
     def problem(self) -> Problem | None:
         """Why it failed; ``None`` if it did not."""
-        return Problem(self.message, self.about) if self.state == "failed" else None
+        return Problem(self.message, self.about, self.declares) if self.state == "failed" else None
 
     @property
     def seconds(self) -> int:
@@ -145,7 +148,8 @@ class Jobs(dict[str, Job]):
             if received[0] == "done":
                 job.result, job.message, state = received[1], "", "done"
             else:
-                job.message, job.about = received[1].words, received[1].field
+                problem: Problem = received[1]
+                job.message, job.about, job.declares = problem.words, problem.field, problem.declares
         except (EOFError, OSError):
             pass  # the process has ended
         finally:

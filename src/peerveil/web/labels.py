@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from dataclasses import dataclass
 
 from peerveil.app.messages import NOTHING_RELEASED, explain, written
 from peerveil.errors import Argument, BudgetError, PeerveilError, Phrase
+from peerveil.mechanisms import OWN
+from peerveil.privacy.stated_facts import Statement
 
 #: Labels and legends of the forms, by the names of fields.
 LABELS = {
@@ -13,10 +17,12 @@ LABELS = {
     "author": "Authors",
     "bins": "Bins",
     "by": "Column of groups",
+    "citation": "How to cite",
     "conference": "Conference",
     "contact": "Contact",
     "criteria": "Columns of criteria",
     "dataset": "Charge the budget of",
+    "declare_kept": "Reviewers who are left",
     "delta": "Delta",
     "encoding": "Encoding of the text",
     "epsilon": "Epsilon",
@@ -133,9 +139,7 @@ PHRASES = {
     "added_attributes": f"who belongs to which group of reviewers, or how many (“{LABELS['question']}”)",
     "added_parts": f"how many reviewers each track (“{LABELS['tracks']}”) or the papers that are kept have",
     "added_scores": f"other scores that everyone can see, or another scale of hidden ones (“{LABELS['public']}”)",
-    "declare": (
-        "have it declared for the data set on the command line, where the refusal of the same release shows how"
-    ),
+    "declare": "declare it for the data set with the button below",
     "holds_no_ledger": "the ledger is empty or was replaced by something else; put it back, and start the page again",
     "kept_in": "on this computer",
     "ledger_check": "a check of the ledger on the command line",
@@ -158,6 +162,9 @@ _FIELDS = {
     "public_ratings": "public_file",
 }
 
+#: A part of a conference or a public record, named by its digest.
+_DIGEST = re.compile(r"\bthe (part|record) (?:sha256:)?[0-9a-f]{8,64}\b")
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -166,10 +173,12 @@ class Problem:
     Attributes:
         words: the message.
         field: the name of the field concerned; empty if there is none.
+        declares: a data set, and a statement that was public all along if the user declares it for this data set.
     """
 
     words: str
     field: str = ""
+    declares: tuple[str, Statement] | None = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def of(cls, error: Exception, *, consequence: str = NOTHING_RELEASED) -> Problem:
@@ -183,14 +192,24 @@ class Problem:
         arguments = error.arguments if isinstance(error, PeerveilError) else ()
         fields = (_FIELDS.get(argument.key, argument.key) for argument in arguments)
         otherwise = "epsilon" if isinstance(error, BudgetError) else ""
-        return cls(words, next((field for field in fields if field in LABELS), otherwise))
+        concerned = next((field for field in fields if field in LABELS), otherwise)
+        return cls(words, concerned, error.declares if isinstance(error, BudgetError) else None)
+
+
+def described(statement: Statement) -> str:
+    """Return what is to be declared in words, without the digests that tell parts and records apart.
+
+    >>> described(Statement(public="all", invariants=("how many reviewers have the part 18b670b5",)))
+    'all scores are public; also declared: how many reviewers have this part'
+    """
+    return _DIGEST.sub(r"this \1", statement.describe())
 
 
 def label(argument: Argument) -> str:
     """Return an argument by its label on the page, or by its name if it has none.
 
     >>> label(Argument("epsilon")), label(Argument("person", "member")), label(Argument("declare_kept", True))
-    ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", 'declare kept')
+    ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", '“Reviewers who are left”')
     """
     if isinstance(argument, Phrase):
         return PHRASES[argument.name]
@@ -199,4 +218,6 @@ def label(argument: Argument) -> str:
     if value is None or value is ... or isinstance(value, bool):
         return words
     text = written(value)
+    if key == "mechanism" and text in OWN:
+        return f"{words}: {OWN[text].label.partition(':')[0]}"
     return f"{words}: {CHOICES.get((key, text), text)}"

@@ -24,6 +24,7 @@ from peerveil.reporting.charts.look import dark_css
 from peerveil.reporting.typography import unbroken_page
 from peerveil.web.cases import Case
 from peerveil.web.jobs import Job, Jobs, State
+from peerveil.web.labels import described
 from peerveil.web.work import Task
 from peerveil.web.workspace import Workspace, file_name, safe_name
 
@@ -52,6 +53,7 @@ class Page:
 
     Attributes:
         ledger: the path or URL of the ledger, if there is one.
+        remarks: remarks on the ledger from when the page was started.
         at: the prefix of all addresses.
         workspace: the private folder.
         jobs: all jobs.
@@ -62,6 +64,7 @@ class Page:
     """
 
     ledger: str | None = None
+    remarks: tuple[str, ...] = ()
     at: str = ""
     workspace: Workspace = field(default_factory=Workspace)
     jobs: Jobs = field(default_factory=Jobs)
@@ -96,7 +99,7 @@ class Page:
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True)
         environment.globals |= {"steps": STEPS, "at": self.at, "quantities": registered, "formats": format_labels}
         environment.globals |= {"statistics": statistic_choices}
-        environment.globals |= {"file_name": file_name, "can_quit": self.quit is not None}
+        environment.globals |= {"described": described, "file_name": file_name, "can_quit": self.quit is not None}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
         return environment
@@ -114,7 +117,7 @@ class Page:
         """Return what a form shows of a job that failed: the problem, and the status of the response."""
         job = self.jobs.get(name)
         problem = None if job is None else job.problem
-        return {"problem": problem, "status": 200 if problem is None else 422}
+        return {"problem": problem, "failed": name, "status": 200 if problem is None else 422}
 
     async def follow(self, job: Job) -> Response:
         """Return a redirection to the result of a job if it is quick, otherwise to its progress."""

@@ -37,7 +37,8 @@ async def _draw(page: Page, case: Case, made: str, who: str, options: dict[str, 
 
     def then(job: Job, state: State) -> None:
         if state == "done":
-            case.drawn[job.id] = job.result | {"back": back}
+            of = case.results[made].get("venue") or case.named
+            case.drawn[job.id] = job.result | {"back": back, "of": of}
 
     return await page.follow(page.make(task, here=here, back=back, title="Drawing tables", then=then))
 

@@ -17,7 +17,7 @@ from peerveil.support.staging import is_own_folder, lives
 _PREFIX = "peerveil-page-"
 
 #: Ends of names that tell the kind of a download, and how long a name may be without them.
-_KINDS, _LONGEST_NAME = ("release", "refined", "shares", "difference", "public"), 60
+_KINDS, _LONGEST_NAME = ("release", "refined", "shares", "difference", "public", "tables"), 60
 
 #: How many bytes all files together may have.
 TOTAL_LIMIT = 2 * 2**30

@@ -409,7 +409,7 @@ class Ledger:
         stated = [earlier.statement for earlier in read_statements(connection, dataset)]
         if more := _additions(statement, stated):
             command = _command(self.name, dataset, statement)
-            raise BudgetError(
+            refused = BudgetError(
                 f"the release fixes more than was stated for the releases of {dataset!r} so far: ",
                 *more,
                 ". Their claims would no longer hold together. State the same as before; or, if this was public all "
@@ -417,6 +417,8 @@ class Ledger:
                 Phrase("declare", f"declare it once for the data set: {command}"),
                 "; nothing was charged",
             )
+            refused.declares = dataset, replace(statement, left_out=())  # as the command does
+            raise refused
         return stated
 
     def _state(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from peerveil.app.ledger import Ledger, absolute_place, has_ledger
+from peerveil.app.ledger import Ledger, absolute_place, has_ledger, named_only
 from peerveil.errors import OutputError
 from peerveil.web.app import create_app
 from peerveil.web.guard import Guard, Secrets
@@ -34,16 +34,19 @@ def run(*, ledger: str | None, port: int | None, browser: bool, desktop: Path | 
     For a program without a terminal, ``desktop`` is the folder of the file that opens the page, and the page has a
     button that ends it.
     """
+    remarks: tuple[str, ...] = ()
     if ledger is not None:
         ledger = absolute_place(ledger)
         if has_ledger(ledger) or not Path(ledger).parent.is_dir():
-            Ledger(ledger)  # refuse an unusable ledger first; one that is missing can be created on the page
+            # An unusable ledger is refused first; one that is missing can be created on the page.
+            remarks = Ledger(ledger).remarks
     for end in ("SIGTERM", "SIGHUP"):  # closing the terminal must remove the private folder, too
         if hasattr(signal, end) and signal.getsignal(getattr(signal, end)) == signal.SIG_DFL:
             signal.signal(getattr(signal, end), _ended)
     with listening(port) as listener:
         keys = Secrets()
-        page = Page(ledger=ledger, at=keys.at)
+        sys.stdout.writelines(f"{remark}\n" for remark in remarks)
+        page = Page(ledger=ledger, remarks=tuple(named_only(remark, ledger) for remark in remarks), at=keys.at)
         try:
             _serve(page, keys, listener, browser=browser, desktop=desktop)
         finally:

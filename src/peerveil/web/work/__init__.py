@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from peerveil.app.messages import NOTHING_RELEASED, renaming
 from peerveil.app.options import LoadsOptions
 from peerveil.app.requests import CompareRequest, InspectRequest, RefineRequest, ReleaseRequest, VerifyRequest
-from peerveil.errors import Argument, FileError, FileWarning, InputError, spelled
+from peerveil.errors import Argument, FileError, FileWarning, InputError
 from peerveil.inference.verdict import PROMISES
 from peerveil.quantities import statistics
 from peerveil.quantities.base import register_missing, words_of
@@ -24,7 +24,7 @@ from peerveil.support.extensions import load_extensions
 from peerveil.web.labels import CHECKS, Problem, label
 from peerveil.web.work import groups
 from peerveil.web.work.tables import tables
-from peerveil.web.work.tasks import FILE_FIELDS, PACKED, Step, Task, pack, request_of, write_bundle
+from peerveil.web.work.tasks import FILE_FIELDS, PACKED, Step, Task, pack, remarks_on, request_of, write_bundle
 
 if TYPE_CHECKING:
     from peerveil.releases.release import Release
@@ -164,7 +164,7 @@ def _release(task: Task, step: Step) -> dict[str, Any]:
     write = partial(_write, task, step, of_several=request.tracks.given)
     with Spending(request.ledger) as spending:
         released = release(request, spending, step=step, write=write, parents=False)
-    result, remarks = released.release, [*(spelled(message, label) for message in released.warnings), *released.remarks]
+    result, remarks = released.release, remarks_on(task, released.warnings, released.remarks)
     if isinstance(result, Release):
         return _facts(result) | {"remarks": remarks}
     tracks = [{"name": name, "folder": released.folders[name]} | _facts(part) for name, part in result.releases.items()]

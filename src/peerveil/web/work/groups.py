@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peerveil.app.requests import EffectRequest, ReleaseRequest
-from peerveil.errors import spelled
-from peerveil.web.labels import label
-from peerveil.web.work.tasks import Step, Task, request_of, write_bundle
+from peerveil.web.work.tasks import Step, Task, remarks_on, request_of, write_bundle
 
 if TYPE_CHECKING:
     from peerveil.app.effects import Written
@@ -45,7 +43,7 @@ def release(task: Task, step: Step) -> dict[str, Any]:
 
     with Spending(task.options.get("ledger") or None) as spending:
         released = _released(task, spending, step)
-    remarks = {"remarks": [*(spelled(message, label) for message in released.warnings), *released.remarks]}
+    remarks = {"remarks": remarks_on(task, released.warnings, released.remarks)}
     made, question = Path(task.output), task.options["question"]
     if released.tracks is None:
         return _facts(released.answer, made, question) | remarks
@@ -59,12 +57,14 @@ def release(task: Task, step: Step) -> dict[str, Any]:
 
 def _facts(made: Answer, folder: Path, question: str) -> dict[str, Any]:
     """Return what the page shows of an answer that was written into a folder."""
+    from peerveil.releases.effects.crosstabs import Crosstab
+
     report = (folder / "bundle" / "report.html").read_text(encoding="utf-8")
     picture = _PICTURE.search(report)
     return {
         "answer": made.title,
         "question": question,
-        "facts": made.facts(),
+        "facts": [*made.facts(), *([("precision", made.precision)] if isinstance(made, Crosstab) else [])],
         "picture": picture[1] if picture else "",
         "summary": made.guarantee.summary,
         "human": made.guarantee.human,

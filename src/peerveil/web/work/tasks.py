@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from peerveil.app.ledger import named_only
 from peerveil.app.options import filled
+from peerveil.errors import spelled
 from peerveil.quantities import statistics
 from peerveil.quantities.base import Quantity, registered
+from peerveil.web.labels import label
 
 Step = Callable[[str], None]
 Request = TypeVar("Request")
@@ -62,6 +65,12 @@ def request_of(kind: type[Request], task: Task) -> Request:
     """Return the request of a task; empty answers keep their defaults."""
     given = {name: value for name, value in task.options.items() if value not in (None, "")}
     return filled(kind, given | {"output": task.output})
+
+
+def remarks_on(task: Task, warnings: Iterable[Warning], remarks: Iterable[str]) -> list[str]:
+    """Return what a chair is told beside a release; files of the ledger are named without their folder."""
+    told = [*(spelled(message, label) for message in warnings), *remarks]
+    return [named_only(remark, task.options.get("ledger")) for remark in told]
 
 
 def pack(folder: Path, file: Path, *, within: str = "", top: str = "release") -> None:
