@@ -512,7 +512,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for year in (2024, 2025, 2026):
         conference = synthetic_conference(reviewers=60, rng=np.random.default_rng(year))
         people = [f"person{who}" for who in conference.reviewer]
-        made = pv.Reviews.from_columns(conference.paper, people, conference.score, scale=(1, 10))
+        papers = [f"S{paper}" for paper in conference.paper]
+        made = pv.Reviews.from_columns(papers, people, conference.score, scale=(1, 10))
         write_public(made.public("all"), folder / f"{year}.csv")
         noise, about = pv.Histogram(epsilon=3.0, bins=5), pv.About(conference="Conf", year=year)
         release = pv.release(made, public="all", mechanism=noise, estimator="bayes", about=about)
