@@ -740,8 +740,9 @@ def test_a_ledger_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest
     asked: list[str | None] = []
 
     class Asked:
-        def __init__(self, ledger: str | None, at: str) -> None:
+        def __init__(self, ledger: str | None, remarks: tuple[str, ...], at: str) -> None:
             assert len(at) > 16
+            assert remarks == ()
             asked.append(ledger)
 
         def close(self) -> None:

@@ -117,7 +117,8 @@ class Case:
         """Return all answers and files, as the options of a task."""
         answers = {name: value for name, value in self.answers.items() if name not in (*TRACKS, *GROUPS)}
         options = answers | self.reading() | self._prior() | self._tracks() | self._question()
-        options["declare_kept"] = options.get("declare_kept") == "yes"
+        if options.get("declare_kept"):
+            options["declare_kept"] = options["declare_kept"] == "yes"
         if options.get("author"):
             options["author"] = [options["author"]]
         if options.get("public") == "file":
