@@ -298,6 +298,14 @@ def test_what_is_not_public_is_not_found() -> None:
 def test_sentences_say_what_is_not_clear_and_what_is_certain() -> None:
     share = Finding(name="leniency_share", quantity="ratings", value=0.04, lower=0.0, upper=0.15)
     assert share.sentence.startswith("It is not clear whether reviewers differ: leniency explains 4 % (0 to 15 %)")
+    for lower, said in ((0.0049, "It is not clear whether reviewers differ"), (0.0051, "Reviewers differ")):
+        share = Finding(name="leniency_share", quantity="ratings", value=0.19, lower=lower, upper=1.0)
+        assert share.sentence.startswith(said), "who reads '0 to 100 %' is not told that reviewers differ"
+    again = Finding(name="reliability", quantity="ratings", value=0.5, lower=0.42, upper=0.6)
+    assert again.sentence == (
+        "If the same people reviewed as many other papers, their new means would have a correlation of "
+        "0.50 (0.42 to 0.60) with these."
+    )
     tenth = Finding(name="strictest_tenth", quantity="miscalibration", value=-1.0, lower=-1.0, upper=-1.0)
     assert "-1.00 or less (almost certainly)" in tenth.sentence
     own = Finding(name="leniency_share", quantity="extremity", value=0.1, lower=0.05, upper=0.2)

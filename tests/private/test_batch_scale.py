@@ -286,9 +286,7 @@ def test_a_venue_that_takes_too_long_fails_alone(tmp_path: Path, monkeypatch: py
 def test_a_table_of_venues(run: Run, tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text(GOOD)
     table = "name,file,epsilon,budget,no-report,only,unknown\n"
-    table += (
-        "one,reviews.csv,,2,true,,\ntwo,reviews.csv,0.5,,true,,\nthree,absent.csv,,,,,\nfour,reviews.csv,much,,,,\n"
-    )
+    table += "one,reviews.csv,,2,true,,\ntwo,reviews.csv,0.5,,,,\nthree,absent.csv,,,,,\nfour,reviews.csv,much,,,,\n"
     (tmp_path / "venues.csv").write_text(table + "five,reviews.csv,,,,,x\nsix,reviews.csv,1,1,true,,,more\n")
     stated = [
         "--public",
@@ -316,7 +314,8 @@ def test_a_table_of_venues(run: Run, tmp_path: Path) -> None:
         "two": 1.0,
     }
     page = (tmp_path / "out" / "batch.html").read_text()
-    assert '<a href="one/">one</a>' in page
+    assert '<a href="one/">one</a>' in page, "it has no report"
+    assert '<a href="two/report.html">two</a>' in page
     assert "6 venues: 2 released, 0 released before, 4 failed." in page
     assert "absent.csv" not in page
     written = (tmp_path / "out" / "batch.csv").read_text().splitlines()

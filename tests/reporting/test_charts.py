@@ -214,12 +214,12 @@ def test_titles_say_what_the_released_means_say() -> None:
         == "Half of the reviewers differ by \N{MINUS SIGN}1.2 to +1.1 on average"
     )
     assert titles.half(release(40, spread=0.0)) == "Half of the reviewers or more have a mean of 5.5"
-    assert titles.reduction(made) == "From noise of ±4.2 points per mean to an error of 0.2 points"
+    assert titles.reduction(made) == "From noise of ±4.2 points per mean to an error of 0.20 points"
     assert titles.reduction(with_counts(release())).startswith(
-        "From noise of ±2.8 reviewers per bin to an error of 0.2 points per mean"
+        "From noise of ±2.8 reviewers per bin to an error of 0.20 points per mean"
     )
     assert titles.reduction(release(known=False)) == "Before and after refinement"
-    assert titles.widths(made) == "Likely ranges are 0.7 points wide on average, proven ones 3"
+    assert titles.widths(made) == "Likely ranges are 0.70 points wide on average, proven ones 3.0"
 
 
 def test_lines_of_plans_comparisons_and_sweeps_are_named_at_their_ends() -> None:
@@ -276,18 +276,20 @@ def test_labels_are_moved_as_little_as_needed(labels: list[tuple[float, float]])
 
 
 def test_titles_of_plans_and_comparisons_say_what_they_show() -> None:
-    assert titles.errors({0.3: 0.5, 1.0: 0.2}) == "Expected error: 0.5 at epsilon 0.3, 0.2 at epsilon 1"
-    assert titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=0.3) == "Expected error at epsilon 0.3: 0.5"
+    assert titles.errors({0.3: 0.5, 1.0: 0.2}) == "Expected error: 0.50 at epsilon 0.3, 0.20 at epsilon 1"
+    assert titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=0.3) == "Expected error at epsilon 0.3: 0.50"
     useful = titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=1.0, alone=0.4)
-    assert useful == "At epsilon 1: expected error 0.2, without a release 0.4"
+    assert useful == "At epsilon 1: expected error 0.20, without a release 0.40"
     useless = titles.errors({0.3: 0.5, 1.0: 0.2}, chosen=0.3, alone=0.4)
     assert useless == "No budget up to epsilon 0.3 gives less error than no release"
     low, high = release(100), release(100, spread=2.0)
     widths = [made.values[90] - made.values[9] for made in (low, high)]
     words = titles.spans({"2025": low, "2026": high}).replace("\N{NO-BREAK SPACE}", " ")
-    assert words == f"The middle 80 % span {widths[0]:.2g} points in 2025, {widths[1]:.2g} points in 2026"
+    assert words == f"The middle 80 % span {widths[0]:#.2g} points in 2025, {widths[1]:#.2g} points in 2026"
     many = titles.spans({"a": low, "b": high, "c": low})
-    assert many.endswith(f"span {widths[0]:.2g} to {widths[1]:.2g} points")
+    assert many.endswith(f"span {widths[0]:#.2g} to {widths[1]:#.2g} points")
+    share = release(100, "share of ratings >= 8")
+    assert "points" not in titles.spans({"2025": share, "2026": share}), "shares have no unit"
     assert titles.spans({"a": release(5), "b": low}) == "Released means side by side"
 
 

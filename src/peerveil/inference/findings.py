@@ -35,8 +35,11 @@ _FEWEST = 10
 #: and 1, and at least that of an exponential law.
 _LIKELY, _ALIKE = (1 + math.sqrt(3 / math.pi)) / 2, 0.903
 
+#: The least share that is not shown as 0 %.
+_SHOWN = 0.005
+
 _VARIANCE = (
-    "The number is that of an analysis of variance of all reviews by reviewer; below 0 it counts as 0. The interval "
+    "From an analysis of variance of all reviews by reviewer, where a negative variance counts as 0. The interval "
     "covers the noise, and the doubt about how means are spread within bins."
 )
 _DEALT = (
@@ -134,12 +137,15 @@ class Finding:
             "ratings": ("leniency", "the variance of scores"),
             "miscalibration": ("leniency", "the variance among scores of the same paper"),
         }.get(self.quantity, ("who reviews", f"the variance of {words_of(self.quantity).varies or self.quantity}"))
-        differ = "Reviewers differ" if self.lower > 0 else "It is not clear whether reviewers differ"
+        differ = "Reviewers differ" if self.lower >= _SHOWN else "It is not clear whether reviewers differ"
         return f"{differ}: {who} explains {self._percent()} of {of}."
 
     def _reliability(self) -> str:
         numbers = words_of(self.quantity).numbers
-        return f"Given other papers, reviewers' {numbers} would correlate with these by {self._number(2)}."
+        return (
+            f"If the same people reviewed as many other papers, their new {numbers} would have a correlation of "
+            f"{self._number(2)} with these."
+        )
 
     def _strictest_tenth(self) -> str:
         return self._tenth("strictest", "lowest", "less")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -28,14 +28,19 @@ def batch_csv(report: Mapping[str, Any]) -> str:
     return csv_text(COLUMNS, [[outcome[column] for column in COLUMNS] for outcome in report["outcomes"]])
 
 
-def batch_html(report: Mapping[str, Any]) -> str:
-    """Return the outcomes of a batch as a page with links to the releases, from its public report."""
+def batch_html(report: Mapping[str, Any], *, reported: Container[str] = ()) -> str:
+    """Return the outcomes of a batch as a page with links to the releases, from its public report.
+
+    Args:
+        report: the public report.
+        reported: the folders that hold a report.html, which links lead to; otherwise they lead to the folder.
+    """
     counts = say("batch.counts", **{name: report[name] for name in ("venues", "released", "stands", "failed")})
     header = tuple(map(say, ("batch.venue", "batch.status", "batch.claim", "batch.error", "batch.verdict")))
     status = {name: say(key) for name, key in _STATUS.items()}
     rows = [
         (
-            _linked(outcome),
+            _linked(outcome, "report.html" if outcome["folder"] in reported else ""),
             status[outcome["status"]],
             outcome["claim"],
             "" if outcome["expected_error"] is None else f"±{outcome['expected_error']:.2g}",
@@ -47,8 +52,8 @@ def batch_html(report: Mapping[str, Any]) -> str:
     return comparison_html(title=say("batch.title"), sentences=[counts], picture="", tables=tables, words=())
 
 
-def _linked(outcome: Mapping[str, Any]) -> str:
-    """The name of a venue, as a link to the folder of its release if it has one."""
+def _linked(outcome: Mapping[str, Any], file: str) -> str:
+    """The name of a venue, as a link to the folder of its release if it has one, or to a file in it."""
     if not outcome["folder"]:
         return str(outcome["name"])
-    return Markup('<a href="{}/">{}</a>').format(quote(outcome["folder"]), outcome["name"])
+    return Markup('<a href="{}/{}">{}</a>').format(quote(outcome["folder"]), file, outcome["name"])

@@ -71,6 +71,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         pictures=inline,
         picture_style=dark_css(),
         deciles=_deciles(release),
+        rests=_rests(release),
         symbols=symbols(release.guarantee),
         estimated=is_open(release.part),
         mechanism=say_or("mechanism", name, sentence).replace("of means", f"of {measured.numbers}"),
@@ -127,6 +128,14 @@ def _deciles(release: Published) -> list[dict[str, str]]:
         row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly")
         rows.append(row)
     return rows
+
+
+def _rests(release: Published) -> list[tuple[list[str], str]]:
+    """The sentences of findings, with what they rest on: those that rest on the same together."""
+    rests: dict[str, list[str]] = {}
+    for finding in release.findings:
+        rests.setdefault(finding.assumption, []).append(finding.sentence)
+    return [(sentences, assumption) for assumption, sentences in rests.items()]
 
 
 def _between(low: float, high: float, certainty: str) -> str:

@@ -64,7 +64,10 @@ class BatchFolders:
     def write_reports(self, public: Mapping[str, Any], private: Mapping[str, object]) -> None:
         """Write the reports on the outcomes of the venues: that with reasons, and those to publish."""
         write_text(self.private / REPORT, json.dumps(private, indent=1) + "\n", 0o600)
-        texts = (json.dumps(public, indent=1) + "\n", batch_csv(public), batch_html(public))
+        venues = [outcome["folder"] for outcome in public["outcomes"]]
+        reported = {folder for folder in venues if folder and (self.output / folder / "report.html").is_file()}
+        page = batch_html(public, reported=reported)
+        texts = (json.dumps(public, indent=1) + "\n", batch_csv(public), page)
         for name, text in zip(REPORTS, texts, strict=True):
             write_text(self.output / name, text, 0o666)
 

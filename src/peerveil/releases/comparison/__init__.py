@@ -235,14 +235,15 @@ class Comparison:
         def named(columns: tuple[str, ...]) -> tuple[str, ...]:
             return tuple({"first": first, "second": second}.get(column, column) for column in columns)
 
+        sizes = self.reviewers
         return comparison_html(
             title=say(
-                "comparison.title",
+                "comparison.title_alike" if sizes[0] == sizes[1] else "comparison.title",
                 first=first,
                 second=second,
                 quantity=self.quantity,
-                reviewers=self.reviewers[0],
-                others=self.reviewers[1],
+                reviewers=f"{sizes[0]:,}",
+                others=f"{sizes[1]:,}",
             ),
             sentences=self.sentences("the second release" if second == "second" else second),
             picture=self.plot(first, second).svg,

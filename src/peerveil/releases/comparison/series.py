@@ -45,6 +45,9 @@ _WORDS = {
 
 _PERCENT = ("leniency_share", "changed_decisions")
 
+#: The most releases whose numbers a sentence lists.
+_LISTED = 3
+
 #: The ranges of findings, which no interval exceeds.
 _POSSIBLE = {name: (0.0, math.inf if name == "paper_shift" else 1.0) for name in _WORDS}
 
@@ -146,10 +149,12 @@ class Trend:
 
     @property
     def sentence(self) -> str:
-        """The numbers in order, and the clearest change if one is more than noise."""
-        listed = ", ".join(
-            f"{name} {self.number(each.value)}" for name, each in zip(self.names, self.estimates, strict=True)
-        )
+        """The numbers in order, of many the ends, and the clearest change if one is more than noise."""
+        numbers = [(each.value, name) for name, each in zip(self.names, self.estimates, strict=True)]
+        listed = ", ".join(f"{self.number(value)} ({name})" for value, name in numbers)
+        if len(numbers) > _LISTED:
+            (least, first), (most, last) = min(numbers), max(numbers)
+            listed = f"between {self.number(least)} ({first}) and {self.number(most)} ({last})"
         most = self.clearest
         if most is None:
             return f"{_capital(self.label)}: {listed}; no change is more than noise."
@@ -166,9 +171,9 @@ class Trend:
                 return max(clear, key=lambda change: abs(change.difference))
         return None
 
-    def number(self, value: float) -> str:
-        """Return one of its numbers as text."""
-        return f"{100 * value:.0f} %" if self.name in _PERCENT else f"{value + 0.0:.2f}"
+    def number(self, value: float, *, unit: str = " %") -> str:
+        """Return one of its numbers as text, shares with a unit."""
+        return f"{100 * value:.0f}{unit}" if self.name in _PERCENT else f"{value + 0.0:.2f}"
 
     def step(self, change: float) -> str:
         """Return a change of its numbers as text."""
@@ -225,7 +230,8 @@ class Series:
         rows = []
         for trend in self.trends:
             shown = {
-                name: f"{trend.number(each.value)} ({trend.number(each.noise[0])} to {trend.number(each.noise[1])})"
+                name: f"{trend.number(each.value)} ({trend.number(each.noise[0], unit='')} to "
+                f"{trend.number(each.noise[1])})"
                 for name, each in zip(trend.names, trend.estimates, strict=True)
             }
             rows.append((trend.label, *(shown.get(name, "") for name in self.names)))
@@ -293,15 +299,26 @@ class Series:
         from peerveil.reporting.plots import comparison_plot  # noqa: PLC0415 - slow to load
         from peerveil.reporting.words import say  # noqa: PLC0415 - used here alone
 
-        kinds = ["deciles", *(trend.name for trend in self.trends if trend.name in _WORDS)]
+        kinds = list(dict.fromkeys(trend.name if trend.name in _WORDS else "deciles" for trend in self.trends))
+        kinds.sort(key="deciles".__ne__)  # first
         pictures = [self.plot(kind).svg for kind in kinds]
         if len(self.releases) <= _DRAWN:
             pictures.append(comparison_plot(self.releases).svg)
+        first, *_, last = self.names
+        few = len(self.names) <= _LISTED
+        names = ", ".join(self.names) if few else say("comparison.first_to_last", first=first, last=last)
+        cells = self.cells()
+        if few or not cells:
+            header, rows = ("", *self.names), cells
+        else:  # a row per release
+            columns = zip(*(row[1:] for row in cells), strict=True)
+            header = (say("comparison.release"), *(row[0] for row in cells))
+            rows = [(name, *numbers) for name, numbers in zip(self.names, columns, strict=True)]
         return comparison_html(
-            title=say("comparison.series", names=", ".join(self.names), quantity=self.quantity),
+            title=say("comparison.series", names=names, quantity=self.quantity),
             sentences=self.sentences(),
             picture="</figure><figure>".join(pictures),
-            tables={say("comparison.over_years"): (("", *self.names), self.cells())},
+            tables={say("comparison.over_years"): (header, rows)},
             words=self.words,
         )
 

@@ -125,6 +125,8 @@ def _medians(release: Crosstab) -> str:
         least, most = min(places.values()), max(places.values())
         ends = {"least": f"{float(bins.low[least]):.3g}", "most": f"{float(bins.high[most]):.3g}"}
         return say("title.medians_of_many", **ends)
+    if len(set(places.values())) == 1:
+        return say("title.same_median", span=_range(bins, next(iter(places.values()))))
     each = [say("title.median", span=_range(bins, place), name=name) for name, place in places.items()]
     return say("title.medians", medians=", ".join(each))
 

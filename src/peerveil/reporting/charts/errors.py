@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -46,6 +46,9 @@ _COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY)
 _ESTIMATORS = {"safe": ("solid", [1, 0]), "projection": ("dashed", [6, 3]), "bayes": ("dotted", [2, 2])}
 _OTHER = ("mixed", [8, 3, 2, 3])
 
+#: The most points of a single budget that are all labelled.
+_LABELS = 7
+
 
 class ExpectedError(NamedTuple):
     """The expected error of a choice, one row of a plan: that of a reviewer's mean, and its standard error.
@@ -77,7 +80,7 @@ def error_against_epsilon(
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> " ".join(picture.to_dict()["title"]["text"]).replace("\N{NO-BREAK SPACE}", " ")
-    'Expected error: 0.2 points at epsilon 1, 0.1 at epsilon 3'
+    'Expected error: 0.20 points at epsilon 1, 0.10 at epsilon 3'
     """
     listed = [row for row in starmap(ExpectedError, rows) if row.rmse > 0]
     if not listed:
@@ -93,17 +96,14 @@ def error_against_epsilon(
         | {"colour": colours[row.mechanism]}
         for row in listed
     ]
-    ends = [
-        End(name, colour, [*_least([row for row in listed if row.mechanism == name]).values()][-1])
-        for name, colour in colours.items()
-    ]
+    ends = _ends(listed, colours, budgets)
     if alone:
         ends.append(End(say("chart.no_release"), INK, alone))
     levels = [*(row[key] for row in drawn for key in ("low", "high")), *([alone] if alone else [])]
     x = with_room(Span(budgets[0] / 1.1, budgets[-1] * 1.05, log=True), ends, width)
     y = Span(min(levels) / 1.25, max(levels) * 1.08, log=True)
     title = titles.errors(_least(listed), chosen=chosen, alone=alone, unit=titles.unit_of(quantity))
-    explained = _explained(estimators)
+    explained = [say("chart.bars")] if len(budgets) == 1 else _explained(estimators)
     at = alt.X("epsilon:Q", title=look.below(say("chart.axis_budget")), scale=x.scale(), axis=_at(budgets))
     error = alt.Y("rmse:Q", title=look.beside(_error_title(quantity)), scale=y.scale(), axis=_decades(y))
     dashes = alt.Scale(domain=estimators, range=[_ESTIMATORS.get(name, _OTHER)[1] for name in estimators])
@@ -134,6 +134,19 @@ def error_against_epsilon(
         width=width,
         height=height,
     )
+
+
+def _ends(rows: Sequence[ExpectedError], colours: Mapping[str, str], budgets: Sequence[float]) -> list[End]:
+    """The labels of the lines: mechanisms where they have the least error; of single points, estimators as well."""
+    if len(budgets) == 1:  # points have no dashes, which tell estimators apart
+        ranked = sorted(rows, key=lambda row: row.rmse)
+        best = {row.mechanism: row for row in reversed(ranked)}
+        shown = ranked if len(rows) <= _LABELS else list(best.values())
+        return [End(f"{row.mechanism}, {row.estimator}", colours[row.mechanism], row.rmse) for row in shown]
+    return [
+        End(name, colour, [*_least([row for row in rows if row.mechanism == name]).values()][-1])
+        for name, colour in colours.items()
+    ]
 
 
 def _least(rows: Sequence[ExpectedError]) -> dict[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +14,9 @@ from peerveil.reporting.words import say
 
 #: Height of the axis and the space around, of a line of text, of a row, and of its name.
 _FRAME, _LINE, _ROW, _NAME = 55, 19, 56, 26
+
+#: Height of the mark at zero, and how far its middle is below that of its row.
+_MARK, _LOWER = 26, 10
 
 #: The part of an axis that is left free at each of its ends, and where words at a place turn to its other side.
 _FREE, _NEAR = 0.08, 0.35
@@ -44,7 +48,7 @@ def intervals(
     level: float,
     domain: tuple[float, float] | None = None,
 ) -> Picture:
-    """Return a chart of numbers with their intervals, and a line at zero.
+    """Return a chart of numbers with their intervals, and a mark at zero.
 
     Args:
         rows: the numbers, one below the other.
@@ -64,16 +68,22 @@ def intervals(
     x = alt.X("low:Q", title=look.below(axis), scale=scale, axis=ticks(5, grid=False))
     names = [row.name for row in rows]
     y = alt.Y("name:N", sort=names, axis=None)
-    points = [row._asdict() | {"value": _middle(row) if row.value is None else row.value} for row in rows]
+    points = [
+        row._asdict() | {"value": _middle(row) if row.value is None else row.value, "words": _signed(row.words)}
+        for row in rows
+    ]
     base = look.chart(points)
-    zero: dict[str, Any] = {"x": alt.X("zero:Q", scale=scale)}
-    at_zero = look.chart([{"zero": 0.0, "label": none}])
-    words: dict[str, Any] = {"align": _side(0.0, ends), "dx": {"left": 5, "center": 0, "right": -5}[_side(0.0, ends)]}
+    zero = alt.X("zero:Q", scale=scale)
+    at_zero = look.chart([{"zero": 0.0, "label": none, "name": row.name} for row in rows])
+    beside: dict[str, Any] = {"align": "right", "dx": -5} if _side(0.0, ends) == "right" else {"align": "left", "dx": 5}
     layers = [
-        at_zero.mark_rule(color=look.MUTED, strokeDash=[4, 3]).encode(**zero),
-        at_zero.mark_text(color=look.MUTED, baseline="bottom", dy=-4, **words).encode(
-            **zero, y=alt.value("height"), text="label:N"
+        # One mark per row, which ends below the words of the row.
+        at_zero.mark_tick(color=look.MUTED, orient="vertical", size=_MARK, thickness=1.5, yOffset=_LOWER).encode(
+            x=zero, y=y
         ),
+        look.chart([{"zero": 0.0, "label": none}])
+        .mark_text(color=look.MUTED, baseline="bottom", dy=-4, **beside)
+        .encode(x=zero, y=alt.value("height"), text="label:N"),
         base.mark_bar(height=7, color=look.BLUE, opacity=0.55, cornerRadius=3).encode(x=x, x2="high:Q", y=y),
     ]
     told = [point for point, row in zip(points, rows, strict=True) if row.value is not None]
@@ -102,6 +112,11 @@ def intervals(
         width=WIDTH,
         height=frame + (_ROW + _NAME * any(names)) * len(rows),
     )
+
+
+def _signed(words: str) -> str:
+    """Words whose numbers have the minus signs of the axis."""
+    return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", words)
 
 
 def _middle(row: Row) -> float:

@@ -12,6 +12,9 @@ from peerveil.reporting.words import quantity_words, say
 
 _COLOURS = (look.BLUE, look.RED, look.GREEN, look.PURPLE, look.ORANGE, look.MUTED)
 
+#: Pixels between the names of releases.
+_APART = 8
+
 #: A release's name, its number, and the ends of the number's interval.
 Point = tuple[str, float, float, float]
 
@@ -45,8 +48,10 @@ def over_years(
     # Lines have their names behind the last release.
     places = [*names, *([""] if len(lines) > 1 else [])]
     space = alt.Scale(padding=0.3, domain=places)
-    x = alt.X("release:N", sort=places, title=None, scale=space, axis=alt.Axis(labelAngle=0, ticks=False))
-    axis = "%" if percent else quantity_words(quantity).short_axis if len(lines) > 1 else None
+    # Where the names of all releases do not fit beside each other, some are left out.
+    axis_of_names = alt.Axis(labelAngle=0, ticks=False, labelOverlap="greedy", labelSeparation=_APART)
+    x = alt.X("release:N", sort=places, title=None, scale=space, axis=axis_of_names)
+    axis = say("chart.axis_percent") if percent else quantity_words(quantity).short_axis if len(lines) > 1 else None
     y = alt.Y("value:Q", title=axis and look.beside(axis), scale=alt.Scale(zero=percent), axis=ticks(height // 60))
     shades = alt.Scale(domain=list(colours), range=list(colours.values()))
     colour = alt.Color("what:N", scale=shades, legend=None, sort=list(colours))

@@ -45,20 +45,17 @@ def reduction(release: Published) -> str:
     if noise is None or noise.law is None or release.outlook is None:
         return say("title.refinement")
     key = "vector" if release.histogram is None else "counts"
-    deviation, error = (
-        f"{number:.2g}" if number < 100 else f"{number:,.0f}"
-        for number in (float(noise.law.deviation), release.outlook.expected_rmse)
-    )
+    deviation, error = map(_two_digits, (float(noise.law.deviation), release.outlook.expected_rmse))
     return say_of(release.quantity)(f"title.{key}", noise=deviation, error=error, unit=_unit(release))
 
 
 def widths(release: Published) -> str:
     """Return how wide credible bands and proven bounds are on average."""
     unit = _unit(release)
-    proven = f"{float(np.mean(release.upper - release.lower)):.2g}"
+    proven = _two_digits(float(np.mean(release.upper - release.lower)))
     if release.outlook is None:
         return say("title.proven_width", proven=proven, unit=unit)
-    band = f"{float(np.mean(release.outlook.upper - release.outlook.lower)):.2g}"
+    band = _two_digits(float(np.mean(release.outlook.upper - release.outlook.lower)))
     return say("title.widths", band=band, proven=proven, unit=unit)
 
 
@@ -68,17 +65,23 @@ def errors(
     """Return the least expected errors at the chosen budget, or at the smallest and the largest one.
 
     >>> errors({1.0: 0.21, 3.0: 0.12}, chosen=1.0, alone=0.4, unit=" points")
-    'At epsilon 1: expected error 0.21 points, without a release 0.4'
+    'At epsilon 1: expected error 0.21 points, without a release 0.40'
     >>> errors({0.3: 0.5, 1.0: 0.41}, alone=0.4)
     'No budget up to epsilon 1 gives less error than no release'
     """
     shown = [each for each in least.items() if each[0] == chosen] or [*least.items()]
     (low, first), (high, last) = shown[0], shown[-1]
-    facts = {"low": f"{low:g}", "first": f"{first:.2g}", "high": f"{high:g}", "last": f"{last:.2g}", "unit": unit}
+    facts = {
+        "low": f"{low:g}",
+        "first": _two_digits(first),
+        "high": f"{high:g}",
+        "last": _two_digits(last),
+        "unit": unit,
+    }
     if alone is not None and min(first, last) >= alone:
         return say("title.errors_useless", **facts)
     if low == high and alone is not None:
-        return say("title.errors_chosen", **facts, alone=f"{alone:.2g}")
+        return say("title.errors_chosen", **facts, alone=_two_digits(alone))
     return say("title.errors_one" if low == high else "title.errors", **facts)
 
 
@@ -94,10 +97,11 @@ def spans(releases: Mapping[str, Published]) -> str:
     if min(release.values.size for release in releases.values()) < _FEWEST:
         return say_of(next(iter(releases.values())).quantity)("title.compared")
     widths = {name: _middle(release) for name, release in releases.items()}
+    unit = _unit(next(iter(releases.values())))
     if len(widths) > 2 or max(map(len, widths)) > _LONG:
-        ends = [f"{end(widths.values()):.2g}" for end in (min, max)]
-        return say("title.spans_of_many", least=ends[0], most=ends[1])
-    each = (say("title.span", width=f"{width:.2g}", name=name) for name, width in widths.items())
+        least, most = (_two_digits(end(widths.values())) for end in (min, max))
+        return say("title.spans_of_many", least=least, most=most, unit=unit)
+    each = (say("title.span", width=_two_digits(width), unit=unit, name=name) for name, width in widths.items())
     return say("title.spans", spans=", ".join(each))
 
 
@@ -132,6 +136,17 @@ def _kind(release: Published) -> str:
     if release.quantity == "ratings":
         return "ratings"
     return "means" if quantity_words(release.quantity).sides is None else "difference"
+
+
+def _two_digits(number: float) -> str:
+    """A number with two significant digits, or all of its digits before the point.
+
+    >>> [_two_digits(number) for number in (1.0, 0.2, 0.096, 13.7, 1234.5, 0.0)]
+    ['1.0', '0.20', '0.096', '14', '1,234', '0']
+    """
+    if number == 0:
+        return "0"
+    return f"{number:#.2g}".removesuffix(".") if number < 100 else f"{number:,.0f}"
 
 
 def _number(release: Published, rank: int) -> str:
