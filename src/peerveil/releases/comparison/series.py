@@ -313,7 +313,7 @@ class Series:
         else:  # a row per release
             columns = zip(*(row[1:] for row in cells), strict=True)
             header = (say("comparison.release"), *(row[0] for row in cells))
-            rows = [(name, *numbers) for name, numbers in zip(self.names, columns, strict=True)]
+            rows = [(name, *map(_unbroken, numbers)) for name, numbers in zip(self.names, columns, strict=True)]
         return comparison_html(
             title=say("comparison.series", names=names, quantity=self.quantity),
             sentences=self.sentences(),
@@ -482,6 +482,16 @@ def sampling_error(finding: Finding, release: Release) -> float:
 
 def _z(level: float) -> float:
     return float(ndtri((1 + level) / 2))
+
+
+def _unbroken(cell: str) -> str:
+    """A number with its interval, which stays on one line.
+
+    >>> len(_unbroken("5 % (3 to 8 %)").split(" "))
+    3
+    """
+    number, bracket, interval = cell.partition("(")
+    return number + bracket + interval.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _capital(text: str) -> str:

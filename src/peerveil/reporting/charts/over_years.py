@@ -12,6 +12,9 @@ from peerveil.reporting.words import quantity_words, say
 
 _COLOURS = (look.BLUE, look.RED, look.GREEN, look.PURPLE, look.ORANGE, look.MUTED)
 
+#: The most releases whose distance is room enough for the name of a line.
+_FEW = 5
+
 #: Pixels between the names of releases.
 _APART = 8
 
@@ -46,7 +49,8 @@ def over_years(
     ]
     base = look.chart(rows)
     # Lines have their names behind the last release.
-    places = [*names, *([""] if len(lines) > 1 else [])]
+    room = [" " * place for place in range(1, 2 + (len(names) > _FEW))] if len(lines) > 1 else []
+    places = [*names, *room]
     space = alt.Scale(padding=0.3, domain=places)
     # Where the names of all releases do not fit beside each other, some are left out.
     axis_of_names = alt.Axis(labelAngle=0, ticks=False, labelOverlap="greedy", labelSeparation=_APART)
@@ -63,8 +67,8 @@ def over_years(
     ]
     if len(lines) > 1:
         layers += [
-            look.chart([{"release": "", "value": scale * points[-1][1], "what": what}])
-            .mark_text(color=look.WORDS.get(colours[what], colours[what]), align="center")
+            look.chart([{"release": names[-1], "value": scale * points[-1][1], "what": what}])
+            .mark_text(color=look.WORDS.get(colours[what], colours[what]), align="left", dx=8)
             .encode(x=x, y=alt.Y("value:Q"), text="what:N")
             for what, points in lines.items()
         ]
