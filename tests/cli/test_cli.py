@@ -960,3 +960,25 @@ def test_reasons_of_a_batch_name_options(run: Run, tmp_path: Path) -> None:
     assert one.endswith("over; state --loads 3:800,4:900 if loads differ")
     assert two.endswith("name their columns (--criteria)")
     assert "--delta along with --epsilon" in three
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["compare"], "Two or more releases of the same quantity"),
+        (["correlate", "reviews.csv"], "Private reviews of the second conference"),
+        (["plan"], "Public scores: one row per paper"),
+        (["ledger", "show"], "A file, or a database"),
+    ],
+)
+def test_what_a_missing_argument_is(run: Run, command: list[str], told: str) -> None:
+    done = run(*command)
+    assert done.code == 2
+    assert told in " ".join(re.sub("[│╭╮╰╯─]", " ", done.err).split())
+
+
+def test_messages_name_what_was_given(run: Run) -> None:
+    assert "there is no schema 'foo'; the kinds are" in run("schema", "foo").err
+    (Path("public.csv")).write_text("paper,scores\na,1;5\nb,2;2\n")
+    done = run("plan", "public.csv", "--load", "2", "--epsilon", "1,-1")
+    assert "--epsilon must be finite and above 0, got 1, -1" in done.err

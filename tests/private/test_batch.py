@@ -222,6 +222,22 @@ def test_another_public_record_is_not_given_the_old_noise(tmp_path: Path, monkey
     assert "other settings (reviews)" in other.reason
 
 
+def test_another_settled_mechanism_is_told_apart_from_other_reviews(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same options may settle on another mechanism, such as without the plan that venues shared."""
+    monkeypatch.setattr(refinement, "finish", lambda *_: pv.PeerveilError("the power failed"))
+    run_batch([venue()], tmp_path / "out")
+    monkeypatch.setattr(refinement, "finish", finish)
+    (other,) = run_batch([venue(mechanism=pv.Laplace(epsilon=0.4))], tmp_path / "out")
+    assert "other settings (settled mechanism)" in other.reason
+    assert "share_plans" in other.reason
+    (both,) = run_batch([venue(number=1, mechanism=pv.Laplace(epsilon=0.4))], tmp_path / "out")
+    assert "other settings (reviews)" in both.reason
+    (done,) = run_batch([venue()], tmp_path / "out")
+    assert done.status == "released"
+
+
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path, ledger: str) -> None:
     (tmp_path / "out" / "conf").mkdir(parents=True)
     (tmp_path / "out" / "conf" / "thesis.txt").write_text("mine")

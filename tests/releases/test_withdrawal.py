@@ -108,8 +108,15 @@ def test_whoever_reads_a_withdrawn_release_is_warned(bare: Path, tmp_path: Path,
         pv.Release.load(standing)
     result = run("compare", str(standing), str(bare))
     assert result.code == 0
-    assert "withdrawn by its publishers on" in result.err
+    assert f"peerveil: warning: {bare / 'release.json'}: withdrawn by its publishers on" in result.err
     assert result.err.count(REASON) == 1
+    (tmp_path / "public.csv").write_text(PUBLIC)
+    refined = run(
+        "refine", str(bare / "release.json"), "--public", str(tmp_path / "public.csv"), "-o", str(tmp_path / "refined")
+    )
+    pooled = run("pool", str(bare), "-o", str(tmp_path / "prior.json"))
+    for done in (refined, pooled):
+        assert REASON in done.err, done.err
 
 
 def test_words_of_a_mark_that_may_be_forged_are_not_repeated(bare: Path) -> None:

@@ -18,7 +18,7 @@ from peerveil.cli.commands import ledger
 from peerveil.cli.literal_help import LiteralCommand, LiteralGroup
 from peerveil.cli.options import option
 from peerveil.cli.working import Stopped, charge_words, forget_charges, silence, tidy_ending
-from peerveil.errors import FileWarning, PriorWarning
+from peerveil.errors import FileWarning, PriorWarning, WithdrawalWarning
 from peerveil.support.extensions import load_extensions
 
 app = typer.Typer(
@@ -87,7 +87,7 @@ def notices_shown() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, FileWarning | PriorWarning):
-            _complain(f"note: {message}")
+            _complain(f"{'warning' if issubclass(category, WithdrawalWarning) else 'note'}: {message}")
         else:
             usual(message, category, *place, **more)
 

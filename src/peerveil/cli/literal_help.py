@@ -12,7 +12,17 @@ Shown = TypeVar("Shown", bound=Any)
 
 
 class LiteralCommand(TyperCommand):
-    """A command whose help is shown as it is written."""
+    """A command whose help is shown as it is written, and which says what a missing argument is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; of a missing one, say what it is, since its name is not shown elsewhere."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            parameter = getattr(error, "param", None)
+            if type(error).__name__ == "MissingParameter" and parameter is not None:
+                error.message = getattr(parameter, "help", None) or ""  # type: ignore[attr-defined]
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with its texts escaped."""

@@ -230,7 +230,9 @@ OPTIONS: dict[str, Any] = {
         help="Public data: 'all' scores and load counts, 'none' (load counts only), or a file. Required."
     ),
     "CorrelateRequest.file": typer.Argument(help="Private reviews of a conference, one row per review."),
-    "CorrelateRequest.second_file": typer.Argument(help="Those of another conference, with the same ids of people."),
+    "CorrelateRequest.second_file": typer.Argument(
+        help="Private reviews of the second conference, with the same ids of people."
+    ),
     "CorrelateRequest.output": _folder("Output folder; must not contain files. Default: <file>-correlation."),
     "CorrelateRequest.epsilon": typer.Option(help="Privacy budget: smaller is more private. Required, but for --plan."),
     "CorrelateRequest.public": typer.Option(

@@ -393,7 +393,10 @@ def check_budgets(epsilons: Sequence[float]) -> list[float]:
     """Return the distinct budgets in ascending order, which must be finite and above 0."""
     budgets = sorted({real("epsilons", epsilon) for epsilon in epsilons})
     if not budgets or not all(math.isfinite(epsilon) and epsilon > 0 for epsilon in budgets):
-        raise InputError(Argument("epsilons"), f" must be finite numbers above 0, at least one, got {list(epsilons)}")
+        raise InputError(
+            Argument("epsilons"),
+            f" must be finite and above 0, got {', '.join(f'{float(each):g}' for each in epsilons) or 'none'}",
+        )
     return budgets
 
 

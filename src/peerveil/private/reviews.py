@@ -45,7 +45,7 @@ EXPLAIN_PUBLIC = (
     Argument("public", "all"),
     " if everyone can see every score (and criterion, where they are read) and how many reviewers have which load, ",
     Argument("public", "none"),
-    " if only the loads, or the public record itself (a PublicRecord, or its file). Scores that are not public must ",
+    " if only the loads, or the public record itself (a file of public scores). Scores that are not public must ",
     "never shape a release",
 )
 

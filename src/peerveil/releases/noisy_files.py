@@ -11,6 +11,7 @@ from peerveil.errors import FileError
 from peerveil.record.public_record import Floats
 from peerveil.releases.documents import float_or_none, parse_json
 from peerveil.releases.release import Release
+from peerveil.releases.withdrawal import warn_if_withdrawn
 from peerveil.tables.cells import LARGEST, to_number
 from peerveil.tables.headings import NOISY_NAMES
 from peerveil.tables.opening import read_text
@@ -29,7 +30,10 @@ def read_noisy(path: str | os.PathLike[str]) -> Floats | Release:
     if not text.strip():
         raise FileError("is empty", file=name)
     if text.lstrip().startswith(("{", "[")):
-        return _from_json(text, name)
+        given = _from_json(text, name)
+        if isinstance(given, Release):
+            warn_if_withdrawn(Path(path))
+        return given
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if float_or_none(lines[0][1]) is not None:
         return np.array([_number(line, number, name) for number, line in lines])

@@ -28,7 +28,9 @@ def schema(kind: str, version: int | None = None) -> dict[str, Any]:
     'peerveil verify --json'
     """
     known = names()
-    name = f"{kind}-{known.get(kind) if version is None else version}{_ENDING}"
+    if kind not in known:
+        raise InputError(f"there is no schema {kind!r}; the kinds are {', '.join(known)}")
+    name = f"{kind}-{known[kind] if version is None else version}{_ENDING}"
     file = files(__package__) / name
     if not file.is_file():
         raise InputError(f"there is no schema {name!r}; the kinds are {', '.join(known)}")

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerveil.errors import Argument, BudgetError, BusyError, InputError, OutputError, PeerveilError, WriteError
+from peerveil.errors import Argument, BudgetError, BusyError, InputError, OutputError, Part, PeerveilError, WriteError
 from peerveil.inference.pooling import POOLED
 from peerveil.planning.auto import Undecided
 from peerveil.privacy.budget import Budget
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 #: The setting that holds a digest of the reviews and of the claim.
 _REVIEWS = "reviews"
+
+#: The names of the public record and of the settled mechanism among them. The digest of the reviews covers both; for
+#: the same record and options, planning may choose another mechanism.
+_RECORD, _MECHANISM = "public record", "settled mechanism"
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,11 @@ class Steps:
         clock = Clock()
         with time_limit(self.limit):
             ready = venue.ready()
-        settings[_REVIEWS] = ready.digest()
+        settings |= {
+            _REVIEWS: ready.digest(),
+            _RECORD: ready.weights.digest(),
+            _MECHANISM: _digest(ready.noise.mechanism.describe()),
+        }
         emit(VenueRead(venue=venue.name, seconds=clock.lap()))
         kept = self._kept(venue, ready, settings)
         item = self.spending.add(kept, self.ledger, venue.dataset or venue.name)
@@ -180,19 +188,30 @@ class Steps:
         if place is not None and "://" not in place:
             place = str(Path(place).resolve())  # independent of the working directory
         settings = dict(venue.settings) | {"ledger": place}
-        return {
-            key: hashlib.sha256(json.dumps([key, value], sort_keys=True, default=str).encode()).hexdigest()[:16]
-            for key, value in settings.items()
-        }
+        return {key: _digest([key, value]) for key, value in settings.items()}
 
 
 def _check_same(before: dict[str, str], settings: dict[str, str]) -> None:
     """Raise if a venue was charged or drawn with other settings: the draw could cost more than was charged."""
     known = {**before, **settings}
-    if _REVIEWS not in before or _REVIEWS not in settings:
-        known.pop(_REVIEWS, None)  # not read yet, or written by version 0.1.0
-    if changed := [key for key in known if settings.get(key) != before.get(key)]:
-        raise InputError(
-            f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones, or give "
-            "the venue another name, which is charged anew"
-        )
+    for key in (_REVIEWS, _RECORD, _MECHANISM):
+        if key not in before or key not in settings:
+            known.pop(key, None)  # not read yet, or written by an earlier version
+    changed = [key for key in known if settings.get(key) != before.get(key)]
+    if not changed:
+        return
+    planned: tuple[Part, ...] = ()
+    # Another record has another scale of noise; of the same one, the mechanism tells more than the reviews.
+    hidden = {_RECORD, _MECHANISM} if _RECORD in changed else {_REVIEWS} if _MECHANISM in changed else set()
+    changed = [key for key in changed if key not in hidden]
+    if changed == [_MECHANISM]:
+        planned = (" (plans that venues share may settle on another mechanism: see ", Argument("share_plans"), ")")
+    raise InputError(
+        f"its noise was drawn with other settings ({', '.join(changed)}); go on with the same ones",
+        *planned,
+        ", or give the venue another name, which is charged anew",
+    )
+
+
+def _digest(settings: object) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -153,8 +153,8 @@ class Trend:
         numbers = [(each.value, name) for name, each in zip(self.names, self.estimates, strict=True)]
         listed = ", ".join(f"{self.number(value)} ({name})" for value, name in numbers)
         if len(numbers) > _LISTED:
-            (least, first), (most, last) = min(numbers), max(numbers)
-            listed = f"between {self.number(least)} ({first}) and {self.number(most)} ({last})"
+            ends = [f"{self.number(value)} ({name})" for value, name in (min(numbers), max(numbers))]
+            listed = f"between {ends[0]} and {ends[1]}"
         most = self.clearest
         if most is None:
             return f"{_capital(self.label)}: {listed}; no change is more than noise."
