@@ -17,7 +17,9 @@ from browser import chromium, program
 from made_up import release, reviews_of_groups
 from marks import mostly_slow
 from peerveil.reporting import charts
+from peerveil.reporting.batch_page import batch_html
 from peerveil.reporting.charts import look
+from peerveil.reporting.charts.intervals import Row, intervals
 from peerveil.reporting.terms import Terms
 from reporting.test_charts import dealt, sweep, with_counts
 
@@ -142,8 +144,41 @@ def many_lines() -> look.Picture:
     return charts.error_against_epsilon(rows, chosen=1.0, alone=0.07)
 
 
+def one_budget() -> look.Picture:
+    """A plan at a single budget, whose points have the names of estimators."""
+    errors = {"laplace": (0.7, 0.34, 0.33), "histogram": (0.2, 0.18, 0.13)}
+    names = ("projection", "safe", "bayes")
+    rows = [
+        (name, names[place], 1.0, error, 0.01) for name, three in errors.items() for place, error in enumerate(three)
+    ]
+    return charts.error_against_epsilon(rows, alone=0.33)
+
+
+def years(number: int) -> look.Picture:
+    """Deciles over years, whose names do not all fit below them."""
+    names = [str(2010 + place) for place in range(number)]
+    lines = {
+        f"{share} %": [(name, middle + place / 9, middle - 0.3, middle + 1.6) for place, name in enumerate(names)]
+        for share, middle in ((10, 3.0), (50, 5.0), (90, 7.0))
+    }
+    return charts.over_years(lines, "ratings", title="Deciles over years", names=names, level=0.9)
+
+
+def unclear() -> look.Picture:
+    """Intervals around zero, whose words are above the mark there."""
+    rows = [
+        Row("observed", None, -1.0, 1.0, "cannot be told (-1.00 to 1.00)"),
+        Row("the trait", 0.1, -0.3, 0.4, "0.10"),
+    ]
+    return intervals(rows, title="Unclear", axis="correlation", none="no correlation", level=0.9, domain=(-1.0, 1.0))
+
+
 COMPARED: dict[str, Callable[[], look.Picture]] = {
     "plan": many_lines,
+    "one budget": one_budget,
+    "three years": lambda: years(3),
+    "ten years": lambda: years(10),
+    "unclear": unclear,
     "two": lambda: charts.comparison({"2025": release(300), "2026": release(200, spread=1.5)}),
     "six": lambda: charts.comparison({f"Conference {i}, track {i}": release(50, spread=1 + i / 10) for i in range(6)}),
     "sweep": lambda: charts.errors_against_setting(sweep()),
@@ -207,6 +242,40 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         page.close()
 
 
+def pages(folder: Path) -> dict[str, Path]:
+    """The page of a comparison of many years, and that of a batch."""
+    about = replace(release(100), terms=Terms(about=pv.About(conference="A conference with a long name")))
+    many = [replace(about, terms=Terms(about=replace(about.terms.about, year=2015 + place))) for place in range(10)]
+    outcome = {"status": "released", "claim": "epsilon = 1 per reviewer (pure differential privacy)"}
+    outcome |= {"expected_error": 0.14, "verdict": "adds nothing", "folder": "a-venue-with-a-very-long-name-2026"}
+    outcomes = [outcome | {"name": f"a-venue-with-a-very-long-name-{place}"} for place in range(4)]
+    counts = {"venues": 4, "released": 4, "stands": 0, "failed": 0}
+    batch = folder / "batch.html"
+    batch.write_text(batch_html({"outcomes": outcomes, **counts}), encoding="utf-8")
+    return {"years": pv.compare(many[0], many[1], *many[2:]).save(folder / "years.html"), "batch": batch}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["years", "batch"])
+def test_pages_of_many_releases_show_everything(browser: Browser, tmp_path: Path, name: str) -> None:
+    place = pages(tmp_path)[name]
+    for width, percent, media in (
+        (360, 100, "screen"),
+        (360, 200, "screen"),
+        (768, 100, "screen"),
+        (680, 100, "print"),
+    ):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(place.as_uri())
+        page.emulate_media(media=cast('Literal["screen", "print"]', media))
+        page.add_style_tag(content=f"@media screen{{html{{font-size:{percent}%}}}}")
+        measured = page.evaluate(MEASURE)
+        del measured["smallest"]
+        assert measured == NOTHING, (width, percent, media)
+        assert page.evaluate(BROKEN) == [], (width, percent, media)
+        page.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["shares", "difference", "correlation"])
 def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, kind: str) -> None:
@@ -227,6 +296,12 @@ def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, 
         assert smallest >= least, "letters of charts are about as large as the text"
         assert page.evaluate(BROKEN) == [], (width, percent)
         page.close()
+    page = opened(browser, tmp_path / "out", PAPER["A4"][0], dark=True)
+    page.emulate_media(media="print", color_scheme="dark")
+    measured = page.evaluate(MEASURE)
+    assert measured.pop("smallest") >= 10, "about 8 points"
+    assert measured == NOTHING, "on paper"
+    page.close()
     context = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740})
     page = context.new_page()
     page.goto((tmp_path / "out" / "report.html").as_uri())
