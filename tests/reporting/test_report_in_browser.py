@@ -246,7 +246,7 @@ def pages(folder: Path) -> dict[str, Path]:
     """The page of a comparison of many years, and that of a batch."""
     about = replace(release(100), terms=Terms(about=pv.About(conference="A conference with a long name")))
     many = [replace(about, terms=Terms(about=replace(about.terms.about, year=2015 + place))) for place in range(10)]
-    outcome = {"status": "released", "claim": "epsilon = 1 per reviewer (pure differential privacy)"}
+    outcome: dict[str, Any] = {"status": "released", "claim": "epsilon = 1 per reviewer (pure differential privacy)"}
     outcome |= {"expected_error": 0.14, "verdict": "adds nothing", "folder": "a-venue-with-a-very-long-name-2026"}
     outcomes = [outcome | {"name": f"a-venue-with-a-very-long-name-{place}"} for place in range(4)]
     counts = {"venues": 4, "released": 4, "stands": 0, "failed": 0}
