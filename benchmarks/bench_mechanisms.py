@@ -5,7 +5,7 @@ squared errors, mean and standard error, and the root mean square error of a rev
 All methods of a mechanism see the same truths and noise; draw k at the i-th leniency uses ``[seed, i, k]``. That `safe`
 and projections are never further from the truth than what the mechanism alone gives is asserted in every draw.
 
-Arguments: names of tables (load4, loads16, budgets, bins, worlds), all by default.
+Arguments: names of tables (versions, load4, loads16, budgets, bins, worlds), all by default.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -28,7 +29,7 @@ from peerveil.inference.prior import prior  # noqa: E402
 from peerveil.mechanisms import OwnMechanism  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
-from results import Cell, Column, Measured  # noqa: E402
+from results import Cell, Column, Measured, ratio_of  # noqa: E402
 
 DATA = Path(os.environ.get("PEERVEIL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LENIENCY = (0.0, 0.4, 0.9, 2.0)
@@ -203,8 +204,43 @@ def unknown_worlds(out: Output) -> None:
             made.add(kind, name, *(cell(np.array(rows)[:, j]) for j in range(4)))
 
 
+def versions(out: Output) -> None:
+    """Assumptions of this version and of version 0.2 about reviewers, on truths that both hold, with the same bins."""
+    draws, present = drawn(out, DRAWS), iclr(load=4)
+    columns = [
+        Column("estimator", "estimator"),
+        Column("of-02", "assumptions of version 0.2"),
+        Column("present", "present assumptions"),
+        Column("ratio", "ratio", digits=".3f", better="lower"),
+    ]
+    title = f"ICLR 2021, load 4, epsilon 1, histogram, {present.reviewers:,} reviewers"
+    made = out.table("versions", title, columns, seeds=f"[{SEED}, leniency, draw]", draws=f"{draws} at each leniency")
+    found: list[Floats] = []
+    worlds, bins = truths(present, draws), Rehearsal.of(present, pv.Histogram(epsilon=1.0)).bins
+    for weights in (replace(present, model=1), present):
+        rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
+        rehearsal.__dict__["bins"] = bins
+        rows = []
+        for i, row in enumerate(worlds):
+            for k, truth in enumerate(row):
+                noisy = rehearsal.perturb(truth, np.random.default_rng([SEED, i, k]))
+                estimates = rehearsal.estimates(noisy, ["safe", "bayes"])
+                rows.append([square(estimates[name].values, truth) for name in ("safe", "bayes")])
+        found.append(np.array(rows))
+    for j, name in enumerate(("safe", "bayes")):
+        before, after = (rows[:, j].reshape(len(LENIENCY), draws) for rows in found)
+        made.add(name, cell(before), cell(after), ratio_of(after.ravel(), before.ravel()))
+
+
 def main() -> None:
-    tables = {"load4": load4, "loads16": loads16, "budgets": budgets, "bins": bins, "worlds": unknown_worlds}
+    tables = {
+        "versions": versions,
+        "load4": load4,
+        "loads16": loads16,
+        "budgets": budgets,
+        "bins": bins,
+        "worlds": unknown_worlds,
+    }
     with Output("mechanisms") as out:
         for name in out.arguments or tables:
             if name == "worlds" or (DATA / "iclr2021.csv").exists():

@@ -11,6 +11,8 @@ from 1 to 10 that are all public or all hidden, epsilon 1; seeds are the numbers
 The second table compares the limit of many reviewers (peerveil/inference/limit.py) with 40 whole assignments at
 100,000 reviewers: realised and expected error and the coverage of 90 % bands, over truths at leniencies 0, 0.4, 0.9, 2
 and noise with seeds 1 to 4. Ratios are of the means over these.
+
+Arguments: names of tables (times, accuracy), all by default; with ``--quick`` only a small one of times.
 """
 
 from __future__ import annotations
@@ -155,30 +157,29 @@ def quality(made: Estimate, truth: Floats) -> tuple[float, float, float]:
     return float(np.sqrt(np.mean((made.values - truth) ** 2))), outlook.expected_rmse, float(inside.mean())
 
 
+def all_times(out: Output) -> None:
+    title, seeds = "Refinement of long vectors", "the numbers of reviewers"
+    table = out.table("times", title, TIMES, keys=4, seeds=seeds, promises=("P-README-4",))
+    for n in [25_000] if out.quick else [10_000, 100_000, 1_000_000]:
+        for hidden in (False, True):
+            for name in MECHANISMS:
+                times(table, n, name, hidden=hidden, best_of=1 if out.quick else 3)
+
+
+def all_accuracies(out: Output) -> None:
+    title, seeds = "The limit of many reviewers next to whole assignments, 100,000 reviewers", range(1, 5)
+    how = "4 leniencies with each seed"
+    table = out.table("accuracy", title, ACCURACY, keys=3, seeds=f"1 to {seeds[-1]}", draws=how)
+    compare(table, "histogram", hidden=False, seeds=seeds)
+    compare(table, "laplace", hidden=False, seeds=seeds)
+    compare(table, "histogram", hidden=True, seeds=seeds)
+
+
 def main() -> None:
     with Output("million") as out:
-        sizes = [int(size) for size in out.arguments] or ([25_000] if out.quick else [10_000, 100_000, 1_000_000])
-        table = out.table(
-            "times",
-            "Refinement of long vectors",
-            TIMES,
-            keys=4,
-            seeds="the numbers of reviewers",
-            promises=("P-README-4",),
-        )
-        for n in sizes:
-            for hidden in (False, True):
-                for name in MECHANISMS:
-                    times(table, n, name, hidden=hidden, best_of=1 if out.quick else 3)
-        if out.quick:
-            return
-        title = "The limit of many reviewers next to whole assignments, 100,000 reviewers"
-        seeds = range(1, 5)
-        how = "4 leniencies with each seed"
-        table = out.table("accuracy", title, ACCURACY, keys=3, seeds=f"1 to {seeds[-1]}", draws=how)
-        compare(table, "histogram", hidden=False, seeds=seeds)
-        compare(table, "laplace", hidden=False, seeds=seeds)
-        compare(table, "histogram", hidden=True, seeds=seeds)
+        tables = {"times": all_times, "accuracy": all_accuracies}
+        for name in out.arguments or (("times",) if out.quick else tables):
+            tables[name](out)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ ratings of a lecturer or film into papers of at most four. The worlds are those 
 chose, `safe` otherwise. "of projection" is its ratio to the projection's error, "of expected" that to the expected one,
 "in band" the share of means in their 90 % bands. Standard errors are over draws. Wanted are ratios of at most 1.05 and
 from 0.75 to 1.25, and 85 to 99 % in bands; the last column says what is outside. With ``--quick`` few rows and draws;
-with ``--counts`` only noisy counts, and plans among histograms: at this size they never choose Laplace noise.
+with ``--counts`` only noisy counts, and plans among histograms: at this size they never choose Laplace noise. After
+all names, ``summary`` puts their ranges in one table.
 
 The constants of the prior were chosen with InstEval (other conferences of the same students) and such worlds in view;
 MovieLens was first tried after they were.
@@ -36,7 +37,7 @@ from peerveil.private.true_vector import true_vector  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
 from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
 from peerveil.support import parallel  # noqa: E402
-from results import Column, Measured, mean_of  # noqa: E402
+from results import KEPT, Column, Measured, load, mean_of  # noqa: E402
 
 RATERS = Path(os.environ.get("PEERVEIL_RATERS", Path(__file__).parents[1] / ".venv-bench"))
 REAL = {"InstEval": (1, 5), "MovieLens": (0.5, 5)}
@@ -47,7 +48,7 @@ MECHANISMS = ("laplace", "histogram", "auto")
 REVIEWERS, CONFERENCES, DRAWS, SEED = 600, 2, 10, 5
 
 #: Wanted: the least and greatest ratio to the projection's and to the expected error, and share in bands.
-LIMITS = ((0.0, 1.05), (0.75, 1.25), (0.85, 0.99))
+LIMITS = {"of projection": (0.0, 1.05), "of expected": (0.75, 1.25), "in band": (0.85, 0.99)}
 
 
 def ratings(name: str) -> Path:
@@ -133,22 +134,54 @@ COLUMNS = (
 )
 
 
+RANGES = (
+    Column("mechanism", "mechanism"),
+    Column("rows", "rows", digits="d"),
+    *(
+        Column(f"{what.replace(' ', '-')}-{end}", f"{what}, {end}", digits=".2f")
+        for what in LIMITS
+        for end in ("least", "greatest")
+    ),
+    *(
+        Column(f"{what.replace(' ', '-')}-{side}", f"rows {side} {least if side == 'below' else most:g}", digits="d")
+        for what, (least, most) in LIMITS.items()
+        for side in ("below", "above")
+    ),
+)
+
+
 def main() -> None:
     with Output("raters") as out:
-        rows_of(out, list(out.arguments))
+        if out.arguments == ("summary",):
+            summary(out)
+            return
+        counts = "--counts" in out.arguments
+        for name in [one for one in out.arguments if one != "--counts"] or [*REAL, *WORLDS]:
+            if name in REAL and not ratings(name).exists():
+                print(f"{name} is not there; `make bench` fetches it")
+            else:
+                rows_of(out, name, counts=counts)
 
 
-def rows_of(out: Output, arguments: list[str]) -> None:
-    quick, counts = out.quick, "--counts" in arguments
-    names = [one for one in arguments if one != "--counts"] or [*REAL, *WORLDS]
-    for name in REAL.keys() & set(names):
-        if not ratings(name).exists():
-            print(f"{name} is not there; `make bench` fetches it")
-            names.remove(name)
+def summary(out: Output) -> None:
+    """The ranges of all kept tables, in one."""
+    kept = {table.name: table for table in load(KEPT / "raters.json")}
+    tables = {name: kept[f"{name.lower()}-ranges"] for name in (*REAL, *WORLDS)}
+    columns = (Column("raters", "raters"), *RANGES)
+    title = "Ranges over loads, quantities and budgets"
+    draws = ", ".join(sorted({table.draws for table in tables.values()}))
+    made = out.table("summary", title, columns, keys=2, seeds=SEED, draws=draws)
+    for name, table in tables.items():
+        for row in table.rows:
+            made.add(name, *row)
+
+
+def rows_of(out: Output, name: str, *, counts: bool) -> None:
+    """The rows of real raters or of a world, and their ranges."""
+    quick = out.quick
     draws, epsilons = (2, (1.0,)) if quick else (DRAWS, EPSILONS)
     tasks = [
         (name, loads, quantity, seed, draws, epsilons, counts)
-        for name in names
         for loads in (("1 to 6",) if quick else LOADS)
         for quantity in QUANTITIES
         for seed in range(CONFERENCES)
@@ -157,22 +190,29 @@ def rows_of(out: Output, arguments: list[str]) -> None:
     for rows in parallel.run(errors, tasks, seed=SEED, workers=1 if quick else None):
         for key, *numbers in rows:
             by_row[key].append(tuple(numbers))
-    title, how = f"{REVIEWERS} raters, real and simulated", f"{CONFERENCES} conferences of {draws} draws"
-    table = out.table("errors", title, COLUMNS, keys=5, seeds=SEED, draws=how)
-    outside = dict.fromkeys(("of projection", "of expected", "in band"), 0)
+    how = f"{CONFERENCES} conferences of {draws} draws"
+    table = out.table(name.lower(), f"{name}: {REVIEWERS} raters", COLUMNS, keys=5, seeds=SEED, draws=how)
+    measured: dict[str, list[list[float]]] = defaultdict(list)
     for key, numbers in by_row.items():
         estimators = "/".join(sorted({row[0] for row in numbers}))
         square, projected, expected, inside = (np.array([row[i] for row in numbers]) for i in range(1, 5))
-        shown = [root_ratio(square, projected), root_ratio(square, expected), mean_of(inside)]
+        cells = [root_ratio(square, projected), root_ratio(square, expected), mean_of(inside)]
+        values = [cell.value if isinstance(cell, Measured) else float(str(cell)) for cell in cells]
         beyond = [
             what
-            for what, cell, (least, most) in zip(outside, shown, LIMITS, strict=True)
-            if isinstance(cell, Measured) and not least <= cell.value <= most
+            for (what, (least, most)), value in zip(LIMITS.items(), values, strict=True)
+            if not least <= value <= most
         ]
-        outside |= {what: outside[what] + 1 for what in beyond}
-        words = ", ".join(beyond) or "no"
-        table.add(*(str(part) for part in key), estimators, np.sqrt(square.mean()), *shown, words)
-    table.note("; ".join(f"{what}: {number} of {len(by_row)} rows outside" for what, number in outside.items()) + ".")
+        table.add(*map(str, key), estimators, np.sqrt(square.mean()), *cells, ", ".join(beyond) or "no")
+        measured[key[-1]].append(values)
+    title = f"{name}: ranges over loads, quantities and budgets"
+    ranges = out.table(f"{name.lower()}-ranges", title, RANGES, seeds=SEED, draws=how)
+    for mechanism, triples in measured.items():
+        array = np.array(triples)
+        ends = np.stack((array.min(axis=0), array.max(axis=0)), axis=1).ravel()
+        least, most = np.array(list(LIMITS.values())).T
+        beyond_limits = np.stack(((array < least).sum(axis=0), (array > most).sum(axis=0)), axis=1).ravel()
+        ranges.add(mechanism, len(array), *ends, *beyond_limits)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from provenance import ROOT
 from results import Column, Measured, Table, load_all
 
 NUMBER = re.compile(r"<!--=([^\s>]+?)((?: [^>\n]*?)?)-->([^\n]*?)<!--/-->")
-TABLE = re.compile(r"<!--table ([^\s>]+?)((?: [^>\n]*?)?)-->\n.*?\n<!--/table-->", re.S)
+TABLE = re.compile(r"<!--table ([^\s>]+?)((?: [^>\n]*?)?)-->\n.*?<!--/table-->", re.S)
 FORMAT = re.compile(r"[+]?,?(\.\d+)?[efg%]|,d|d")
 OVER_ROWS = ("min", "max", "range", "count")
 
