@@ -36,9 +36,13 @@ def test_the_smallest_difference_that_is_seen_tells_what_an_effect_is_worth() ->
     assert large.smallest[0] < 1.25 * large.without_noise
     assert large.verdict.startswith(f"Worth its budget: a difference between the groups of {large.smallest[0]:.3g} or")
     assert small.verdict.startswith("Worth its budget for large differences only: a difference between the groups of")
-    assert f"{small.smallest[0]:.3g} or more would be seen, instead of {small.without_noise:.3g}" in small.verdict
+    seen = f"{small.smallest[0]:.3g} or more would be seen with a probability of 80 %"
+    assert f"{seen}, instead of {small.without_noise:.3g}" in small.verdict
     assert least.smallest[0] >= least.largest
-    assert least.verdict == "Not worth its budget: no difference between the groups would be seen, however large."
+    assert least.verdict == (
+        "Not worth its budget: even the largest possible difference would be missed with a probability of more "
+        "than 20 %."
+    )
 
 
 def test_no_difference_is_larger_than_the_limits_allow() -> None:

@@ -333,3 +333,18 @@ def test_all_words_of_templates_are_in_the_file_of_words(name: str) -> None:
     marks = r"<style>.*?</style>|\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<code>.*?</code>|<[^>]+>|&\w+;"
     bare = re.sub(marks, " ", template, flags=re.DOTALL)
     assert set(re.findall(r"[A-Za-z]{3,}", bare)) <= {"release", "csv", "json", "croissant"}
+
+
+def test_the_report_of_a_track_names_it(tmp_path: Path) -> None:
+    rows = [(f"p{i}", f"r{(3 * i + j) % 40}", float((i + 2 * j) % 9 + 1)) for i in range(80) for j in range(2)]
+    papers, people, scores = (list(column) for column in zip(*rows, strict=True))
+    reviews = pv.Reviews.from_columns(papers, people, scores, scale=(1, 9))
+    tracks = {paper: "Theory" if int(paper[1:]) < 40 else "Systems" for paper in papers}
+    about = pv.About(conference="Conf", year=2026)
+    noise = pv.Histogram(epsilon=1.0, bins=3)
+    made = pv.release_groups(reviews, tracks, public="all", mechanism=noise, about=about)
+    for name in ("Theory", "Systems"):
+        page = (made.releases[name].save(tmp_path / name) / "report.html").read_text("utf-8")
+        assert f'<p class="venue">Conf 2026 · {name}</p>' in page
+        assert f"Conf 2026 · {name}</title>" in page
+        assert f"Conf 2026 · {name}" in json.loads((tmp_path / name / "croissant.json").read_text("utf-8"))["name"]

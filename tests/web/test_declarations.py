@@ -55,9 +55,9 @@ def test_the_number_of_reviewers_who_are_left_is_declared_where_the_refusal_says
 ) -> None:
     state, problem = do("promise", tmp_path, monkeypatch)
     assert (state, problem.field) == ("failed", "mechanism")
-    assert "or declare the number to be public (“Reviewers who are left”)" in problem.words
+    assert "or declare the number to be public (“Reviewers with a kept review”)" in problem.words
     assert "(“Noise”: histogram), which counts the others" in problem.words
-    assert "Reviewers who are left" not in shown(chair, "choices"), "nothing was left out"
+    assert "Reviewers with a kept review" not in shown(chair, "choices"), "nothing was left out"
     chair.case.inspected["left out"] = ["6 reviews of 2 papers"]
     assert '<option value="yes" >their number and loads are public</option>' in shown(chair, "choices")
     chair.post("/choices", declare_kept="yes", **FORM)
@@ -75,7 +75,9 @@ def test_a_difference_of_groups_declares_no_number(chair: Chair) -> None:
     asked = {"question": "difference", "by": "Seniority", "values": "senior,junior"}
     answer = chair.post("/choices", declare_kept="yes", **FORM | asked | {"mechanism": ""})
     assert answer.status == 422
-    assert "“Reviewers who are left” does not go with “Groups of reviewers”" in html.unescape(answer.body.decode())
+    assert "“Reviewers with a kept review” does not go with “Groups of reviewers”" in html.unescape(
+        answer.body.decode()
+    )
 
 
 def refused(chair: Chair, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Problem:
@@ -86,6 +88,7 @@ def refused(chair: Chair, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Prob
     assert (state, problem.field) == ("failed", "tracks")
     job = Job("refused", "Promise", "", f"{chair.here}/choices", state="failed")
     job.message, job.about, job.declares = problem.words, problem.field, problem.declares
+    job.turn = chair.case.turn
     chair.jobs["refused"] = job
     return problem  # type: ignore[no-any-return]
 
@@ -136,7 +139,7 @@ def test_nothing_else_is_declared(chair: Chair, tmp_path: Path, monkeypatch: pyt
 def test_a_refusal_about_scores_is_declared_at_the_step_of_what_is_public(chair: Chair) -> None:
     job = Job("refused", "Promise", "", f"{chair.here}/choices", state="failed")
     job.message, job.about = "more is public", "public"
-    job.declares = "conf2026", Statement(public="all", scale=(1, 9))
+    job.declares, job.turn = ("conf2026", Statement(public="all", scale=(1, 9))), chair.case.turn
     chair.jobs["refused"] = job
     for page in (shown(chair, "public?failed=refused"), chair.post("/declare/refused", public="all").body.decode()):
         assert "What is already public?" in page
@@ -153,3 +156,45 @@ def test_a_refusal_keeps_what_it_asks_for_on_its_way_between_processes(
     declare(str(chair.page.ledger), dataset, statement)
     declare(str(chair.page.ledger), dataset, statement)
     assert sum(stated.declared for stated in pv.Ledger(str(chair.page.ledger)).statements(dataset)) == 1
+
+
+def test_what_another_answer_would_declare_is_not_declared(
+    chair: Chair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused(chair, tmp_path, monkeypatch)
+    before = pv.Ledger(str(chair.page.ledger)).statements("conf2026")
+    chair.case.changed()  # as when another file is opened in the meantime
+    answer = chair.post("/declare/refused", declared="yes", **FORM)
+    assert answer.status == 409
+    assert "Your answers have changed since" in answer.body.decode()
+    assert pv.Ledger(str(chair.page.ledger)).statements("conf2026") == before
+
+
+@pytest.mark.parametrize("step", ["choices", "public"])
+def test_the_enter_key_declares_nothing(
+    chair: Chair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A browser submits a form by the first of its buttons."""
+    refused(chair, tmp_path, monkeypatch)
+    chair.jobs["refused"].about = "public" if step == "public" else chair.jobs["refused"].about
+    form = shown(chair, f"{step}?failed=refused").split("<form", 1)[1].split("</form>")[0]
+    buttons = re.findall(r'<button type="submit"[^>]*>', form)
+    assert any("/declare/refused" in button for button in buttons)
+    assert "formaction" not in buttons[0]
+
+
+def test_what_is_declared_for_one_part_is_not_kept_for_another(chair: Chair) -> None:
+    chair.post("/choices", declare_kept="yes", **FORM)
+    assert chair.case.answers["declare_kept"] == "yes"
+    assert "Advanced options: more is declared public" in shown(chair, "choices")
+    chair.post("/file", score_scale="1,9", leave_out="Decision=Withdrawn", visible_column="Decision=paper")
+    assert not chair.case.answers.get("declare_kept")
+
+
+def test_a_citation_makes_no_plan_stale(chair: Chair) -> None:
+    chair.post("/choices", **FORM)
+    chair.case.planned = {"options": chair.case.options()}
+    chair.case.answers["citation"] = "Cite it so"
+    assert "This plan is for other choices" not in shown(chair, "choices")
+    chair.case.answers["epsilon"] = 2.0
+    assert "This plan is for other choices" in shown(chair, "choices")

@@ -63,10 +63,10 @@ class CrosstabPlan:
         most, groups = f"{100 * TOO_LARGE:.0f} percentage points", f"groups of at least {self.smallest:,} reviewers"
         if self.smallest > self.reviewers:
             everybody = f"even if all {self.reviewers:,} reviewers were one group"
-            return f"Not worth its budget: {everybody}, noise would change its shares by more than {most}, typically."
+            return f"Not worth its budget: {everybody}, noise would typically change its shares by more than {most}."
         if 2 * self.smallest > self.reviewers:
             groups = f"one large group at most, of at least {self.smallest:,} of the {self.reviewers:,} reviewers"
-        return f"Worth its budget for {groups}: noise changes their shares by at most {most}, typically."
+        return f"Worth its budget for {groups}: noise typically changes their shares by {most} or less."
 
     @property
     def assumption(self) -> str:

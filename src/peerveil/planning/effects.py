@@ -41,8 +41,8 @@ class EffectPlan:
 
     >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).rows()
     [('epsilon 1', '0.105', '±0.0699'), ('without noise', '0.0963', '')]
-    >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).verdict.partition(": ")[2]
-    'a difference between the groups of 0.105 or more would be seen, almost as without noise (0.0963).'
+    >>> plan_effect(PublicWeights.from_rows([[0, 1]] * 400, load=2), epsilons=(1.0,)).verdict.partition("or more ")[2]
+    'would be seen with a probability of 80 %, almost as without noise (0.0963).'
     """
 
     epsilons: tuple[float, ...]
@@ -73,8 +73,10 @@ class EffectPlan:
         """Whether a release at the least budget is worth it, in a sentence."""
         seen, without = self.smallest[0], self.without_noise
         if seen >= self.largest:
-            return "Not worth its budget: no difference between the groups would be seen, however large."
-        large = f"a difference between the groups of {seen:.3g} or more would be seen"
+            missed = f"missed with a probability of more than {100 * (1 - POWER):.0f} %"
+            return f"Not worth its budget: even the largest possible difference would be {missed}."
+        power = f"would be seen with a probability of {100 * POWER:.0f} %"
+        large = f"a difference between the groups of {seen:.3g} or more {power}"
         if seen > _CLOSE * without:
             return f"Worth its budget for large differences only: {large}, instead of {without:.3g} without noise."
         return f"Worth its budget: {large}, almost as without noise ({without:.3g})."

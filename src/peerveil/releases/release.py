@@ -164,6 +164,11 @@ class Release(Published):
         return self.values.size
 
     @property
+    def venue(self) -> str:
+        """Conference, year and group of papers, as far as stated."""
+        return self.terms.about.venue_of(None if self.group is None else self.group.name)
+
+    @property
     def charged_as(self) -> str:
         """What a ledger calls the release; the releases of groups of papers share one charge."""
         return self.quantity if self.group is None else f"{self.quantity} in {self.group.groups} groups"

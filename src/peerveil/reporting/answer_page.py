@@ -35,6 +35,10 @@ class Answered(Protocol):
         """Licence, citation, and what it is about."""
 
     @property
+    def venue(self) -> str:
+        """Conference, year and group of papers, as far as stated."""
+
+    @property
     def created(self) -> datetime:
         """Time of the release."""
 
@@ -88,6 +92,7 @@ def answer_html(
         template,
         answer=answer,
         about=answer.terms.about,
+        venue=answer.venue,
         findings=findings,
         picture=svg,
         picture_style=dark_css(),
@@ -129,6 +134,7 @@ def _described(answer: Answered) -> Described:
         claim=claim.summary,
         citation=answer.citation,
         terms=answer.terms,
+        venue=answer.venue,
         created=answer.created,
         record_digest=answer.record_digest,
     )

@@ -57,6 +57,7 @@ class Described:
         claim: its privacy claim in short.
         citation: how to cite it.
         terms: licence, and what it is about.
+        venue: conference, year and group of papers.
         created: time of the release.
         record_digest: fingerprint of its public record.
     """
@@ -67,6 +68,7 @@ class Described:
     claim: str
     citation: str
     terms: Terms
+    venue: str
     created: datetime
     record_digest: str
 
@@ -230,6 +232,7 @@ def _described(release: Published) -> Described:
         claim=release.guarantee.summary,
         citation=release.citation,
         terms=release.terms,
+        venue=release.venue,
         created=release.created,
         record_digest=release.record_digest,
     )
@@ -240,7 +243,7 @@ def _common(release: Described) -> dict[str, Any]:
     about = release.terms.about
     creators = [{"@type": "Person", "name": author} for author in about.authors]
     stated = {
-        "name": f"{release.title} \N{EN DASH} {about.venue}" if about.venue else release.title,
+        "name": f"{release.title} \N{EN DASH} {release.venue}" if release.venue else release.title,
         "description": release.words,
         "url": about.url,
         "license": licence_address(release.terms.licence) or release.terms.licence,

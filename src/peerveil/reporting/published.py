@@ -92,6 +92,11 @@ class Published:
         return self.guarantee.human
 
     @property
+    def venue(self) -> str:
+        """Conference, year and group of papers, as far as stated."""
+        return self.terms.about.venue
+
+    @property
     def title(self) -> str:
         """The title of the report: the stated one, or that of the quantity."""
         return self.terms.about.title or quantity_words(self.quantity).title

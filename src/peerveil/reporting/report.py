@@ -64,6 +64,7 @@ def report_html(release: Published, *, pictures: Mapping[str, str], table: str) 
         release=release,
         say=say_of(release.quantity),
         about=release.terms.about,
+        venue=release.venue,
         title=release.title,
         meaning=measured.meaning,
         unit=f" ({measured.unit.strip()})" if measured.unit else "",

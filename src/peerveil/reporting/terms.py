@@ -66,6 +66,14 @@ class About:
         """Conference and year; empty if neither is stated."""
         return " ".join(str(part) for part in (self.conference, self.year) if part is not None)
 
+    def venue_of(self, track: str | None) -> str:
+        """The venue, and the name of the track or other group of papers that a release is of.
+
+        >>> About(conference="Conf", year=2026).venue_of("Theory")
+        'Conf 2026 · Theory'
+        """
+        return " \N{MIDDLE DOT} ".join(part for part in (self.venue, track) if part)
+
     @property
     def contact_address(self) -> str | None:
         """The address of a link to the contact, if it is an e-mail address or one on the web."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
@@ -170,7 +170,7 @@ async def reading(page: Here, request: Request, name: str) -> Response:
     again = form.get("again") == "yes"
     if case.inspected and stated == before and not again:
         return page.to(f"/chair/{name}/public")
-    case.answers = {key: value for key, value in case.answers.items() if key not in before} | stated
+    case.answers = {key: value for key, value in case.answers.items() if key not in (*before, "declare_kept")} | stated
     case.inspected, case.headings = {}, None
     case.changed()
     return await page.follow(_inspect(page, case, ahead="file" if again else "public"))
@@ -236,7 +236,7 @@ def _planned_otherwise(case: Case) -> bool:
         options = case.options()
     except InputError:
         return True
-    names = {*planned, *options} - {*ABOUT, *TRACKS, "groups", "licence", "year"}
+    names = {*planned, *options} - {*ABOUT, *TRACKS, "groups", "licence", "citation", "year"}
     return any(planned.get(name) != options.get(name) for name in names)
 
 
@@ -301,7 +301,9 @@ async def _with_choices(
     ahead, title = f"/chair/{name}/promise", "Computing the promise"
     if kind == "plan":
         ahead, title = f"{back}#plan", "Planning"
-    return await page.follow(page.jobs.start(task, title=title, ahead=ahead, back=back, then=finished))
+    job = page.jobs.start(task, title=title, ahead=ahead, back=back, then=finished)
+    job.turn = asked["turn"]
+    return await page.follow(job)
 
 
 @router.post("/{name}/declare/{failed}")
@@ -311,6 +313,9 @@ async def declare_public(page: Here, request: Request, name: str, failed: str) -
     job = lookup(page.jobs, failed)
     if job.declares is None or page.ledger is None or not job.back.startswith(f"/chair/{name}/"):
         raise HTTPException(404, GONE)
+    if job.turn != case.turn:
+        problem = Problem("Your answers have changed since; compute the promise again, and read what it would declare")
+        return await _show_choices(page, case, status=409, problem=problem)
     if form.get("declared") != "yes":
         unconfirmed = Problem("Confirm first that all of this was public before", job.about, job.declares)
         shown: dict[str, Any] = {"status": 422, "problem": unconfirmed, "failed": failed, "typed": form}
@@ -370,15 +375,30 @@ async def release(page: Here, request: Request, name: str) -> Response:
         else:
             what = {"quantity": promised["charged_as"], "unit": options["unit"]}
             charged = charges_since(page.ledger, before, spell=label, **what)
-            job.message = ". ".join(filter(None, (job.message.removesuffix("."), charged)))
+            if job.declares is None:  # otherwise the message says that nothing was charged
+                job.message = ". ".join(filter(None, (job.message.removesuffix("."), charged)))
             begun = pending_view(page.ledger) if page.ledger else []
             case.unfinished |= {entry["release"] for entry in begun} - before
 
     task = Task(kind="release", folder=str(case.folder), options=options)
     here = f"/chair/{name}"
     job = page.make(task, here=here, back=f"{here}/promise", title="Releasing", then=then)
-    case.releasing = job.id
+    case.releasing, job.turn = job.id, case.turn
     return await page.follow(job)
+
+
+def unsaid(remarks: Iterable[str], inspected: dict[str, Any]) -> list[str]:
+    """Return the remarks on a release that were not shown when its file was opened.
+
+    A remark of the ledger may end with what was left out; it is another one.
+
+    >>> unsaid(["left out: 2 bots", "stated before: left out: 2 bots", "a.csv: 1 tie"],
+    ...        {"left out": ["2 bots"], "notices": ["1 tie"]})
+    ['stated before: left out: 2 bots']
+    """
+    notices = tuple(inspected.get("notices", ()))
+    told = {f"left out: {reason}" for reason in inspected.get("left out", ())}
+    return [remark for remark in remarks if remark not in told and not remark.endswith(notices)]
 
 
 @router.get("/{name}/result/{made}")
@@ -386,8 +406,7 @@ async def result(page: Here, name: str, made: str, failed: str = "") -> Response
     """Return the page of a release, or of those of all tracks; says why tables of it could not be drawn."""
     case = lookup(page.chairs, name)
     result = lookup(case.results, made)
-    known = (*case.inspected.get("notices", ()), *case.inspected.get("left out", ()))  # said when the file was opened
-    result = result | {"remarks": [remark for remark in result.get("remarks", ()) if not remark.endswith(known)]}
+    result = result | {"remarks": unsaid(result.get("remarks", ()), case.inspected)}
     if "groups" in result:
         return page.show("tracks.html", case=case, made=made, result=result)
     return _show_result(page, case, made, result, failed)

@@ -38,6 +38,7 @@ class Job:
         message: why it failed, or what was charged before it was cancelled.
         about: the field concerned, if it failed because of one.
         declares: what may be declared for a data set, if it failed because that is not declared.
+        turn: the turn of the case whose answers it was started with.
         result: its result.
     """
 
@@ -50,6 +51,7 @@ class Job:
     message: str = ""
     about: str = ""
     declares: tuple[str, Statement] | None = None
+    turn: int = 0
     result: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     finished: threading.Event = field(default_factory=threading.Event)

@@ -22,7 +22,7 @@ LABELS = {
     "contact": "Contact",
     "criteria": "Columns of criteria",
     "dataset": "Charge the budget of",
-    "declare_kept": "Reviewers who are left",
+    "declare_kept": "Reviewers with a kept review",
     "delta": "Delta",
     "encoding": "Encoding of the text",
     "epsilon": "Epsilon",
@@ -209,7 +209,7 @@ def label(argument: Argument) -> str:
     """Return an argument by its label on the page, or by its name if it has none.
 
     >>> label(Argument("epsilon")), label(Argument("person", "member")), label(Argument("declare_kept", True))
-    ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", '“Reviewers who are left”')
+    ('“Epsilon”', "“A subreviewer's review counts for”: the committee member", '“Reviewers with a kept review”')
     """
     if isinstance(argument, Phrase):
         return PHRASES[argument.name]

@@ -46,6 +46,17 @@ class GroupEstimate:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    @property
+    def reach(self) -> int:
+        """How far intervals of shares reach from their estimates at most, in percentage points, rounded up.
+
+        >>> ends = {"shares": (0.4, 0.6), "low": (0.16, 0.318), "high": (0.682, 0.84)}
+        >>> GroupEstimate(size=9.0, size_low=5.0, size_high=13.0, counts=(4.0, 5.0), **ends).reach
+        29
+        """
+        sides = zip(self.low, self.shares, self.high, strict=True)
+        return math.ceil(round(100 * max(max(share - low, high - share) for low, share, high in sides), 6))
+
     def numbers(self) -> list[float]:
         """Return all numbers."""
         return [self.size, self.size_low, self.size_high, *self.counts, *self.shares, *self.low, *self.high]

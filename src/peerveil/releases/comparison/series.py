@@ -153,8 +153,12 @@ class Trend:
         numbers = [(each.value, name) for name, each in zip(self.names, self.estimates, strict=True)]
         listed = ", ".join(f"{self.number(value)} ({name})" for value, name in numbers)
         if len(numbers) > _LISTED:
-            ends = [f"{self.number(value)} ({name})" for value, name in (min(numbers), max(numbers))]
-            listed = f"between {ends[0]} and {ends[1]}"
+            (least, first), (greatest, last) = (
+                (self.number(value), name) for value, name in (min(numbers), max(numbers))
+            )
+            listed = (
+                f"between {least} ({first}) and {greatest} ({last})" if least != greatest else f"about {least} in each"
+            )
         most = self.clearest
         if most is None:
             return f"{_capital(self.label)}: {listed}; no change is more than noise."

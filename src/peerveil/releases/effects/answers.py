@@ -142,6 +142,11 @@ class Answer(ABC):
         """What a ledger calls the release."""
 
     @property
+    def venue(self) -> str:
+        """Conference, year and group of papers, as far as stated."""
+        return self.terms.about.venue_of(None if self.group is None else self.group.name)
+
+    @property
     @abstractmethod
     def title(self) -> str:
         """The title of the report."""

@@ -162,9 +162,9 @@ class Crosstab(Answer):
     @property
     def precision(self) -> str:
         """How well the shares of each group are known, in words."""
-        halves = (50 * max(high - low for low, high in zip(one.low, one.high, strict=True)) for one in self.estimated)
-        each = ", ".join(f"{group} ±{half:.0f}" for group, half in zip(self.groups, halves, strict=True))
-        return f"at worst, shares are known to within so many percentage points: {each}"
+        each = ", ".join(f"{group} {one.reach:d}" for group, one in zip(self.groups, self.estimated, strict=True))
+        level = percent(self.question.level)
+        return f"the {level} intervals of shares reach at most so many percentage points from the estimates: {each}"
 
     def __getitem__(self, group: str) -> GroupEstimate:
         """Return the estimate of a group by its name."""

@@ -210,6 +210,11 @@ class Correlation(Answer):
         return charged_as(self.question, self.quantity)
 
     @property
+    def venue(self) -> str:
+        """Conference and year, as far as stated."""
+        return self.terms.about.venue
+
+    @property
     def title(self) -> str:
         """The title of the report."""
         first, second = self.question.names
