@@ -296,10 +296,9 @@ class PooledPrior:
         alone = len(self.releases) == 1
         year = "this" if alone else "these"
         caution = " With one earlier release, how much years differ is assumed: nothing shows it yet." if alone else ""
-        return (
-            f"In a year like {year}, leniency explains about {100 * mean:.0f} % of the variance "
-            f"of {varies} (likely {100 * low:.0f} to {100 * high:.0f} %).{caution}"
-        )
+        likely = f"likely {100 * low:.0f} to {100 * high:.0f} %, unless reviewers differ less than by chance"
+        explained = f"leniency explains about {100 * mean:.0f} % of the variance of {varies}"
+        return f"In a year like {year}, {explained} ({likely}).{caution}"
 
     def __repr__(self) -> str:
         number = len(self.releases)
