@@ -18,8 +18,8 @@ def weights(reviewers: int) -> pv.PublicWeights:
 @pytest.mark.parametrize(
     ("reviewers", "words"),
     [
-        (100, "Not worth its budget: even if all 100 reviewers were one group, noise would change its shares by more"),
-        (200, "Worth its budget for one large group at most, of at least 139 of the 200 reviewers: noise changes"),
+        (100, "Not worth its budget: even if all 100 reviewers were one group, noise would typically change its"),
+        (200, "Worth its budget for one large group at most, of at least 139 of the 200 reviewers: noise typically"),
         (2000, "Worth its budget for groups of at least "),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_public_record_will_do() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilons": []}, "at least one"),
+        ({"epsilons": []}, "above 0, got none"),
         ({"epsilons": [0.0]}, "above 0"),
         ({"epsilons": [float("nan")]}, "epsilons"),
         ({"unit": "paper"}, "unit"),

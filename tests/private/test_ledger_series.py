@@ -463,7 +463,7 @@ def test_no_name_of_a_list_is_in_the_ledger_or_what_it_shows(tmp_path: Path, run
     assert run("ledger", "open", "l.db", "--dataset", "c26", "--epsilon", "3").code == 0
     joined = run("ledger", "join", "l.db", "--series", "Conf", "--dataset", "c26", "--list", "l.txt")
     assert joined.code == 0, joined.err
-    assert "c26 (2 people, 3 left)" in joined.out
+    assert "c26 (2 people, epsilon 3 left)" in joined.out
     assert b"zqx" not in (tmp_path / "l.db").read_bytes()
     charge(Ledger(str(tmp_path / "l.db")), 0.5, "c26")
     shown = json.loads(run("ledger", "show", "l.db", "--json").out)

@@ -12,7 +12,7 @@ import pytest
 import peerveil as pv
 from peerveil.mechanisms.bin_choice import bins_of
 from peerveil.record.public_record import Floats
-from peerveil.sampling.cell_choice import fine_bins
+from peerveil.sampling.cells import fine_bins
 from peerveil.sampling.counts import CountLaws, CountPosterior, Observed
 from peerveil.sampling.splits import _CONCENTRATIONS, Split
 from reference.chi_squared import assert_law

@@ -118,8 +118,6 @@ def charges_since(place: str | None, before: frozenset[str], *, quantity: str, u
     """Return a sentence on what was charged for a failed release; ``before`` are the releases known before it."""
     if place is None:
         return ""
-    if not (before or has_ledger(place)):
-        return "The ledger was not charged."
     try:
         unfinished = {entry.release for entry in pending(place)}
         new = [entry for entry in Ledger(place).history() if entry.release not in before]

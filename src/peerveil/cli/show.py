@@ -99,9 +99,15 @@ def report_unsigned(signed: int) -> None:
 
 
 def report_release(
-    release: Release, output: str, *, as_json: bool, everything: bool = False, report: bool = True
+    release: Release,
+    output: str,
+    *,
+    as_json: bool,
+    everything: bool = False,
+    report: bool = True,
+    refined: bool = False,
 ) -> None:
-    """Print what was released, and where it was written."""
+    """Print what was released, and where it was written; what was only ``refined`` was charged before."""
     files = [str(Path(output) / name) for name in (FILES if report else DATA_FILES)]
     with after_writing(output):
         if as_json:
@@ -114,7 +120,7 @@ def report_release(
         out.print(f"Written: {', '.join(main)}", soft_wrap=True)
         if not everything:
             out.print(f"The promise and its limits in full: {'report.html, or ' if report else ''}--all", style="dim")
-        if release.charge is not None:
+        if release.charge is not None and not refined:
             out.print(f"Charged to the ledger as release {release.charge}.")
 
 

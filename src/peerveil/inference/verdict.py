@@ -21,6 +21,10 @@ PROMISES = {
 INFORMATIVE, NOTHING = 0.6, 0.9
 
 
+#: Above this ratio of errors, a release is less accurate than the guess from public data.
+_MORE = 1.05
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on a release against no release.
@@ -36,7 +40,7 @@ class Verdict:
     >>> Verdict.of(0.399, 0.40).sentence.partition("; ")[2]
     'the expected error is about the same as that of a guess from public data alone.'
     >>> Verdict.of(0.39, 0.40).advice, Verdict.of(0.39, 0.40, released=True).advice
-    ('adds nothing: do not spend budget on this', 'adds nothing: public data alone said as much')
+    ('adds nothing: do not spend budget on this', 'adds nothing: public data alone tell these numbers as well')
     """
 
     ratio: float
@@ -61,7 +65,9 @@ class Verdict:
         """The word, with what to do where a release is not worth its budget, or why it was not."""
         if self.ratio <= NOTHING:
             return self.word
-        return f"{self.word}: {'public data alone said as much' if self.released else 'do not spend budget on this'}"
+        if not self.released:
+            return f"{self.word}: do not spend budget on this"
+        return f"{self.word}: public data alone tell these numbers {'as well' if self.ratio <= _MORE else 'better'}"
 
     @property
     def sentence(self) -> str:

@@ -190,7 +190,8 @@ def _check_sum(sizes: Sequence[int], counts: Sequence[int], text: str, *, review
     if sum(counts) != reviewers or total != reviews:
         raise RecordError(
             f"loads do not add up: {text} make {sum(counts)} reviewers and {total} reviews, but the record has "
-            f"{reviewers} reviewers and {reviews} reviews"
+            f"{reviewers} reviewers and {reviews} reviews; if some reviews have no score, state a range of loads and "
+            "the number of reviewers"
         )
 
 
@@ -201,7 +202,7 @@ def _uniform(reviews: int, load: int, reviewers: int | None) -> Loads:
             f" does not divide the {reviews} reviews of the record: {reviews // load} reviewers would "
             f"leave {reviews % load} over; state ",
             _COUNTS,
-            " if loads differ",
+            " if loads differ, or a range of loads and the number of reviewers if some reviews have no score",
         )
     if reviewers is not None and reviewers * load != reviews:
         raise RecordError(

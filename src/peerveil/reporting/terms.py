@@ -140,11 +140,14 @@ class Terms:
         >>> about = About(conference="Conf", authors=("Ada Lovelace", "Alan Turing"), url="https://conf.org/reviews")
         >>> Terms(about=about).cited("peerveil 0.3.0", title="How the reviewers rate", year=2026)
         'Ada Lovelace and Alan Turing (2026): How the reviewers rate. Conf. Made with peerveil 0.3.0, after Ding, ...'
+        >>> Terms(about=About(conference="Conf", year=2026)).cited("peerveil 0.3.0", title="How the reviewers rate")
+        'Conf (2026): How the reviewers rate. Made with peerveil 0.3.0, after Ding, ...'
         """
         made, about = f"Made with {software}, {METHOD}.", self.about
         if self.citation is not None or about == About():
             return self.citation or made
         names = " and ".join(filter(None, (", ".join(about.authors[:-1]), *about.authors[-1:])))
         dated = f"({about.year or year}): {about.title or title}."
-        parts = (names, dated, about.conference and f"{about.conference}.", made, about.url)
+        by, of = (names, about.conference and f"{about.conference}.") if names else (about.conference, None)
+        parts = (by, dated, of, made, about.url)
         return " ".join(filter(None, parts))

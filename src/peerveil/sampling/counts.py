@@ -19,7 +19,7 @@ from peerveil.inference.model import RecordModel
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints
-from peerveil.sampling.cell_choice import fine_bins
+from peerveil.sampling.cells import fine_bins
 
 #: Steps of the Gibbs sampler before a draw.
 _STEPS = 20

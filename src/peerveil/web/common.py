@@ -95,6 +95,7 @@ async def _show_ledger(page: Page, **values: Any) -> Response:
     series = await asyncio.to_thread(series_view, page.ledger)
     shown: dict[str, Any] = {"place": ledger_name(page.ledger), "remarks": page.remarks, "to_finish": _to_finish(page)}
     shown |= {"accounts": accounts, "history": history, "pending": pending, "series": series}
+    shown["begun"] = [case for case in page.chairs.values() if case.promised]
     return page.show("ledger.html", **shown, **values)
 
 

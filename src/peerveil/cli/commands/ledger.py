@@ -351,7 +351,7 @@ def _show(
     for one in series:
         people = [
             f"{member.dataset} ({'everyone' if member.people is None else f'{len(member.people)} people'}"
-            + (f", {downward(one.left_for(member.dataset))} left)" if one.lists else ")")
+            + (f", {one.budget.currency} {downward(one.left_for(member.dataset))} left)" if one.lists else ")")
             for member in one.members
         ]
         lines.append(f"series {one.name}: {', '.join(people) or 'no data set has joined yet'}")

@@ -22,4 +22,4 @@ def refine(request: RefineRequest, *, as_json: opt.AsJson = False, everything: o
         refined = refine(request, step=step)
     report_unsigned(signed)
     report = not request.no_report
-    report_release(refined, request.output, as_json=as_json, everything=everything, report=report)
+    report_release(refined, request.output, as_json=as_json, everything=everything, report=report, refined=True)
