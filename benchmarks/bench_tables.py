@@ -8,7 +8,8 @@ which the release tells; the last two do not, and ``combine`` flags them: their 
 Arguments: ``coverage [reviewers] [conferences] [releases] [seed]`` (100, 25, 8) for histograms of public scores, the
 same with ``laplace`` for noise on the vector, with ``hidden`` if every second score is hidden, or with ``both`` if
 means and spreads are released, each with half the budget; ``widths`` for the reasons why intervals are wide; or
-``time [reviewers]`` (10,000). All six by default.
+``time [reviewers …]`` (10,000 and 250,000, which have a million reviews). All six by default. The greatest memory is that
+of any process so far, so sizes ascend.
 
 ``widths`` draws 60 tables from each release, of which three times 20 give intervals as above. Beside them stand
 intervals from all 60, by Student's law and by quantiles; the squared error of the posterior's mean, divided by its
@@ -21,8 +22,9 @@ from __future__ import annotations
 
 import os
 import resource
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -341,7 +343,25 @@ def widths(out: Output, numbers: list[int]) -> None:
         table.add(*row)
 
 
-def timed(out: Output, reviewers: int, seed: int = SEED) -> None:
+def timed(out: Output, sizes: Sequence[int], seed: int = SEED) -> None:
+    columns = (
+        Column("n", "reviewers", digits=","),
+        Column("tables", "tables", digits="d"),
+        Column("clock", "by the clock", "s", ".1f"),
+        Column("cpu", "of processors", "s", ".1f"),
+        Column("written", "written as files", "s", ".1f"),
+        Column("memory", "greatest memory of a process", "GB", ".2f", better="lower", tolerance=0.1),
+        Column("misplaced", "misplaced", digits=".3f", better="lower", tolerance=0.5),
+        Column("acceptance", "accepted", digits=".3f"),
+        Column("renewed", "renewed", digits=".3f", better="higher", tolerance=0.05),
+    )
+    table = out.table("time", "Time to draw tables, epsilon 1, histogram of means", columns, seeds=seed)
+    for reviewers in sorted(sizes):
+        table.add(reviewers, *drawn_in(reviewers, seed))
+
+
+def drawn_in(reviewers: int, seed: int) -> tuple[float, ...]:
+    """Return the number of tables, times, memory and diagnostics for a conference of a size."""
     paper, score, reviewer = conference_of("family", reviewers, np.random.SeedSequence(seed))
     record = record_of(paper, score)
     weights = pv.weigh(record)
@@ -359,18 +379,13 @@ def timed(out: Output, reviewers: int, seed: int = SEED) -> None:
     start, used = time.perf_counter(), os.times()
     tables = pv.sample_tables(release, record, seed=seed)
     elapsed, cpu = time.perf_counter() - start, sum(os.times()[:4]) - sum(used[:4])
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        tables.save(Path(folder) / "tables")
+    written = time.perf_counter() - start
     peak = max(resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    columns = (
-        Column("n", "reviewers", digits=","),
-        Column("tables", "tables", digits="d"),
-        Column("clock", "by the clock", "s", ".1f"),
-        Column("cpu", "of processors", "s", ".1f"),
-        Column("memory", "greatest memory of a process", "GB", ".2f", better="lower", tolerance=0.1),
-    )
-    table = out.table("time", "Time to draw tables, epsilon 1, histogram of means", columns, seeds=seed)
-    table.add(reviewers, len(tables), elapsed, cpu, peak / 2**20)
-    means_of = {name: round(float(np.mean(each)), 3) for name, each in tables.diagnostics.items()}
-    table.note("Diagnostics: " + ", ".join(f"{name} {value:g}" for name, value in means_of.items()) + ".")
+    means_of = (float(np.mean(tables.diagnostics[name])) for name in ("misplaced", "acceptance", "renewed"))
+    return len(tables), elapsed, cpu, written, peak / 2**20, *means_of
 
 
 def main() -> None:
@@ -379,7 +394,7 @@ def main() -> None:
         usual = [100, 3, 1, SEED] if out.quick else [100, 25, 8, SEED]
         for one in ("coverage", "laplace", "hidden", "both", "widths", "time") if what == "all" else (what,):
             if one == "time":
-                timed(out, *(numbers or [1_000 if out.quick else 10_000]))
+                timed(out, numbers or ([1_000] if out.quick else [10_000, 250_000]))
             elif one == "widths":
                 widths(out, numbers + usual[len(numbers) :])
             else:
