@@ -8,8 +8,8 @@ which the release tells; the last two do not, and ``combine`` flags them: their 
 Arguments: ``coverage [reviewers] [conferences] [releases] [seed]`` (100, 25, 8) for histograms of public scores, the
 same with ``laplace`` for noise on the vector, with ``hidden`` if every second score is hidden, or with ``both`` if
 means and spreads are released, each with half the budget; ``widths`` for the reasons why intervals are wide; or
-``time [reviewers …]`` (10,000 and 250,000, which have a million reviews). All six by default. The greatest memory is that
-of any process so far, so sizes ascend.
+``time [reviewers …]`` (10,000 and 250,000, which have a million reviews). All six by default. The greatest memory is
+that of any process so far, so sizes ascend.
 
 ``widths`` draws 60 tables from each release, of which three times 20 give intervals as above. Beside them stand
 intervals from all 60, by Student's law and by quantiles; the squared error of the posterior's mean, divided by its
