@@ -26,7 +26,7 @@ from peerveil.privacy.linked.sums import (
     side_of,
     tilted,
 )
-from peerveil.private.audit.pairs import linked_conferences, linked_table
+from peerveil.private.audit.pairs_of_groups import linked_conferences, linked_table
 from peerveil.private.linked.correlation import linked_noise, prepare_correlation
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import declare_loads

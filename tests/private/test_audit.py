@@ -23,10 +23,10 @@ from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private import tracks
 from peerveil.private.audit import _SHARE, CASES, _Audited, audit, worst_neighbours, worst_neighbours_counted
 from peerveil.private.audit.cases import settle
+from peerveil.private.audit.conference import Pair
 from peerveil.private.audit.evidence import Evidence, Part, _gaussian_rho, _rho
 from peerveil.private.audit.laws import noise_differs
 from peerveil.private.audit.loss import contradicts, gaussian_delta, loss_of
-from peerveil.private.audit.pairs import Pair
 from peerveil.private.release import prepare_release
 from peerveil.private.reviews import Reviews, Whole
 from peerveil.private.true_vector import true_vector

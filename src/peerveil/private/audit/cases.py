@@ -16,7 +16,10 @@ from peerveil.privacy.guarantee import Guarantee, Unit
 from peerveil.privacy.sensitivity import sensitivity
 from peerveil.private.answers import ReadyAnswer
 from peerveil.private.audit import pairs
-from peerveil.private.audit.pairs import ARM, ARMS, KEPT, Pair
+from peerveil.private.audit import pairs_of_groups as of_groups
+from peerveil.private.audit import pairs_of_parts as of_parts
+from peerveil.private.audit.conference import KEPT, Pair
+from peerveil.private.audit.pairs_of_groups import ARM, ARMS
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.grouped.tracks import prepare_tracks
@@ -72,50 +75,62 @@ CASES: dict[str, Case] = {
             "none",
             partial(pairs.hidden_miscalibration, quantity="disagreement"),
         ),
-        Case("hidden-left-out", "the same, and reviews of left-out papers", "none", pairs.hidden_left_out),
-        Case("left-out", "reviews of papers that are left out are exchanged", "all", pairs.left_out),
+        Case("hidden-left-out", "the same, and reviews of left-out papers", "none", of_parts.hidden_left_out),
+        Case("left-out", "reviews of papers that are left out are exchanged", "all", of_parts.left_out),
         Case(
-            "left-out-open", "the same, who has a kept one is not public", "all", pairs.left_out_open, counts_only=True
+            "left-out-open",
+            "the same, who has a kept one is not public",
+            "all",
+            of_parts.left_out_open,
+            counts_only=True,
         ),
-        Case("absent-scores", "the same, reviews that have no score", "all", pairs.absent_scores),
-        Case("public-labels", "the same, reviews left out by a public label", "all", pairs.public_labels),
-        Case("track", "one track, reviews of another are exchanged", "all", pairs.one_track, tracks=True),
-        Case("tracks", "two tracks released together", "all", pairs.several_tracks, tracks=True),
-        Case("three-tracks", "three tracks released together", "all", pairs.three_tracks, tracks=True),
+        Case("absent-scores", "the same, reviews that have no score", "all", of_parts.absent_scores),
+        Case("public-labels", "the same, reviews left out by a public label", "all", of_parts.public_labels),
+        Case("track", "one track, reviews of another are exchanged", "all", of_parts.one_track, tracks=True),
+        Case("tracks", "two tracks released together", "all", of_parts.several_tracks, tracks=True),
+        Case("three-tracks", "three tracks released together", "all", of_parts.three_tracks, tracks=True),
         Case("tracks-apart", "two tracks that share no reviewer", "all", pairs.tracks_apart, tracks=True),
         Case(
-            "by-attribute", "counts by an attribute, the reviewer's changes as well", "all", pairs.two_values, by=True
+            "by-attribute",
+            "counts by an attribute, the reviewer's changes as well",
+            "all",
+            of_groups.two_values,
+            by=True,
         ),
-        Case("by-sizes", "the same, sizes of groups are public", "all", pairs.values_of_public_sizes, by=True),
-        Case("effect", "an effect, the reviewer's group changes as well", "all", pairs.two_groups, effect=True),
-        Case("effect-pairs", "a property that reviewer and paper share", "all", pairs.shared_property, effect=True),
-        Case("effect-sizes", "the same, sizes of groups are public", "all", pairs.groups_of_public_sizes, effect=True),
-        Case("linked", "a correlation, reviews in two conferences", "none", pairs.linked_conferences, effect=True),
-        Case("linked-table", "counts by means in two conferences", "none", pairs.linked_table, by=True),
+        Case("by-sizes", "the same, sizes of groups are public", "all", of_groups.values_of_public_sizes, by=True),
+        Case("effect", "an effect, the reviewer's group changes as well", "all", of_groups.two_groups, effect=True),
+        Case("effect-pairs", "a property that reviewer and paper share", "all", of_groups.shared_property, effect=True),
+        Case(
+            "effect-sizes", "the same, sizes of groups are public", "all", of_groups.groups_of_public_sizes, effect=True
+        ),
+        Case("linked", "a correlation, reviews in two conferences", "none", of_groups.linked_conferences, effect=True),
+        Case("linked-table", "counts by means in two conferences", "none", of_groups.linked_table, by=True),
         Case(
             "by-hidden",
             "counts by an attribute, hidden scores change as well",
             "none",
-            partial(pairs.two_values, hidden=True),
+            partial(of_groups.two_values, hidden=True),
             by=True,
         ),
         Case(
             "effect-hidden",
             "an effect, hidden scores change as well",
             "none",
-            partial(pairs.two_groups, hidden=True),
+            partial(of_groups.two_groups, hidden=True),
             effect=True,
         ),
         Case(
             "by-left-out",
             "counts by an attribute, reviews of left-out papers",
             "all",
-            partial(pairs.left_out_of_groups, part="by"),
+            partial(of_groups.left_out_of_groups, part="by"),
             by=True,
         ),
-        Case("effect-left-out", "an effect, reviews of left-out papers", "all", pairs.left_out_of_groups, effect=True),
-        Case("by-tracks", "counts by an attribute in two tracks", "all", pairs.tracks_by_value, by=True),
-        Case("effect-tracks", "an effect in two tracks", "all", pairs.tracks_of_groups, effect=True),
+        Case(
+            "effect-left-out", "an effect, reviews of left-out papers", "all", of_groups.left_out_of_groups, effect=True
+        ),
+        Case("by-tracks", "counts by an attribute in two tracks", "all", of_groups.tracks_by_value, by=True),
+        Case("effect-tracks", "an effect in two tracks", "all", of_groups.tracks_of_groups, effect=True),
     )
 }
 
