@@ -24,7 +24,7 @@ from peerveil.errors import Argument, FileError, InputError, OutputError, Peerve
 from peerveil.private.batch.folders import open_folders
 from peerveil.reporting.sweep_files import sweep_folder
 from peerveil.support.atomic_files import replace_file, write_new
-from peerveil.support.parallel import _Store
+from peerveil.support.task_store import TaskStore
 from peerveil.web.labels import LABELS, PHRASES
 
 SOURCE = Path(errors.__file__).parent
@@ -101,7 +101,7 @@ def test_whatever_writes_files_tells_a_full_disk_from_a_bad_place(
         lambda: sweep_folder(tmp_path / "sweep", {}),
         lambda: write_new(tmp_path / "file", "text"),
         lambda: replace_file(tmp_path / "table.csv", lambda stage: stage.write_text("text")),
-        lambda: _Store(tmp_path / "tasks", print, 1),
+        lambda: TaskStore(tmp_path / "tasks", print, 1),
     ]
     for write in writers:
         with pytest.raises(PeerveilError, match="cannot") as caught:

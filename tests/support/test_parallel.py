@@ -24,7 +24,8 @@ from clusters import running_cluster
 from engine_tasks import always_die, count, die_once, draw, fail, place, places
 from peerveil.reporting.sweep_files import write_sweep
 from peerveil.simulation.experiments import simulate
-from peerveil.support.parallel import cluster, run, starting_processes
+from peerveil.support.parallel import cluster, run
+from peerveil.support.processes import starting_processes
 
 
 @pytest.mark.promise("P-PLATFORM-14")

@@ -6,36 +6,31 @@ of workers or on which worker ran which task. Results can be kept on disk, so th
 
 from __future__ import annotations
 
-import hashlib
-import json
 import multiprocessing
 import os
-import signal
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Generic, TypedDict, TypeVar, cast
+from typing import Any, Generic, TypedDict, TypeVar
 
-import cloudpickle
 import numpy as np
 
-from peerveil.errors import Argument, InputError, PeerveilError, write_failure
-from peerveil.support.extensions import Registration, registered_in_main
+from peerveil.errors import Argument, InputError, PeerveilError
+from peerveil.support.cluster import Cluster, cluster
+from peerveil.support.processes import Processes, end_workers
+from peerveil.support.task_store import TaskStore
 from peerveil.support.threads import on_one_thread
+
+__all__ = ["AHEAD", "LATER", "Later", "Options", "Progress", "Timed", "cluster", "cores_for", "run", "stream", "timed"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-T = TypeVar("T")
 
 #: A function of a task and its seed sequence.
 Function = Callable[[Task, np.random.SeedSequence], Result]
@@ -68,9 +63,6 @@ LATER = Later()
 
 #: How often to look whether a cluster is still there, in seconds.
 _LOOK = 2.0
-
-#: How long to try to connect to a cluster, also again, in seconds.
-_CONNECT = 10
 
 #: How often a pool with a dead worker is replaced, or a call that its worker lost is submitted again, before giving up.
 _RESTARTS = 3
@@ -107,7 +99,7 @@ def run(
     """
     report = progress or (lambda _done, _total: None)
     cores = cores_for(workers)
-    store = None if keep is None else _Store(keep, function, seed)
+    store = None if keep is None else TaskStore(keep, function, seed)
     results: dict[int, Result] = {} if store is None else store.load(tasks)
     missing = [index for index in range(len(tasks)) if index not in results]
     if results:
@@ -219,63 +211,6 @@ def cores_for(workers: int | None) -> int:
     return workers
 
 
-@contextmanager
-def cluster(address: str | None) -> Iterator[Executor | None]:
-    """Yield the executor of a Dask cluster, given its scheduler's address (``tcp://host:8786``), or ``None``.
-
-    The cluster's workers need the same version of Peerveil. They receive only what the tasks contain.
-    """
-    if address is None:
-        yield None
-        return
-    client = _client(address)
-    try:
-        yield _Cluster(client)
-    finally:
-        client.close()
-
-
-class _Cluster(Executor):
-    """The executor of a cluster's client. Its own one waits forever for a scheduler that is gone."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._executor: Executor = client.get_executor(pure=False)
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
-        self.check()
-        return self._executor.submit(function, *arguments)
-
-    def check(self) -> None:
-        """Raise an error if the scheduler is gone: Dask closes a client that could not connect again for a while."""
-        if self._client.status in ("closing", "closed"):
-            raise self.gone()
-
-    def gone(self) -> PeerveilError:
-        """Return the error of a lost connection, after Dask has connected again or given up.
-
-        If it were closed in between, it would log a traceback.
-        """
-        until = time.monotonic() + 2 * _CONNECT
-        while self._client.status == "connecting" and time.monotonic() < until:
-            time.sleep(0.1)
-        return PeerveilError(
-            "the scheduler of the cluster is gone or was restarted; see that it runs, and start the same command again"
-        )
-
-
-def _client(address: str) -> Any:
-    problem = "a cluster needs the package distributed: pip install 'peerveil[cluster]'"
-    with suppress(ModuleNotFoundError):
-        import distributed  # noqa: PLC0415 - an extra
-
-        problem = f"there is no cluster at {address}; start one with `dask scheduler` and `dask worker {address}`"
-        connect: Any = distributed.Client
-        with suppress(OSError, ValueError):
-            return connect(address, timeout=_CONNECT, set_as_default=False)
-    raise InputError(problem)
-
-
 def _on_one_thread(function: Function[Task, Result], task: Task, seeds: np.random.SeedSequence) -> Result:
     """Run a task with single-threaded linear algebra, because the other cores run other tasks."""
     with on_one_thread():
@@ -308,10 +243,10 @@ def _submit_all(
         if not running:
             return
         while not (done := wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)[0]):
-            if isinstance(pool, _Cluster):
+            if isinstance(pool, Cluster):
                 pool.check()
         for future in sorted(done, key=_failed):  # successes first, so that a failure does not lose them
-            if future.cancelled() and isinstance(pool, _Cluster):  # by Dask, as soon as its connection is lost
+            if future.cancelled() and isinstance(pool, Cluster):  # by Dask, as soon as its connection is lost
                 raise pool.gone()
             result = future.result()
             index, _, _ = running.pop(future)
@@ -377,7 +312,7 @@ def _in_processes(
 ) -> Iterator[tuple[int, Result]]:
     """Run calls in local processes; after a worker dies, a new pool runs the unfinished calls."""
     for _ in range(1 + _RESTARTS):
-        pool = _Processes(workers)
+        pool = Processes(workers)
         running: dict[Future[Result], Call[Task]] = {}
         try:
             yield from _submit_all(function, calls, pool, running, ahead)
@@ -386,7 +321,7 @@ def _in_processes(
         except Exception:
             raise
         except BaseException:  # an interrupt or exit: do not wait for running tasks
-            _end_workers(pool)
+            end_workers(pool)
             raise
         else:
             return
@@ -397,119 +332,3 @@ def _in_processes(
         Argument("workers", ...),
         " need less)?",
     )
-
-
-class _Processes(ProcessPoolExecutor):
-    """A pool whose processes do not run the caller's main module, so that a script needs no guard against that.
-
-    Functions and classes of the main module are sent by value.
-    """
-
-    def __init__(self, workers: int) -> None:
-        # Spawned, not forked: libraries with threads (polars, BLAS) do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        registrations = _by_value(registered_in_main())
-        super().__init__(workers, mp_context=context, initializer=_prepare, initargs=(registrations,))
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
-        with _starting, starting_processes():  # a pool starts them as tasks arrive
-            main = sys.modules["__main__"]
-            sys.modules["__main__"] = ModuleType("__main__")  # a new process imports what it finds here
-            try:
-                return super().submit(_call, _by_value((function, arguments)))
-            finally:
-                sys.modules["__main__"] = main
-
-
-#: Held while processes are started.
-_starting = threading.Lock()
-
-
-class _ByValue:
-    """Pickles a value, with the functions and classes of the main module that it uses; it is unpickled as the value."""
-
-    def __init__(self, value: object) -> None:
-        self._value = value
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return cloudpickle.loads, (cloudpickle.dumps(self._value),)
-
-
-def _by_value(value: T) -> T:
-    """A value as another process receives it."""
-    return cast("T", _ByValue(value))
-
-
-def _call(work: tuple[Callable[..., Result], tuple[Any, ...]]) -> Result:
-    """Call a function in a worker."""
-    function, arguments = work
-    return _by_value(function(*arguments))
-
-
-@contextmanager
-def starting_processes() -> Iterator[None]:
-    """Protect processes started in the block from Ctrl-C, which a terminal sends to all of its processes.
-
-    They start with the interrupt blocked, because they cannot handle it before their modules are loaded; this process
-    ends them instead. An interrupt of this process takes effect at the end of the block, after the processes have
-    received the names of their modules.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    received: list[int] = []
-    handler = signal.getsignal(signal.SIGINT)
-    deferred = threading.current_thread() is threading.main_thread() and handler is not None
-    if deferred:  # other threads may receive the signal, but the main thread handles it
-        signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if deferred:
-            signal.signal(signal.SIGINT, handler)
-        if received:
-            signal.raise_signal(signal.SIGINT)
-
-
-def _prepare(registrations: Sequence[Registration]) -> None:
-    """Prepare a worker: ignore interrupts, as some systems cannot block them, and repeat registrations."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for function, arguments in registrations:
-        function(*arguments)
-
-
-def _end_workers(pool: ProcessPoolExecutor) -> None:
-    """Terminate the processes of a pool."""
-    for process in list((getattr(pool, "_processes", None) or {}).values()):  # public only from Python 3.14 on
-        process.terminate()
-
-
-class _Store:
-    """Results of finished tasks, one atomically written file each, found by function, seed, index and task."""
-
-    def __init__(self, folder: Path, function: Callable[..., Any], seed: int) -> None:
-        self._folder = folder
-        self._key = f"{function.__module__}.{function.__qualname__} {seed}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise write_failure(f"{folder} cannot be made to keep results in ({error.strerror})", error) from None
-
-    def _file(self, index: int, task: object) -> Path:
-        name = hashlib.sha256(f"{self._key} {index} {task!r}".encode()).hexdigest()[:32]
-        return self._folder / f"{name}.json"
-
-    def load(self, tasks: Sequence[Any]) -> dict[int, Any]:
-        results = {}
-        for index, task in enumerate(tasks):
-            with suppress(OSError, ValueError):  # missing or damaged: run the task
-                results[index] = json.loads(self._file(index, task).read_text(encoding="utf-8"))
-        return results
-
-    def save(self, index: int, task: object, result: object) -> None:
-        file = self._file(index, task)
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(result), encoding="utf-8")
-        part.replace(file)

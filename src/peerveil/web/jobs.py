@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from peerveil.errors import PeerveilError
 from peerveil.privacy.stated_facts import Statement
-from peerveil.support.parallel import starting_processes
+from peerveil.support.processes import starting_processes
 from peerveil.web.labels import Problem
 from peerveil.web.work import Task, main
 
