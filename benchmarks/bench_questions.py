@@ -37,8 +37,8 @@ from peerveil.inference.effects.crosstabs import estimate_groups  # noqa: E402
 from peerveil.inference.model import RecordModel  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw  # noqa: E402
+from peerveil.private.columns import Attributes  # noqa: E402
 from peerveil.private.crosstabs import prepare_crosstab, true_table  # noqa: E402
-from peerveil.private.reviews import Attributes  # noqa: E402
 from peerveil.private.true_vector import true_values, true_vector  # noqa: E402
 from peerveil.record.public_record import Floats, Ints  # noqa: E402
 from results import Column, Measured, mean_of  # noqa: E402

@@ -16,7 +16,7 @@ import polars as pl
 import peerveil as pv
 from bench_questions import SEED, conference
 from bench_raters import ratings
-from peerveil.private.reviews import Attributes
+from peerveil.private.columns import Attributes
 
 PAGE = Path(__file__).parents[1] / "docs" / "questions.md"
 

@@ -14,10 +14,10 @@ import peerveil as pv
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import UNITS, Unit
 from peerveil.privacy.joint_claims import GroupClaim, SumCosts, joint_claim, joint_sums_epsilon
+from peerveil.private.columns import Attributes
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.grouped.tracks import ReadyTracks, prepare_tracks
-from peerveil.private.reviews import Attributes
 from peerveil.record.public_record import Floats
 from privacy.test_group_sums import Scores, State, neighbours
 from reference.theta import assignments

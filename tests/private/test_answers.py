@@ -11,10 +11,10 @@ import pytest
 
 import peerveil as pv
 from peerveil.private.answers import ReadyAnswer
+from peerveil.private.columns import Attributes
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.fingerprint import fingerprint
-from peerveil.private.reviews import Attributes
 
 #: Three kept papers and one that is left out, who reviews them, and two neighbours: a and c exchange a review.
 PAPERS = ["k1", "k1", "k1", "k2", "k2", "k3", "k3", "gone"]

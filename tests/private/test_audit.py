@@ -27,8 +27,9 @@ from peerveil.private.audit.conference import Pair
 from peerveil.private.audit.evidence import Evidence, Part, _gaussian_rho, _rho
 from peerveil.private.audit.laws import noise_differs
 from peerveil.private.audit.loss import contradicts, gaussian_delta, loss_of
+from peerveil.private.columns import Whole
 from peerveil.private.release import prepare_release
-from peerveil.private.reviews import Reviews, Whole
+from peerveil.private.reviews import Reviews
 from peerveil.private.true_vector import true_vector
 from peerveil.record.public_record import Floats
 from reference.neighbours import is_neighbour

@@ -17,7 +17,7 @@ import pytest
 import peerveil as pv
 from bench_effects import SETTINGS, trial
 from peerveil.privacy.guarantee import Guarantee
-from peerveil.private.reviews import Attributes
+from peerveil.private.columns import Attributes
 from peerveil.releases.documents import document_digest
 from peerveil.releases.effects.page import effect_html
 from peerveil.releases.effects.published import publish

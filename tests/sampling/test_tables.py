@@ -21,7 +21,7 @@ from clusters import running_cluster
 from peerveil.cli import main
 from peerveil.inference.count_posterior import CountLikelihood, CountPosterior
 from peerveil.inference.model import RecordModel
-from peerveil.private.reviews import Attributes
+from peerveil.private.columns import Attributes
 from peerveil.record.public_files import write_public
 from peerveil.record.public_record import Floats, Ints
 from peerveil.releases.refinement import law_of

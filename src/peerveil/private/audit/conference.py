@@ -13,7 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from peerveil.private.reviews import Removal, Reviews
+from peerveil.private.columns import Removal
+from peerveil.private.reviews import Reviews
 from peerveil.quantities.functions import QuantityLike
 from peerveil.record.parts import filtered
 

@@ -15,7 +15,7 @@ from peerveil.privacy.guarantee import Unit
 from peerveil.privacy.linked.sums import ICC, REACH
 from peerveil.private.audit.conference import KEPT, OTHER, Conference, Pair
 from peerveil.private.audit.pairs_of_parts import several_tracks
-from peerveil.private.reviews import Attributes
+from peerveil.private.columns import Attributes
 
 #: The attribute of reviewers whose effect is released, and its values.
 ARM, ARMS = "arm", ("treated", "control")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from peerveil.errors import Argument
+from peerveil.private.columns import Attributes
 from peerveil.private.readers.identities import plain_id
 from peerveil.private.readers.protocol import Choices
-from peerveil.private.reviews import Attributes
 from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, plain
 from peerveil.tables.opening import Readable
 from peerveil.tables.reading import read_table

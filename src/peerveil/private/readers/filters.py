@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
+from peerveil.private.columns import Removal
 from peerveil.private.readers.protocol import KINDS, Choices, Extract, Kind
-from peerveil.private.reviews import Removal
 from peerveil.record.parts import filtered
 from peerveil.tables.conditions import Booleans, Condition
 from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, plain
