@@ -979,7 +979,7 @@ def test_public_scores_can_be_downloaded(folder: Path, chair: Chair) -> None:
     assert (folder / "scores.csv").read_bytes() == (folder / "expected.csv").read_bytes()
     address = f"{chair.here}/public-scores/reviews-public.csv"
     assert f'href="{chair.page.at}{address}"' in chair.ask("GET", f"{chair.here}/public").body.decode()
-    chair.case.folder.joinpath(f"public-scores-{chair.case.turn}.csv").write_bytes(b"paper,ratings\n")
+    chair.page.own_file(chair.case, f"public-scores-{chair.case.turn}.csv").write_bytes(b"paper,ratings\n")
     answer = chair.ask("GET", address)
     assert (answer.status, answer.body) == (200, b"paper,ratings\n")
     assert answer.headers["content-disposition"] == 'attachment; filename="reviews-public.csv"'
@@ -987,6 +987,20 @@ def test_public_scores_can_be_downloaded(folder: Path, chair: Chair) -> None:
     chair.ask("GET", address)
     assert chair.jobs.tasks[-1].kind == "public"
     assert chair.jobs.tasks[-1].options["score_scale"] == "1,9"
+
+
+@pytest.mark.parametrize("role", ["file", "attributes"])
+def test_no_upload_is_taken_for_public_scores_because_of_its_name(chair: Chair, role: str) -> None:
+    table, case = "paper,reviewer,score\np1,ann@example.org,3\np1,bob@example.org,4\n", chair.case.id
+    if role == "file":
+        assert chair.put("/chair?name=public-scores-0.csv", table).status == 200
+        case = list(chair.page.chairs)[-1]
+    else:
+        chair.put(f"{chair.here}/files/attributes?file=public-scores-{chair.case.turn + 2}.csv", table)
+    uploaded = chair.page.chairs[case]
+    assert (uploaded.folder / f"public-scores-{uploaded.turn}.csv").is_file()
+    assert b"ann" not in chair.ask("GET", f"/chair/{case}/public-scores/public.csv").body
+    assert chair.jobs.tasks[-1].kind == "public"
 
 
 def test_a_form_of_very_many_fields_is_refused(chair: Chair) -> None:

@@ -186,7 +186,7 @@ async def public_form(page: Here, name: str, failed: str = "") -> Response:
 async def public_scores(page: Here, name: str, file: str) -> Response:
     """Return a file of all scores without reviewers, which readers need to verify and refine; ``file`` is its name."""
     case = lookup(page.chairs, name)
-    written = case.folder / f"public-scores-{case.turn}.csv"
+    written = page.own_file(case, f"public-scores-{case.turn}.csv")
     if not written.is_file():
         task = Task(kind="public", folder=str(case.folder), options=case.reading(), output=str(written))
         back = f"/chair/{name}/public"

@@ -87,6 +87,10 @@ class Page:
         """Return the folder to which a job writes its result."""
         return self.workspace.folder / f"made-{name}"
 
+    def own_file(self, case: Case, name: str) -> Path:
+        """Return the place of a file that the page writes for a case, where no upload can have the same name."""
+        return self.workspace.folder / f"{case.id}-{name}"
+
     def make(self, task: Task, *, here: str, back: str, title: str, then: Callable[[Job, State], None]) -> Job:
         """Start a job that writes a release; its result is shown below the address ``here``."""
         name = secrets.token_hex(8)
