@@ -240,6 +240,52 @@ def test_claims_are_as_of_the_charge(place: str) -> None:
     assert ledger.series_claims("0" * 16) == ()
 
 
+def charge_inexact(ledger: Ledger, dataset: str) -> str:
+    noise = pv.SinhNormal(rho=0.01, omega=50.0)
+    claim = Guarantee(kind="tcdp", unit="reviewer", rho=0.01, omega=50.0, float_safe=False)
+    made = ledger.charge(
+        dataset, lambda _: claim, quantity="ratings", unit="reviewer", mechanism=noise, statement=STATED
+    )
+    return made.release
+
+
+def inexact_series(place: str) -> Ledger:
+    ledger = Ledger.create(place)
+    ledger.open_series("s", epsilon=2.0, delta=1e-6)
+    for name in "abc":
+        ledger.open(name, epsilon=2.0, delta=1e-6)
+    for name in "ab":
+        ledger.join("s", name)
+    return ledger
+
+
+@pytest.mark.promise("P-SERIES-1")
+def test_a_promise_that_was_stated_for_last_digits_is_not_taken_back(place: str) -> None:
+    ledger = inexact_series(place)
+    charge_inexact(ledger, "c")
+    (claim,) = ledger.series_claims(charge(ledger, 0.25, "a"))
+    assert claim.guarantee.float_safe
+    assert "last digits" not in claim.guarantee.promise
+    for name in "ab":
+        with pytest.raises(pv.BudgetError, match="its noise is drawn in floating point, and earlier releases state"):
+            charge_inexact(ledger, name)
+    with pytest.raises(pv.BudgetError, match="'c' has releases whose noise was drawn in floating point"):
+        ledger.join("s", "c")
+    assert [len(account.spends) for account in ledger.accounts()] == [1, 0, 1]
+
+
+def test_a_series_that_begins_with_inexact_noise_says_so_from_then_on(place: str) -> None:
+    ledger = inexact_series(place)
+    charge_inexact(ledger, "c")
+    charge(ledger, 0.25, "c")  # before it joins, so its releases state nothing of the series
+    ledger.join("s", "c")
+    numbers = [charge_inexact(ledger, "a"), charge(ledger, 0.25, "b"), charge_inexact(ledger, "b")]
+    for number in numbers:
+        (claim,) = ledger.series_claims(number)
+        assert not claim.guarantee.float_safe
+        assert "last digits" in claim.guarantee.promise
+
+
 def test_names_of_series_are_checked(place: str) -> None:
     ledger = series(place, "a")
     with pytest.raises(pv.BudgetError, match="a series cannot be changed"):

@@ -341,8 +341,9 @@ class Ledger:
                 keys = [key for key, _ in accounts]
                 seen = (False, ()) if data.fingerprint is None else _compared(connection, keys, data.fingerprint)
                 spends = [(key, _checked_spend(account, claim_for)) for key, account in accounts]
-                cost = Spend.of(claim_for("reviewer"))
-                compared = self._counted(connection, data, cost, release, others=seen[1])
+                claim = claim_for("reviewer")
+                safe = claim.float_safe and mechanism.float_safe
+                compared = self._counted(connection, data, Spend.of(claim), release, others=seen[1], float_safe=safe)
                 notes = self._state(connection, chain, data.dataset, data.statement, keys)
                 for key, spend in spends:
                     chain.add(
@@ -372,7 +373,14 @@ class Ledger:
         return charges
 
     def _counted(
-        self, connection: sa.Connection, data: Charged, cost: Spend, release: str, others: Sequence[str]
+        self,
+        connection: sa.Connection,
+        data: Charged,
+        cost: Spend,
+        release: str,
+        *,
+        others: Sequence[str],
+        float_safe: bool,
     ) -> list[str]:
         """Check that a release fits the series of its data set, and return remarks for the chair.
 
@@ -380,6 +388,7 @@ class Ledger:
         """
         remarks: list[str] = []
         for series in read_series(connection, dataset=data.dataset):
+            series.check_exact(float_safe=float_safe)
             series.check(data.dataset, cost, release)
             remarks += series.compared(data.dataset, data.committee)
         return remarks + [
@@ -399,8 +408,11 @@ class Ledger:
         with self._using() as connection:
             accounts = [account for _, account in read_accounts(connection, dataset)]
             quotes = [account.quote(_checked_spend(account, claim_for)) for account in accounts]
-            series = read_series(connection, dataset=dataset)
-            quotes += [one.quote(dataset, Spend.of(claim_for("reviewer"))) for one in series]
+            claim = claim_for("reviewer")
+            quotes += [
+                one.quote(dataset, Spend.of(claim), float_safe=claim.float_safe)
+                for one in read_series(connection, dataset=dataset)
+            ]
             self._stated(connection, dataset, statement)
         return tuple(quotes)
 

@@ -130,6 +130,22 @@ class Series:
             if dataset in kind and not others & kind:
                 admit(self.budget, self._spends_of(kind), spend, f"the series {self.name!r} (person)")
 
+    @property
+    def exact(self) -> bool:
+        """Whether releases stated its promise without an exception for noise that is drawn in floating point."""
+        joined = {member.dataset: member.joined for member in self.members}
+        stating = any(cost.charged > joined[cost.dataset] for cost in self.costs)
+        return stating and all(cost.float_safe for cost in self.costs)
+
+    def check_exact(self, *, float_safe: bool) -> None:
+        """Raise ``BudgetError`` for noise drawn in floating point if releases stated the promise without exception."""
+        if self.exact and not float_safe:
+            raise BudgetError(
+                f"its noise is drawn in floating point, and earlier releases state the promise of the series "
+                f"{self.name!r} without an exception for last digits; use other noise, such as Gaussian; nothing was "
+                "charged"
+            )
+
     def compared(self, dataset: str, committee: Committee | None) -> tuple[str, ...]:
         """Return a remark if reviewers were not compared with the list of a member; refuse people who are not on it.
 
@@ -158,8 +174,9 @@ class Series:
         """Return whether a data set is a member."""
         return any(member.dataset == dataset for member in self.members)
 
-    def quote(self, dataset: str, spend: Spend) -> Quote:
-        """Return the cost of a release of a member; raises as :meth:`check` if the budget does not suffice."""
+    def quote(self, dataset: str, spend: Spend, *, float_safe: bool = True) -> Quote:
+        """Return the cost of a release of a member; raises as :meth:`check` and :meth:`check_exact`."""
+        self.check_exact(float_safe=float_safe)
         self.check(dataset, spend)
         spend = spend.in_any_order
         now = max(self._spends(dataset), key=lambda spends: self.budget.total([*spends, spend]))
@@ -263,7 +280,13 @@ def check_joining(connection: sa.Connection, series: Series, member: Member, *, 
             f"{name!r} has releases that were charged per review before its budget per reviewer was opened; what they "
             "cost a reviewer is not known, so it cannot join"
         )
-    after = series.joined_by(member, read_costs(connection, [name]))
+    costs = read_costs(connection, [name])
+    if series.exact and not all(cost.float_safe for cost in costs):
+        raise BudgetError(
+            f"{name!r} has releases whose noise was drawn in floating point, and releases state the promise of the "
+            f"series {series.name!r} without an exception for last digits, so it cannot join; nothing was changed"
+        )
+    after = series.joined_by(member, costs)
     try:
         fits = not after.overspent
     except BudgetError as error:  # noise that the series does not take
