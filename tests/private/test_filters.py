@@ -229,6 +229,30 @@ def test_the_ledger_knows_what_was_left_out() -> None:
     assert not set(facts[0]) & set(facts[1])
 
 
+def test_the_ledger_tells_columns_apart_that_lack_other_scores(tmp_path: Path) -> None:
+    """Reviews without a score and those without a confidence are as many of each paper, but others wrote them."""
+    ledger = str(tmp_path / "b.db")
+    pv.Ledger.create(ledger).open("conf", epsilon=9)
+    rows = [
+        (f"p{i}", f"r{(i * 3 + k) % 6}", *(None if (i < 3 and k == j) else 1.0 + (i + k) % 5 for j in (0, 1)))
+        for i in range(8)
+        for k in (0, 1)
+    ]
+    frame = pl.DataFrame(rows, schema=["paper", "reviewer", "score", "Confidence"], orient="row")
+    how: dict[str, Any] = {"public": "all", "declare_kept": True, "ledger": ledger}
+    noise = pv.Laplace(epsilon=1.0)
+    with warnings.catch_warnings(action="ignore", category=pv.LedgerWarning):  # other scores are other data
+        for column in (None, "Confidence", "Confidence"):
+            reviews = pv.read(frame, scale=(1, 5), ids="people", score=column, missing_score="absent")
+            if len(pv.Ledger(ledger).history()) == 1:
+                with pytest.raises(pv.BudgetError, match="fixes more than was stated") as refused:
+                    pv.release(reviews, mechanism=noise, **how)
+                assert refused.value.declares is not None
+                pv.Ledger(ledger).state(*refused.value.declares)
+            pv.release(reviews, mechanism=noise, **how)
+    assert len(pv.Ledger(ledger).history()) == 3
+
+
 def test_filters_and_tracks(tmp_path: Path) -> None:
     reviews = read(only="Type=Review", leave_out="Decision=Withdrawn")
     groups = {f"p{i:03d}": "ab"[i % 2] for i in range(24)}

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from peerveil.privacy.stated_facts import Statement
+from peerveil.record.parts import ABSENT
 from peerveil.record.public_record import PublicRecord
+from peerveil.tables.headings import plain
 
 
 def release_statement(public: str | PublicRecord, record: PublicRecord, *, score: str = "") -> Statement:
@@ -22,6 +24,8 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
     if part is not None and part.number == "declared":  # of a part that a digest of papers and sizes identifies
         sizes = record.sizes().tolist()
         labels = [entry.why for entry in part.left_out if entry.filtered]  # several may keep as many reviews
+        if score and any(entry.why == ABSENT for entry in part.left_out):  # so may columns that lack other scores
+            labels.append(f"column {plain(score)}")
         identity = [record.papers, sizes, *([labels] if labels else [])]
         digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
         which = f"the {sum(sizes)} reviews of the part {digest}"
