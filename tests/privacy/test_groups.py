@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -25,6 +26,7 @@ from peerveil.privacy.guarantee import UNITS, Guarantee, Unit
 from peerveil.privacy.joint_claims import Group, GroupClaim, compose_groups, group_claim, group_sensitivity, joint_claim
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.sensitivity import Sensitivity, sensitivity
+from peerveil.private.promises import promise_groups
 from peerveil.private.tracks import prepare_groups
 from peerveil.private.true_vector import true_vector
 from peerveil.record.tracks import folder_names, papers_by_group, part_of, read_groups
@@ -456,6 +458,22 @@ class TestReleases:
                 lonely, {"p": "a", "q": "b"}, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=ledger
             )
         assert all(not account.spends for account in pv.Ledger(ledger).accounts())
+
+    def test_a_declaration_is_about_one_division_of_the_papers(self, ledger: str) -> None:
+        """Nobody is in two tracks, and nobody in two areas; both have the same names, and are other facts."""
+        papers = [f"{place}{number}" for place in "1234" for number in range(6) for _ in range(2)]
+        people = [f"{place}r{(number + k) % 6}" for place in "1234" for number in range(6) for k in range(2)]
+        reviews = pv.Reviews.from_columns(papers, people, [float(k % 5) for k in range(len(papers))], scale=(0, 4))
+        how: dict[str, Any] = {"public": "all", "mechanism": pv.Laplace(epsilon=1.0), "shared": False, "ledger": ledger}
+        tracks = {paper: "ab"[paper[0] in "34"] for paper in papers}
+        areas = {paper: "ab"[paper[0] in "24"] for paper in papers}
+        with warnings.catch_warnings(action="ignore", category=pv.GroupWarning):  # some are small
+            for division in (tracks, tracks):
+                pv.release_groups(reviews, division, **how)
+            promised = partial(promise_groups, dataset=None, quantity="ratings", unit="reviewer")
+            for refused in (pv.release_groups, promised):
+                with pytest.raises(pv.BudgetError, match=r"of the groups 'a', 'b' of the division \w+. is declared"):
+                    refused(reviews, areas, **how)
 
     @pytest.mark.promise("P-TRACKS-2")
     def test_a_false_declaration_is_refused_without_naming_anyone(self) -> None:

@@ -17,7 +17,6 @@ from peerveil.privacy.joint_claims import joint_quantity
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.ledger import Ledger, Quote
 from peerveil.private.release import Ready, check_dataset, prepare_release
-from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import prepare_groups, remark_on_small
 from peerveil.quantities.base import Lone, words_of
@@ -261,11 +260,10 @@ def promise_groups(
     _check_bounded(ready.values(), region)
     unit = next(iter(ready.values())).noise.guarantee.unit
     assert unit is not None  # noqa: S101 - our own claims have one
-    stated = joint_statement({name: part.statement for name, part in ready.items()}, prepared.record, shared=shared)
     return GroupPromises(
         promises={name: _promised(part, _simulated(part)) for name, part in ready.items()},
         guarantee=prepared.claim_for(unit),
-        quotes=quotes_of(ledger, dataset, prepared.claim_for, stated),
+        quotes=quotes_of(ledger, dataset, prepared.claim_for, prepared.statement),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from peerveil.privacy.stated_facts import Statement
@@ -41,19 +41,26 @@ def release_statement(public: str | PublicRecord, record: PublicRecord, *, score
     )
 
 
-def joint_statement(statements: Mapping[str, Statement], record: PublicRecord | None, *, shared: bool) -> Statement:
+def joint_statement(
+    statements: Mapping[str, Statement],
+    record: PublicRecord | None,
+    *,
+    apart: Mapping[str, Sequence[str]] | None = None,
+) -> Statement:
     """Return the joint statement of the releases of groups of papers.
 
-    ``record`` is the public record of all groups, if one was given. ``shared`` tells whether reviewers may have reviews
-    in several groups; otherwise it is declared that none has.
+    ``record`` is the public record of all groups, if one was given. ``apart`` holds the papers of each group if it is
+    declared that no reviewer has reviews in several; otherwise they may have.
     """
     facts = {fact for statement in statements.values() for fact in statement.invariants}
-    if not shared:
+    if apart is not None:  # papers may be divided otherwise into groups of the same names
         names = ", ".join(map(repr, sorted(statements)))
         if len(names) > 300:
             names = f"of the list {hashlib.sha256(names.encode()).hexdigest()[:16]}"
-        facts.add(f"nobody has reviews in two of the groups {names}")
-        facts.add(f"how many reviewers have which load in each of the groups {names}")
+        members = json.dumps(sorted((name, sorted(papers)) for name, papers in apart.items()))
+        which = f"{names} of the division {hashlib.sha256(members.encode()).hexdigest()[:16]}"
+        facts.add(f"nobody has reviews in two of the groups {which}")
+        facts.add(f"how many reviewers have which load in each of the groups {which}")
     first = next(iter(statements.values()))
     digest = first.record if record is None else scores_digest(record)
     return replace(first, record=digest, left_out=(), invariants=tuple(facts))

@@ -156,9 +156,7 @@ def release_groups_within(
     total = claim_for(first.noise.guarantee.unit)
     if remark := remark_on_small({group: part.weights.reviewers for group, part in ready.items()}):
         warnings.warn(GroupWarning(remark), stacklevel=2)
-    statement = joint_statement(
-        {group: part.statement for group, part in ready.items()}, prepared.record, shared=shared
-    )
+    statement = prepared.statement
     perturbed, number = _drawn(
         spending,
         reviews,
@@ -188,11 +186,19 @@ class ReadyGroups:
         ready: the release of each group.
         shared: whether reviewers may have reviews in several groups.
         record: the public record of all groups, if one was given.
+        papers: the papers of each group.
     """
 
     ready: dict[str, Ready]
     shared: bool
     record: PublicRecord | None
+    papers: dict[str, tuple[str, ...]]
+
+    @property
+    def statement(self) -> Statement:
+        """What the releases of all groups state together about their data set."""
+        each = {group: part.statement for group, part in self.ready.items()}
+        return joint_statement(each, self.record, apart=None if self.shared else self.papers)
 
     def claim_for(self, unit: Unit) -> Guarantee:
         """Return the joint claim for a unit."""
@@ -238,7 +244,8 @@ def prepare_groups(
         ready = {
             group: part.about(replace(part.noise.guarantee.neighbours, apart=True)) for group, part in ready.items()
         }
-    return ReadyGroups(ready=ready, shared=shared, record=record)
+    papers = {group: part.papers for group, part in parts.items()}
+    return ReadyGroups(ready=ready, shared=shared, record=record, papers=papers)
 
 
 def part_record(record: PublicRecord, part: Reviews) -> PublicRecord:

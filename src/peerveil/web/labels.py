@@ -162,8 +162,8 @@ _FIELDS = {
     "public_ratings": "public_file",
 }
 
-#: A part of a conference or a public record, named by its digest.
-_DIGEST = re.compile(r"\bthe (part|record) (?:sha256:)?[0-9a-f]{8,64}\b")
+#: A part of a conference, its division into groups, or a public record, named by its digest.
+_DIGEST = re.compile(r"\bthe (part|division|record) (?:sha256:)?[0-9a-f]{8,64}\b")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Problem:
 
 
 def described(statement: Statement) -> str:
-    """Return what is to be declared in words, without the digests that tell parts and records apart.
+    """Return what is to be declared in words, without the digests that tell parts, divisions and records apart.
 
     >>> described(Statement(public="all", invariants=("how many reviewers have the part 18b670b5",)))
     'all scores are public; also declared: how many reviewers have this part'

@@ -180,7 +180,7 @@ def prepare_tracks(
             raise kind(f"group {name!r}: ", *error.parts) from None
         mine[np.isin(np.array(reviews.papers)[reviews.paper], papers)] = ready[name].group_of_reviews
     statements = {name: one.statement for name, one in ready.items()}
-    stated = joint_statement(statements, record, shared=True)
+    stated = joint_statement(statements, record)
     return ReadyTracks(ready=ready, statement=stated, _reviews=reviews, _group=mine)
 
 
