@@ -17,6 +17,7 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from peerveil.app.ledger import ledger_view, series_view
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.privacy.neighbours import Neighbours
 from peerveil.private.ledger import Ledger
 from peerveil.private.reviews import Reviews
 from peerveil.releases.documents import document_digest
@@ -98,6 +99,14 @@ def test_a_release_states_the_promise_of_its_series_and_verify_checks_it(
     (problem,) = Ledger(ledger).check([tmp_path]).problems
     assert "epsilon = 1.5 per person" in problem.words
     assert "which the ledger does not have" in problem.words
+    listed = replace(made.series[0].guarantee, neighbours=Neighbours(lists=True))
+    inexact = replace(made.series[0].guarantee, float_safe=False)
+    for other in (listed, inexact):  # with words that follow from it
+        document["extension"]["series"] = [replace(made.series[0], guarantee=other).to_document()]
+        document["digest"] = document_digest(document)
+        (tmp_path / "out" / "release.json").write_text(json.dumps(document))
+        (problem,) = Ledger(ledger).check([tmp_path]).problems
+        assert "which the ledger does not have" in problem.words
 
 
 def small(epsilon: float) -> Any:

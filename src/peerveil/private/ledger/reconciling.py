@@ -66,7 +66,7 @@ def reconcile(
         else:
             releases[release.charge].append((path, release))
             paid = charged[release.charge]
-            if wrong := [*_differences(release, paid), *_uncounted(release, paid, series)]:
+            if wrong := [*_differences(release, paid), *_uncounted(release, series)]:
                 yield True, str(path), f"is not what charge {release.charge} paid for: {'; '.join(wrong)}"
     for number, drawn in releases.items():
         yield from _draws(number, drawn)
@@ -105,16 +105,15 @@ def _differences(release: Published, entries: Sequence[Entry]) -> list[str]:
     return wrong
 
 
-def _uncounted(release: Published, entries: Sequence[Entry], series: Sequence[Series]) -> Iterator[str]:
-    """The series that a release states and that do not count it in the ledger, or have another limit there."""
-    datasets = {entry.dataset for entry in entries}
+def _uncounted(release: Published, series: Sequence[Series]) -> Iterator[str]:
+    """The series that a release states and that do not count it in the ledger, or promise something else there."""
     for claim in release.series:
-        limits = [
-            one.budget.claim("person", claim.guarantee.neighbours, float_safe=claim.guarantee.float_safe)
+        places = [
+            (one, [cost.charged for cost in one.costs if cost.release == release.charge])
             for one in series
-            if one.name == claim.name and any(map(one.counts, datasets))
+            if one.name == claim.name
         ]
-        if claim.guarantee not in limits:
+        if claim.guarantee not in [one.stated_at(max(found)) for one, found in places if found]:
             yield f"{claim.summary}, which the ledger does not have"
 
 

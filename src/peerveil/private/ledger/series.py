@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from peerveil.errors import BudgetError, Phrase
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.budget import TOLERANCE, Budget, Spend
-from peerveil.privacy.guarantee import upward
+from peerveil.privacy.guarantee import Guarantee, upward
 from peerveil.privacy.neighbours import Neighbours
 from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.private.ledger.accounts import Quote, admit, budget_of, check_row, read_accounts, room, spend_of
@@ -199,13 +199,13 @@ class Series:
 
         ``None`` if people were added to a list later such that the limit is exceeded for them: then it does not hold.
         """
-        members = tuple(member for member in self.members if member.joined <= position)
-        then = replace(self, members=members, costs=tuple(cost for cost in self.costs if cost.charged <= position))
-        if self.overspent:
-            return None
-        safe = all(cost.float_safe for cost in then.costs)
-        limit = self.budget.claim("person", Neighbours(lists=then.lists), float_safe=safe)
-        return SeriesClaim(name=self.name, guarantee=limit)
+        return None if self.overspent else SeriesClaim(name=self.name, guarantee=self.stated_at(position))
+
+    def stated_at(self, position: int) -> Guarantee:
+        """Return the claim for a person that a release at a place on the chain states, even if it no longer holds."""
+        lists = any(member.people is not None for member in self.members if member.joined <= position)
+        safe = all(cost.float_safe for cost in self.costs if cost.charged <= position)
+        return self.budget.claim("person", Neighbours(lists=lists), float_safe=safe)
 
 
 def read_series(connection: sa.Connection, *, name: str | None = None, dataset: str | None = None) -> list[Series]:
