@@ -197,6 +197,24 @@ def test_a_table_is_written_read_and_verified(counted: tuple[pv.Correlation, Pai
     assert release.low < (sums or 0) < release.high
 
 
+@pytest.mark.parametrize("count", [0.0, -1.0])
+def test_a_table_in_which_noise_leaves_nobody_is_published(
+    counted: tuple[pv.Correlation, Pair], count: float, tmp_path: Path
+) -> None:
+    release, weights = counted
+    facts = {name: getattr(release, name) for name in ("mechanism", "guarantee", "public", "notes")}
+    sums, noisy = release.question.numbers(weights), np.full(9, count)
+    noisy[4] += 12.0
+    noisy[0] -= 12.0
+    nobody = publish(noisy, sums, release.question, second_public=release.second.public, **facts)
+    assert (nobody.estimated.people, nobody.estimate) == (0.0, None)
+    assert sum(cell.people for cell in nobody.cells) == 0
+    folder = nobody.save(tmp_path / "made")
+    assert "cannot be told" in (folder / "report.html").read_text()
+    found = pv.verify(folder, weights)
+    assert found.verified, found.checks
+
+
 def _again() -> tuple[Reviews, Reviews]:
     trait = np.random.default_rng(5).normal(0, 0.8, 800)
     return conference(1, trait), conference(2, trait)

@@ -194,6 +194,8 @@ def fitted_counts(counts: Floats, total: int) -> Floats:
     >>> fitted_counts(np.array([5.0, -2.0, 2.0]), 5).tolist()
     [4.0, 0.0, 1.0]
     """
+    if total <= 0:
+        return np.zeros_like(counts)
     descending = np.sort(counts)[::-1]
     excess = (np.cumsum(descending) - total) / np.arange(1, counts.size + 1)
     kept = np.flatnonzero(descending > excess)[-1]
