@@ -505,3 +505,17 @@ def test_a_misplaced_argument_is_not_shown(argument: str) -> None:
         pv.release(reviews, **given)
     assert "ann" not in str(caught.value)
     assert "ann" not in repr(caught.value)
+
+
+@pytest.mark.parametrize("bins", [None, 2, 10, 24])
+def test_counts_of_a_conference_of_which_some_draws_fail_are_refined(bins: int | None) -> None:
+    """Where everybody reviews every paper, some draws of hidden scores are given up, so laws rest on 39 or 40 draws."""
+    reviews = pv.Reviews.from_columns(list("aaabbbccc"), list("xyz") * 3, [1, 1, 0, 1, 1, 0, 0, 0, 1], scale=(0, 1))
+    release = pv.release(reviews, public="none", mechanism=pv.Histogram(epsilon=1.0, bins=bins))
+    assert release.values.size == 3
+    assert pv.verify(release, pv.weigh(reviews.public("none"))).verified
+
+
+def test_dense_hidden_conferences_are_planned() -> None:
+    reviews = pv.Reviews.from_columns(list("aaabbbccc"), list("xyz") * 3, [1, 1, 0, 1, 1, 0, 0, 0, 1], scale=(0, 1))
+    assert pv.promise(reviews, public="none", epsilon=1.0).guarantee.epsilon == 1.0

@@ -191,11 +191,10 @@ class CountPrior:
         anywhere = means.mean(axis=0) / 2 + n / bins.number / 2
         family, typical = family_of(weights), _typical_values(ensembles, bins)
         uncertainty, sizes = family.sum_uncertainty(weights), tuple(family.discrepancies)
-        laws, fewest = [], min(len(counts.vectors) for counts in counted)
+        laws, modes = [], family.modes(min(len(counts.vectors) for counts in counted))  # some have fewer draws
         for counts, step in zip(counted, steps_along(means), strict=True):
             columns, left = _discrepancy(counts.mean, anywhere)
             columns = with_known_sum(columns, typical - typical @ counts.mean / n, uncertainty)
-            modes = family.modes(fewest if shaped or kinds is not None else len(counts.vectors))
             laws.append(discrepancy_laws(counts, step, columns, left, sizes, modes=modes, floor=1e-6))
         steps = Steps.of(ensembles, bins, attainable_means(weights, MOST))
         doubt = PlaceDoubt.of(weights, bins) if family.hidden_doubt else None
