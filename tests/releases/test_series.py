@@ -19,7 +19,8 @@ from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
 from peerveil.record.loads import Loads
 from peerveil.record.public_record import Floats
-from peerveil.releases.comparison.series import Change, Estimate, Trend, quantile_reach, sampling_error, series
+from peerveil.releases.comparison.series import series
+from peerveil.releases.comparison.trends import Change, Estimate, Trend, quantile_reach, sampling_error
 from peerveil.releases.page_text import PageText
 from peerveil.reporting.terms import About, Terms
 from releases.test_comparison import FIRST, SECOND, made, plain

@@ -36,7 +36,7 @@ from peerveil.web.workspace import file_name
 CRITERIA = ("clarity", "soundness")
 
 #: The modules that check releases.
-MODULES = ("verification", "file_check", "withdrawal")
+MODULES = ("verification", "release_checks", "file_check", "withdrawal")
 
 
 @pytest.fixture(scope="module")

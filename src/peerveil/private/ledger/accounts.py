@@ -295,3 +295,8 @@ def _statement(table: sa.Table, row: Any) -> Statement:
     except InputError as error:
         name = row_name(table, row)
         raise LedgerError(f"{name} in the ledger has a statement that is not valid: {error}", *REMEDY) from None
+
+
+def any_charge(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> bool:
+    """Return whether a charge meets some conditions."""
+    return connection.execute(sa.select(CHARGES.c.id).where(*conditions)).first() is not None

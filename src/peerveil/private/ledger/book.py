@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.errors import Argument, BudgetError, InputError, LedgerError, Part, Phrase
+from peerveil.errors import Argument, BudgetError, InputError, LedgerError, Phrase
 from peerveil.mechanisms import Mechanism
 from peerveil.privacy.budget import Budget, Spend
 from peerveil.privacy.guarantee import Guarantee, Unit, check_unit
 from peerveil.privacy.series_claims import SeriesClaim
-from peerveil.privacy.stated_facts import Statement, additional, attribute_of, unheard
+from peerveil.privacy.stated_facts import Statement, additional, unheard
 from peerveil.private.fingerprint import Fingerprint
 from peerveil.private.ledger.accounts import (
     Account,
@@ -28,16 +26,18 @@ from peerveil.private.ledger.accounts import (
     Entry,
     Quote,
     Stated,
+    any_charge,
     finite_or_none,
     read_accounts,
     read_history,
     read_statements,
 )
-from peerveil.private.ledger.chain import Chain
+from peerveil.private.ledger.chain import Chain, now
 from peerveil.private.ledger.checking import LedgerCheck, Rows, check_rows
 from peerveil.private.ledger.database import engine, ledger_at, ledger_url, lock_all, shown, transaction
 from peerveil.private.ledger.migration import OLDER, make_tables, migrate
 from peerveil.private.ledger.series import Member, Series, check_joining, read_series
+from peerveil.private.ledger.statements import add_statement, check_statement, text_of
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, MEMBERS, SCHEMA, SERIES, STATEMENTS, UNKNOWN
 from peerveil.record.committees import Committee, read_committee
 from peerveil.support.version import software
@@ -162,7 +162,7 @@ class Ledger:
                     f"{dataset!r} has releases already, which a new budget would not count; open the budgets of both "
                     "units before the first release"
                 )
-            chain.add(BUDGETS, **row, opened=_now())
+            chain.add(BUDGETS, **row, opened=now())
         return next(account for account in self.accounts(dataset) if account.unit == unit)
 
     def open_series(
@@ -187,7 +187,7 @@ class Ledger:
                     f"there is a series {name!r} already; a series cannot be changed, as that would change what was "
                     "promised"
                 )
-            chain.add(SERIES, **_limits(budget), series=name, opened=_now())
+            chain.add(SERIES, **_limits(budget), series=name, opened=now())
         return self.series(name)[0]
 
     def join(self, series: str, dataset: str, committee: Committee | Readable | None = None) -> Series:
@@ -221,7 +221,7 @@ class Ledger:
                 )
             if before is None or (before.people is not None and not (people or frozenset()) <= before.people):
                 listed = None if people is None else json.dumps(sorted(people))
-                chain.add(MEMBERS, series=series, dataset=dataset, joined=_now(), people=listed)
+                chain.add(MEMBERS, series=series, dataset=dataset, joined=now(), people=listed)
             return self._series(connection, series)
 
     def _series(self, connection: sa.Connection, name: str) -> Series:
@@ -332,7 +332,7 @@ class Ledger:
         charges = []
         with self._using(write=True) as connection:
             chain = Chain(connection)
-            if _exists(connection, CHARGES.c.release == release):
+            if any_charge(connection, CHARGES.c.release == release):
                 raise BudgetError(f"release {release} was charged before, and is charged once only")
             for data in several:
                 accounts = read_accounts(connection, data.dataset)
@@ -344,13 +344,13 @@ class Ledger:
                 claim = claim_for("reviewer")
                 safe = claim.float_safe and mechanism.float_safe
                 compared = self._counted(connection, data, Spend.of(claim), release, others=seen[1], float_safe=safe)
-                notes = self._state(connection, chain, data.dataset, data.statement, keys)
+                notes = add_statement(chain, self.name, data.dataset, data.statement, budgets=keys)
                 for key, spend in spends:
                     chain.add(
                         CHARGES,
                         budget=key,
                         release=release,
-                        charged=_now(),
+                        charged=now(),
                         epsilon=spend.epsilon,
                         rho=spend.rho,
                         omega=finite_or_none(spend.omega),
@@ -359,7 +359,7 @@ class Ledger:
                         mechanism=json.dumps(mechanism.describe()),
                         software=software(),
                         **(asdict(data.fingerprint) if data.fingerprint else {"key": None, "digest": None}),
-                        statement=UNKNOWN if data.statement is None else _text(data.statement),
+                        statement=UNKNOWN if data.statement is None else text_of(data.statement),
                     )
                 charges.append(
                     Charge(
@@ -413,46 +413,8 @@ class Ledger:
                 one.quote(dataset, Spend.of(claim), float_safe=claim.float_safe)
                 for one in read_series(connection, dataset=dataset)
             ]
-            self._stated(connection, dataset, statement)
+            check_statement(connection, self.name, dataset, statement)
         return tuple(quotes)
-
-    def _stated(self, connection: sa.Connection, dataset: str, statement: Statement) -> list[Statement]:
-        """The statements of a data set; refuses one that fixes more."""
-        stated = [earlier.statement for earlier in read_statements(connection, dataset)]
-        if more := _additions(statement, stated):
-            command = _command(self.name, dataset, statement)
-            refused = BudgetError(
-                f"the release fixes more than was stated for the releases of {dataset!r} so far: ",
-                *more,
-                ". Their claims would no longer hold together. State the same as before; or, if this was public all "
-                "along, ",
-                Phrase("declare", f"declare it once for the data set: {command}"),
-                "; nothing was charged",
-            )
-            refused.declares = dataset, replace(statement, left_out=())  # as the command does
-            raise refused
-        return stated
-
-    def _state(
-        self, connection: sa.Connection, chain: Chain, dataset: str, statement: Statement | None, keys: list[int]
-    ) -> tuple[str, ...]:
-        """Compare the statement of a release with those of its data set, and add it if it is new; returns remarks."""
-        if statement is None:
-            remark = (
-                f"what is public was not stated to the ledger for this release of {dataset!r}, so the "
-                "ledger cannot tell whether its claim adds up with those of the other releases"
-            )
-            return (remark,)
-        stated = self._stated(connection, dataset, statement)
-        if unheard(statement, stated):
-            chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=0, statement=_text(statement))
-        if stated or not _exists(connection, CHARGES.c.budget.in_(keys), CHARGES.c.statement.startswith(UNKNOWN)):
-            return ()
-        remark = (
-            f"what was stated for earlier releases of {dataset!r} is not known to the ledger; their claims add up with "
-            f"this one's only if no more was stated than now: {statement.describe()}"
-        )
-        return (remark,)
 
     def state(self, dataset: str, statement: Statement) -> list[Stated]:
         """Declare public facts about a data set beyond those of its releases; returns all its statements.
@@ -465,13 +427,13 @@ class Ledger:
             chain = Chain(connection)
             stated = [earlier.statement for earlier in read_statements(connection, dataset)]
             if additional(statement, stated) or unheard(statement, stated):
-                chain.add(STATEMENTS, dataset=dataset, stated=_now(), declared=1, statement=_text(statement))
+                chain.add(STATEMENTS, dataset=dataset, stated=now(), declared=1, statement=text_of(statement))
             return read_statements(connection, dataset)
 
     def charged(self, release: str) -> bool:
         """Whether a release was charged."""
         with self._using() as connection:
-            return _exists(connection, CHARGES.c.release == release)
+            return any_charge(connection, CHARGES.c.release == release)
 
     def check(self, folders: Sequence[str | os.PathLike[str]] = (), *, head: str | None = None) -> LedgerCheck:
         """Findings on the ledger's rows, hash chain and limits, and on the releases in some folders.
@@ -499,42 +461,6 @@ def _checked_spend(account: Account, claim_for: Callable[[Unit], Guarantee]) -> 
     spend = Spend.of(claim)
     account.check(spend)
     return spend
-
-
-def _additions(statement: Statement, stated: Sequence[Statement]) -> Sequence[Part]:
-    """What a statement adds to earlier ones, in words: scores, attributes of reviewers, and numbers in parts."""
-    kinds: dict[str, list[str]] = {"added_scores": [], "added_attributes": [], "added_parts": []}
-    scores = replace(statement, invariants=())
-    kinds["added_scores"] += additional(scores, stated)
-    for fact in statement.invariants:
-        kind = "added_parts" if attribute_of(fact) is None else "added_attributes"
-        more = additional(replace(scores, invariants=(fact,)), stated)
-        kinds[kind] += [words for words in more if words not in kinds["added_scores"]]
-    phrases = [Phrase(kind, "; ".join(words)) for kind, words in kinds.items() if words]
-    return [part for phrase in phrases for part in ("; ", phrase)][1:]
-
-
-def _command(place: str, dataset: str, statement: Statement) -> str:
-    """The command that declares a statement for a data set."""
-    words = ["peerveil", "ledger", "state", place, "--dataset", dataset, "--public", statement.public]
-    if statement.record:
-        words += ["--record", statement.record]
-    if statement.scale is not None:
-        words += ["--score-scale", ",".join(f"{end!r}".removesuffix(".0") for end in statement.scale)]
-    if statement.score:
-        words += ["--score", statement.score]
-    for fact in statement.invariants:
-        words += ["--invariant", fact]
-    return f"`{shlex.join(words)}`"
-
-
-def _text(statement: Statement) -> str:
-    return json.dumps(statement.to_document(), sort_keys=True)
-
-
-def _exists(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> bool:
-    """Whether a charge meets some conditions."""
-    return connection.execute(sa.select(CHARGES.c.id).where(*conditions)).first() is not None
 
 
 def _compared(connection: sa.Connection, keys: list[int], new: Fingerprint) -> tuple[bool, tuple[str, ...]]:
@@ -566,7 +492,3 @@ def check_dataset(name: str, what: str = "dataset") -> str:
     if not name.strip() or not name.strip().isprintable() or len(name) > 200:
         raise InputError(Argument(what), f" must be a name of 1 to 200 printable characters, got {name!r}")
     return name.strip()
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

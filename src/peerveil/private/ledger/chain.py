@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,7 +41,7 @@ class Chain:
     """
 
     def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+        self.connection = connection
         # On PostgreSQL other writers wait here; SQLite admits a single transaction that writes.
         state = connection.execute(sa.select(ABOUT).with_for_update()).one()
         self.entries, self.head = int(state.entries), str(state.head)
@@ -61,8 +62,13 @@ class Chain:
     def add(self, table: sa.Table, **values: Any) -> None:
         """Write a row as the next entry, with a new id unless it has one."""
         self.entries += 1
-        number = (self._connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0) + 1
+        number = (self.connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0) + 1
         row = {"id": number, **values, "position": self.entries}
         self.head = entry_hash(self.head, table, row)
-        self._connection.execute(table.insert().values(**row, hash=self.head))
-        self._connection.execute(ABOUT.update().values(entries=self.entries, head=self.head))
+        self.connection.execute(table.insert().values(**row, hash=self.head))
+        self.connection.execute(ABOUT.update().values(entries=self.entries, head=self.head))
+
+
+def now() -> str:
+    """Return the time as rows state it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
