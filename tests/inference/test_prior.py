@@ -104,6 +104,27 @@ def test_the_same_record_gives_the_same_draws() -> None:
     assert prior(pv.PublicWeights.from_rows(rows, load=3)).ensemble(0.5).vectors.tobytes() != first.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("reviewers", "load", "model", "offsets", "draws"),
+    [
+        (2_500, 4, 2, (0.0, 1.0), 30),
+        (2_501, 4, 2, (0.0, 1.0), 69),  # by reviews
+        (2_501, 2, 2, (0.0, 1.0), 71),  # by reviewers
+        (3_000, 1, 2, (0.0, 1.0), 100),  # not fewer than if it were small
+        (2_501, 4, 1, (0.0, 1.0), 29),  # as in version 0.2
+        (2_501, 4, 2, (0.0, 0.5), 29),  # for each of several ranges
+    ],
+)
+def test_large_records_are_drawn_more_often_than_in_earlier_versions(
+    reviewers: int, load: int, model: int, offsets: tuple[float, float], draws: int
+) -> None:
+    low = np.zeros(reviewers * load)
+    loads = pv.Loads(reviewers=reviewers, reviews=low.size, sizes=(load,), counts=(reviewers,))
+    paper = np.repeat(np.arange(reviewers), load)
+    weights = pv.PublicWeights(quantity="ratings", paper=paper, low=low, high=low, loads=loads, model=model)
+    assert len(prior(weights, offsets=offsets).loads) == draws
+
+
 def test_modes_and_rest_make_up_the_variance() -> None:
     for n, most in ((8, 3), (60, 5), (60, 24)):
         weights = pv.PublicWeights.from_rows(np.random.default_rng(7).random((n, 2)), load=2)

@@ -35,6 +35,7 @@ class Family:
         by_load: whether leniency may go with load.
         draws_per_mode: draws for each column of a covariance of counts. With few draws and many columns, some
             directions would seem to have no variance.
+        more_draws: whether vectors of many reviewers are drawn more often than the time for small records allows.
         honest_bands: whether a band contains the released value and has the width that its doubt implies.
         limit: whether long vectors are computed in the limit of many reviewers.
         second_opinion: whether estimates from counts follow the data where these tell against normal leniency.
@@ -50,6 +51,7 @@ class Family:
     public_sum: bool = True
     by_load: bool = True
     draws_per_mode: int = 5
+    more_draws: bool = True
     honest_bands: bool = True
     limit: bool = True
     second_opinion: bool = True
@@ -94,6 +96,7 @@ FAMILIES = MappingProxyType(
             public_sum=False,
             by_load=False,
             draws_per_mode=1,
+            more_draws=False,
             honest_bands=False,
             limit=False,
             second_opinion=False,

@@ -39,7 +39,7 @@ MOST_SHAPED, MOST_COUNTED = 500, 2_000
 MOST_DOUBTED = 0.5
 
 #: The maximal number of floating-point numbers that are kept with the weights of a record, unless asked for more.
-MOST_KEPT = 5_000_000
+MOST_KEPT = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)

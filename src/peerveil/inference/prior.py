@@ -32,6 +32,10 @@ from peerveil.record.public_record import Floats, Ints
 _NUMBERS = 300_000
 _MOST_DRAWS, _FEWEST_DRAWS = 120, 4
 
+#: Above this number of reviewers, so many draws would be too few for a covariance. There may be more keys then, unless
+#: there are several ranges of offsets, and more drawn means.
+_LARGE, _NUMBERS_LARGE, _MEANS_LARGE = 2_500, 700_000, 180_000
+
 #: The share of hidden scores that is called many.
 MANY_HIDDEN = 0.1
 
@@ -258,8 +262,7 @@ def prior(
         RecordError: if no valid assignment is found.
     """
     if draws is None:
-        most = _MOST_DRAWS if offsets == (0.0, 1.0) else _MOST_DRAWS // 3  # for each of several ranges
-        draws = int(np.clip(_NUMBERS // weights.low.size, _FEWEST_DRAWS, most))
+        draws = _usual_draws(weights, ranged=offsets != (0.0, 1.0))
     if seed is None:
         seed = np.random.SeedSequence([int(weights.digest().removeprefix("sha256:"), 16), weights.reviewers])
     of_weights, of_loads, of_noise, of_places, of_swaps, of_turns = seed.spawn(6)
@@ -275,6 +278,14 @@ def prior(
         seed=of_swaps,
         statistic=weights.statistic,
     )
+
+
+def _usual_draws(weights: PublicWeights, *, ranged: bool) -> int:
+    """The number of draws for each leniency; if ``ranged``, for each of several ranges of offsets."""
+    most, number = _MOST_DRAWS // 3 if ranged else _MOST_DRAWS, _NUMBERS // weights.low.size
+    if weights.reviewers > _LARGE and family_of(weights).more_draws and not ranged:
+        number = max(number, min(_NUMBERS_LARGE // weights.low.size, _MEANS_LARGE // weights.reviewers))
+    return int(np.clip(number, _FEWEST_DRAWS, most))
 
 
 def _spread_places(loads: Ints, rng: np.random.Generator) -> Ints:
