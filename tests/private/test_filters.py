@@ -113,9 +113,15 @@ def test_each_filter_states_what_it_left_out() -> None:
         ({"only": "Country=c1", "visible_column": "Country=paper"}, r"line 2, .*earlier review of the same paper"),
         ({"only": "Type=Review", "visible_column": "Type=paper"}, r"line 4, .*\(--visible-column Type=review\)"),
         ({"only": "email=r1@x.org", "visible_column": "email=review"}, "chooses by reviewers: a filter on a column ab"),
-        ({"only": "Typ=Review"}, "has no column 'Typ' for the filter"),
-        ({"only": "Type=Revue", "visible_column": "Type=review"}, "'Type=Revue' leaves no review: all conditions must"),
-        ({"only": ["Type=Review", "Type=Summary"], "visible_column": "Type=review"}, "'Type=Summary' leaves"),
+        ({"only": "Typ=Review"}, r"has no column 'Typ' for the filter --only Typ=Review; its columns are 'paper'"),
+        ({"only": "Type=Revue", "visible_column": "Type=review"},
+         r"--only Type=Revue leaves no review: none of the 96 rows has this value \(values of"),
+        ({"only": ["Type=Review", "Type=Summary"], "visible_column": "Type=review"},
+         "--only Type=Summary leaves no review: other conditions"),
+        ({"leave_out": "Decision=Withdrawm", "only": "Decision=Acept", "visible_column": "Decision=paper"},
+         r"--only Decision=Acept leaves no review: none of the 96 rows has this value; the column has 'Accept'"),
+        ({"leave_out": "Type!=Revue", "visible_column": "Type=review"},
+         r"--leave-out 'Type!=Revue' leaves no review: all \d+ rows"),
         ({"only": "Type>3", "visible_column": "Type=review"}, "is not a number, which 'Type>3' compares"),
         ({"only": "Type>x"}, "--only must compare with a number where the sign is >"),
         ({"leave_out": "Type"}, "--leave-out must be a column, a sign"),
@@ -150,8 +156,30 @@ def test_a_column_like_one_of_reviewers_is_warned_of_even_if_stated() -> None:
 
 def test_a_condition_that_leaves_nothing_out_is_mentioned() -> None:
     reviews = read(leave_out=["Type=Summary", "Decision=Retracted"])
-    assert "no review is left out by 'Decision=Retracted'" in reviews.report.problems
+    assert any(words.startswith("no review is left out by 'Decision=Retracted': ") for words in reviews.report.problems)
     assert len(reviews.filtered) == 1
+    (idle,) = reviews.report.idle
+    assert (idle.argument, idle.condition) == ("leave_out", "Decision=Retracted")
+    assert idle.why == "none of the 96 rows has this value; the column has 'Accept', 'Reject' and 'Withdrawn'"
+    (idle,) = read(only=["Type=Review", "Decision!=Retracted"]).report.idle
+    assert (idle.argument, idle.condition) == ("only", "Decision!=Retracted")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("Score", [str(number % 9 + 1) for number in range(96)]),  # a true value
+        ("Signed", [f"ann{number % 7}@x.org" for number in range(96)]),
+        ("Signed", ["r1@x.org" if number % 7 else "Nobody" for number in range(96)]),
+    ],
+)
+def test_values_that_could_tell_about_people_or_scores_are_not_shown(column: str, cells: list[str]) -> None:
+    frame = conference().with_columns(pl.Series(column, cells))
+    if column == "Score":
+        frame = frame.drop("score")
+    with pytest.raises(pv.FileError) as caught:
+        pv.read(frame, scale=(1, 10), only=f"{column}=77", visible_column=f"{column}=review")
+    assert "none of the 96 rows has this value (values of this column are not shown" in str(caught.value)
 
 
 def test_scores_are_a_ground_only_if_all_are_public() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from peerveil.record.public_formats import PAPERLISTS, PEERREAD, is_folder, reco
 from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.cells import to_number
+from peerveil.tables.conditions import IdleFilter
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable, Source, located, open_source
@@ -67,8 +68,10 @@ def inspect(
         facts[f"criterion {name!r}"] = f"{values.min():g} to {values.max():g}" if values.size else "empty"
         if values.size < column.size:
             problems.append(f"{column.size - values.size} of {column.size} reviews lack the criterion {name!r}")
-    notices = {"notices": list(found.notices)} if found.notices else {}
-    return {"file": file} | facts | notices | {"problems": problems}
+    lists = {"notices": list(found.notices), "idle filters": [asdict(one) for one in found.idle]}
+    return (
+        {"file": file} | facts | {name: entries for name, entries in lists.items() if entries} | {"problems": problems}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +85,7 @@ class _Contents:
     scale: tuple[float, float] | None
     graded: Mapping[str, Floats]
     notices: tuple[str, ...] = ()
+    idle: tuple[IdleFilter, ...] = ()
 
 
 def _private_contents(opened: Readable, choices: Choices) -> _Contents:
@@ -112,6 +116,7 @@ def _private_contents(opened: Readable, choices: Choices) -> _Contents:
         scale=reviews.scale,
         graded=grades(extracted),
         notices=reviews.report.notices,
+        idle=reviews.report.idle,
     )
 
 

@@ -44,6 +44,7 @@ from peerveil.record.parts import (
 )
 from peerveil.record.public_record import Floats, Ints, PublicRecord, check_scale, freeze, owned
 from peerveil.support import html_tables
+from peerveil.tables.conditions import IdleFilter
 from peerveil.tables.table import Names
 
 EXPLAIN_PUBLIC = (
@@ -69,6 +70,7 @@ class Report:
         problems: warnings for the chair.
         notices: how the file was read, where it could have been read otherwise.
         committee: the public list on which all reviewers of the conference are; ``None`` if they were not compared.
+        idle: filters that leave nothing out, which ``problems`` tell as well.
     """
 
     format: str = ""
@@ -79,6 +81,7 @@ class Report:
     problems: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     committee: Committee | None = None
+    idle: tuple[IdleFilter, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

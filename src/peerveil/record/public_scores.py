@@ -20,7 +20,7 @@ from peerveil.record.parts import LeftOut, filtered
 from peerveil.record.public_formats import public_table
 from peerveil.record.public_record import Floats, Ints
 from peerveil.tables.cells import is_missing
-from peerveil.tables.conditions import Booleans, Condition, Conditions, filters
+from peerveil.tables.conditions import Booleans, Condition, Conditions, filter_argument, filter_columns, filters
 from peerveil.tables.headings import PAPER_NAMES, RATING_NAMES, SHOWABLE, field_called, plain, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable
@@ -191,8 +191,15 @@ def _filtered(
     kept: Booleans = np.ones(table.rows, dtype=bool)
     left_out = []
     for condition, wanted in chosen:
-        (column,) = table.find_labels([condition.column]).values()
-        gone = kept & (condition.holds(table, column) != wanted)
+        (column,) = table.find_labels(filter_columns([(condition, wanted)])).values()
+        holds = condition.holds(table, column)
+        gone = kept & (holds != wanted)
+        if (gone == kept).all():
+            named = filter_argument(condition, kept=wanted)
+            why = f"all {table.rows:,} rows are like this" if holds.all() else "other filters leave out the rest"
+            if not holds.any():
+                why = condition.missed(table.cells[column], show=True)
+            raise table.error(named, f" leaves no row: {why}", column=column)
         kept &= ~gone
         sizes = np.ones(np.count_nonzero(gone), dtype=np.int64)
         if not rows.per_review and gone.any():
@@ -201,8 +208,6 @@ def _filtered(
             count = np.unique(papers.codes[gone][sizes > 0]).size
             why = filtered(str(condition), kept=wanted)
             left_out.append(LeftOut(papers=count, reviews=int(sizes.sum()), why=why))
-    if not kept.any():
-        raise table.error("the filters leave no row")
     return kept, tuple(left_out)
 
 

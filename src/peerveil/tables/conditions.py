@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,9 @@ _CONDITION = re.compile(r"(.+?)\s*(!=|>=|<=|==?|>|<)\s*(.*)", re.DOTALL)
 
 # Releases state conditions.
 _LONGEST = 200
+
+# What a message lists of the values of a column.
+_MOST_VALUES, _LONGEST_VALUE = 12, 40
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -84,6 +87,29 @@ class Condition:
         number, wanted = to_score(cell), to_number(self.value)
         return cell.strip().casefold() == self.value.casefold() or (number is not None and number == wanted)
 
+    def missed(self, cells: pl.Series, *, show: bool) -> str:
+        """Return in words that no cell of a column satisfies the condition, and what the column holds instead.
+
+        Values are told only if ``show`` says that they may be, and never if one looks like an address.
+
+        >>> Condition.parse("Type=Revue").missed(pl.Series(["Review", "Review", "Summary"]), show=True)
+        "none of the 3 rows has this value; the column has 'Review' and 'Summary'"
+        >>> Condition.parse("Type>3").missed(pl.Series(["1", "2"]), show=False)
+        'none of the 2 rows is like this (values of this column are not shown here, as they could tell about people)'
+        """
+        rows = f"none of the {len(cells):,} rows {'is like this' if self.sign in _ORDERS else 'has this value'}"
+        values = {cell.strip().casefold(): cell.strip() for cell in reversed(cells.to_list())}
+        if not show or any(not _is_harmless(value) for value in values.values()):
+            return f"{rows} (values of this column are not shown here, as they could tell about people)"
+        if len(values) > _MOST_VALUES:
+            return f"{rows}; the column has {len(values):,} different values"
+        *first, last = [repr(value) for key, value in sorted(values.items()) if key] + ["empty cells"] * ("" in values)
+        return f"{rows}; the column has {', '.join(first)}{' and ' if first else ''}{last}"
+
+
+def _is_harmless(value: str) -> bool:
+    return value.isprintable() and len(value) <= _LONGEST_VALUE and "@" not in value
+
 
 #: A condition or several, as callers give them.
 Conditions = str | Sequence[str] | tuple[Condition, ...]
@@ -103,3 +129,29 @@ def filters(only: Conditions, leave_out: Conditions) -> tuple[tuple[Condition, b
     """Return all conditions, each with whether rows that satisfy it are kept or left out."""
     keep, drop = conditions(only, "only"), conditions(leave_out, "leave_out")
     return (*((each, True) for each in keep), *((each, False) for each in drop))
+
+
+def filter_argument(condition: Condition, *, kept: bool) -> Argument:
+    """Return the argument that states a condition: whether what satisfies it is kept, or left out.
+
+    >>> print(filter_argument(Condition.parse("Type=Review"), kept=True))
+    only='Type=Review'
+    """
+    return Argument("only" if kept else "leave_out", str(condition))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdleFilter:
+    """A filter that leaves nothing out: the argument that states it, its condition, and why."""
+
+    argument: str
+    condition: str
+    why: str
+
+
+def filter_columns(chosen: Iterable[tuple[Condition, bool]]) -> dict[str, Argument]:
+    """Return the columns of filters, each with the argument that names it first."""
+    named: dict[str, Argument] = {}
+    for condition, kept in chosen:
+        named.setdefault(condition.column, filter_argument(condition, kept=kept))
+    return named

@@ -241,13 +241,25 @@ class Table:
             raise self.error(*_problem(cell, number, remedy), row=row, column=column)
         return number
 
-    def find(self, role: str, known: Iterable[str], chosen: str | None = None, *, remedy: str | None = None) -> str:
-        """Return the column for a role: the one chosen, or the only one with a known name."""
+    def find(
+        self,
+        role: str,
+        known: Iterable[str],
+        chosen: str | None = None,
+        *,
+        remedy: str | None = None,
+        named: Argument | None = None,
+    ) -> str:
+        """Return the column for a role: the one chosen, or the only one with a known name.
+
+        ``named`` is the argument to be named if the chosen column does not exist.
+        """
         matches = self.matches(known) if chosen is None else [chosen] * (chosen in self.header)
         if len(matches) == 1:
             return matches[0]
         if chosen is not None:
-            raise self.error(f"has no column {chosen!r} for the {role}; {self._columns_in_words()}")
+            where: tuple[Part, ...] = () if named is None else (" ", named)
+            raise self.error(f"has no column {chosen!r} for the {role}", *where, f"; {self._columns_in_words()}")
         way = (remedy,) if remedy else ("say which it is with ", Argument(role, ...))
         if matches:
             raise self.error(f"several columns could be the {role}: {', '.join(map(repr, matches))}; ", *way)
@@ -257,9 +269,15 @@ class Table:
         """Return the columns of criteria with these names."""
         return [self.find(f"criterion {name!r}", (), name) for name in check_names(names)]
 
-    def find_labels(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the columns of filters, up to case and punctuation, by the names that the filters have for them."""
-        return {name: self.find("filter", (), field_called(name, self.header) or name) for name in names}
+    def find_labels(self, named: Mapping[str, Argument]) -> dict[str, str]:
+        """Return the columns of filters, up to case and punctuation, by the names that the filters have for them.
+
+        ``named`` holds these names, each with the argument that states it.
+        """
+        return {
+            name: self.find("filter", (), field_called(name, self.header) or name, named=argument)
+            for name, argument in named.items()
+        }
 
     def matches(self, known: Iterable[str]) -> list[str]:
         """Return the columns whose names, up to case and punctuation, are among the known ones."""

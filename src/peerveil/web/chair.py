@@ -54,6 +54,8 @@ def _inspect(page: Page, case: Case, kind: Literal["inspect", "demo"] = "inspect
     def then(job: Job, state: State) -> None:
         if state == "done":
             case.inspected, case.promised, case.planned = job.result["facts"], {}, {}
+            if "idle filters" in case.inspected:  # told at its field; the same answers once more go on
+                job.ahead = job.back
 
     folder = case.folder
     task = Task(kind=kind, folder=str(folder), options=case.reading(), output=str(folder / case.files["file"]))
@@ -127,7 +129,19 @@ async def inspected(page: Here, name: str, failed: str = "") -> Response:
     if case.sheets is None:
         case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
     await _see_headings(case)
-    return page.show("chair_file.html", case=case, here="file", **page.failed(failed))
+    told = page.failed(failed)
+    if told["problem"] is None:
+        told["problem"] = _idle_filter(case)
+    return page.show("chair_file.html", case=case, here="file", **told)
+
+
+def _idle_filter(case: Case) -> Problem | None:
+    """Return what the user should check about the first filter that leaves nothing out, if there is one."""
+    for idle in case.inspected.get("idle filters", ()):
+        filtered = label(Argument(idle["argument"], idle["condition"]))
+        words = f"{filtered} leaves no review out: {idle['why']}. Correct it, or continue with it as it is"
+        return Problem(words, idle["argument"], title="Please check")
+    return None
 
 
 async def _see_headings(case: Case) -> None:

@@ -174,11 +174,13 @@ class Problem:
         words: the message.
         field: the name of the field concerned; empty if there is none.
         declares: a data set, and a statement that was public all along if the user declares it for this data set.
+        title: its heading.
     """
 
     words: str
     field: str = ""
     declares: tuple[str, Statement] | None = dataclasses.field(default=None, repr=False)
+    title: str = dataclasses.field(default="That did not work", repr=False)
 
     @classmethod
     def of(cls, error: Exception, *, consequence: str = NOTHING_RELEASED) -> Problem:

@@ -49,6 +49,10 @@ def inspect(request: InspectRequest, *, ask: Ask = False, as_json: opt.AsJson = 
         offer_mapping(request, reading)
 
 
+# Arguments about the rows of a table: an error that names one is not about which column is which.
+_ABOUT_ROWS = ("only", "leave_out", "visible_column")
+
+
 @contextmanager
 def showing_columns(request: InspectRequest) -> Iterator[None]:
     """Print the headings of a table that cannot be read, which only its owner sees."""
@@ -57,7 +61,9 @@ def showing_columns(request: InspectRequest) -> Iterator[None]:
 
     try:
         yield
-    except FileError:
+    except FileError as error:
+        if any(argument.name in _ABOUT_ROWS for argument in error.arguments):  # other columns would not help
+            raise
         with suppress(PeerveilError):
             names = columns_of(request.file, request.reading).headings
             listed = ", ".join(map(heading, names[:_COLUMNS]))
@@ -67,7 +73,7 @@ def showing_columns(request: InspectRequest) -> Iterator[None]:
 
 
 #: Facts that are shown in another way than as a row.
-_APART = ("columns", "taken", "problems")
+_APART = ("columns", "taken", "idle filters", "problems")
 
 
 def _show(facts: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ that belongs to reviewers would go with them. Data cannot tell which it is, so t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.private.columns import Removal
 from peerveil.private.readers.protocol import KINDS, Choices, Extract, Kind
 from peerveil.record.parts import filtered
-from peerveil.tables.conditions import Booleans, Condition
+from peerveil.tables.conditions import Booleans, Condition, IdleFilter, filter_argument
 from peerveil.tables.headings import REVIEWER_NAMES, REVIEWER_NAMES_ELSE, plain
 from peerveil.tables.table import BLANKS, Names, Table
 
@@ -41,10 +41,11 @@ _IF_PEOPLE = "if it describes reviewers, do not filter by it: the choice would r
 
 @dataclass(frozen=True, kw_only=True)
 class Filtered:
-    """The reviews that filters leave out, and warnings."""
+    """The reviews that filters leave out, warnings, and the filters whose value does not occur."""
 
     removals: tuple[Removal, ...] = ()
     problems: tuple[str, ...] = ()
+    idle: tuple[IdleFilter, ...] = ()
 
 
 def visible_columns(given: str | Sequence[str] | Mapping[str, str]) -> dict[str, Kind]:
@@ -81,6 +82,8 @@ def filter_reviews(extract: Extract, choices: Choices, papers: Names, reviewers:
     left: Booleans = np.ones(table.rows, dtype=bool)
     removals: list[Removal] = []
     problems: list[str] = []
+    idle: list[IdleFilter] = []
+    people = set(_plain_cells(table, extract.reviewer)) - {""}
     for condition, wanted in choices.filters:
         column = extract.labels[condition.column]
         if column == extract.reviewer or plain(condition.column) in _PEOPLE:
@@ -88,18 +91,45 @@ def filter_reviews(extract: Extract, choices: Choices, papers: Names, reviewers:
         cells = table.cells[column].str.strip_chars(BLANKS).str.to_lowercase().rank("dense").to_numpy()
         varies = {"paper": _first_change(papers, cells), "reviewer": _first_change(reviewers, cells)}
         problems += _checked(table, column, condition, choices.kind_of(condition.column), varies)
-        gone = left & (condition.holds(table, column) != wanted)
+        scored = (table.cells[name] for name in (extract.score, *extract.criteria.values()))
+        by_score = any(table.cells[column].equals(cells) for cells in scored)
+        show = not by_score and not _like_people(varies) and not set(_plain_cells(table, column)) & people
+        holds = condition.holds(table, column)
+        named = filter_argument(condition, kept=wanted)
+        gone = left & (holds != wanted)
+        if (gone == left).all():
+            why = _why_none(condition, table, column, holds, show=show)
+            raise table.error(named, f" leaves no review: {why}", column=column)
         left &= ~gone
-        if not left.any():
-            rule = "all conditions must hold" if wanted else "it leaves out whatever satisfies it"
-            raise table.error(f"'{condition}' leaves no review: {rule}", column=column)
         if gone.any():
-            scored = (table.cells[name] for name in (extract.score, *extract.criteria.values()))
-            by_score = any(table.cells[column].equals(cells) for cells in scored)
             removals.append(Removal(rows=gone, why=filtered(str(condition), kept=wanted), by_score=by_score))
-        elif not wanted:
-            problems.append(f"no review is left out by '{condition}'")
-    return Filtered(removals=tuple(removals), problems=tuple(dict.fromkeys(problems)))
+        elif not wanted or condition.sign == "!=":
+            words = f"no review is left out by '{condition}'"
+            why = "earlier conditions leave them out already"
+            if holds.all() if wanted else not holds.any():
+                why = replace(condition, sign="=" if wanted else condition.sign).missed(table.cells[column], show=show)
+            problems.append(f"{words}: {why}")
+            idle.append(IdleFilter(argument=named.name, condition=str(condition), why=why))
+    return Filtered(removals=tuple(removals), problems=tuple(dict.fromkeys(problems)), idle=tuple(idle))
+
+
+def _why_none(condition: Condition, table: Table, column: str, holds: Booleans, *, show: bool) -> str:
+    """Return why a condition leaves no review."""
+    if not holds.any():
+        return condition.missed(table.cells[column], show=show)
+    if holds.all():
+        return f"all {table.rows:,} rows are like this"
+    return "other conditions leave out the rest, and all of them hold together"
+
+
+def _plain_cells(table: Table, column: str) -> Iterable[str]:
+    """Return the different cells of a column, without case and surrounding blanks."""
+    return table.cells[column].str.strip_chars(BLANKS).str.to_lowercase().unique()
+
+
+def _like_people(varies: Mapping[str, int | None]) -> bool:
+    """Return whether every reviewer has one value of a column, and some paper has several."""
+    return varies["reviewer"] is None and varies["paper"] is not None
 
 
 def _first_change(names: Names, cells: npt.NDArray[np.integer]) -> int | None:
@@ -118,7 +148,7 @@ def _checked(
     ``varies`` holds a row that differs from an earlier one of the same paper, and of the same reviewer, if any does.
     """
     named, row = condition.column, varies["paper"]
-    like_people = varies["reviewer"] is None and row is not None
+    like_people = _like_people(varies)
     if kind is None:
         likely: Kind = "paper" if row is None else "review"
         words = (_UNSTATED_PEOPLE if like_people else _UNSTATED).format(likely)

@@ -61,6 +61,7 @@ def finish(extract: Extract, choices: Choices, *, format: str, why: str) -> Revi
         problems=(*extract.problems, *filtered.problems, *notices),
         notices=extract.notices,
         committee=listed,
+        idle=filtered.idle,
     )
     try:
         return Reviews.from_columns(

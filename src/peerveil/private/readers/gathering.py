@@ -10,6 +10,7 @@ from typing import Any
 from peerveil.errors import Argument, FileError
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.cells import to_text
+from peerveil.tables.conditions import filter_columns
 from peerveil.tables.headings import field_called, plain
 from peerveil.tables.scores import is_no_entry
 from peerveil.tables.table import Table
@@ -94,7 +95,8 @@ class Gathering:
             papers = zip(self._labels[name], self._cells["paper"], strict=True)
             self._labels[name] = [cell or values.get(paper, "") for cell, paper in papers]
             if self._lines and not any(self._labels[name]):
-                raise FileError(f"no review has the field {name!r}, which a filter is on", file=self.name)
+                named = filter_columns(self.choices.filters)[name]
+                raise FileError(f"no review has the field {name!r} for the filter ", named, file=self.name)
         criteria = {name: f"criterion {name}" for name in self._grades}
         labels = {name: f"filter {name}" for name in self._labels}
         others = {criteria[name]: cells for name, cells in self._grades.items()}

@@ -13,6 +13,7 @@ from peerveil.private.readers.gathering import BOTS, METAREVIEWS, NOT_SUBMITTED,
 from peerveil.private.readers.marks import MARKS, reasons_by_mark
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.cells import is_marked, is_missing
+from peerveil.tables.conditions import filter_columns
 from peerveil.tables.headings import SCORE_NAMES, field_called, wanted_columns
 from peerveil.tables.json_files import elements
 from peerveil.tables.opening import Source
@@ -88,7 +89,7 @@ def extract(source: Source, choices: Choices) -> Extract:
         reviewer=reviewer,
         score=score,
         criteria=criteria,
-        labels=table.find_labels(choices.labels),
+        labels=table.find_labels(filter_columns(choices.filters)),
         left_out=left_out,
         shows=shows,
         problems=(_METAREVIEWS,),

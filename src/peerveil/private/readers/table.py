@@ -6,6 +6,7 @@ from collections import Counter
 
 from peerveil.private.readers.marks import MARKS, reasons_by_mark, unclear_types
 from peerveil.private.readers.protocol import Choices, Extract
+from peerveil.tables.conditions import filter_columns
 from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
 from peerveil.tables.opening import Source
 from peerveil.tables.reading import FORMATS, read_table
@@ -38,7 +39,7 @@ def extract(source: Source, choices: Choices) -> Extract:
         reviewer=reviewer,
         score=table.find("score", SCORE_NAMES, choices.score),
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
-        labels=table.find_labels(choices.labels),
+        labels=table.find_labels(filter_columns(choices.filters)),
         left_out=left_out,
         problems=tuple(unclear_types(table, choices.labels)),
     )
