@@ -19,7 +19,7 @@ from peerveil.inference.family import CORRELATIONS, family_of
 from peerveil.inference.gaussians import GaussianMixture
 from peerveil.inference.likelihood import EntryLikelihood
 from peerveil.inference.model import RecordModel
-from peerveil.inference.verdict import Verdict
+from peerveil.inference.verdict import Grounds, Verdict
 from peerveil.planning.rounds import plausible
 from peerveil.privacy.noise_laws import LaplaceLaw
 from peerveil.simulation.conferences import synthetic_conference
@@ -48,6 +48,31 @@ def test_words_follow_from_the_ratio(expected: float, public: float, word: str) 
     assert verdict.sentence.lower().startswith(word)
     assert ("do not spend budget on this" in verdict.sentence) == (word == "adds nothing")
     assert verdict.to_document() == {"word": word, "ratio": verdict.ratio, "sentence": verdict.sentence}
+
+
+@pytest.mark.parametrize(
+    ("ratio", "public", "why"),
+    [
+        (0.5, 0.4, ""),
+        (0.9, 0.4, ""),
+        (
+            1.0,
+            0.4,
+            "With 118 reviewers, the noise of this budget leaves these numbers no better known than public data do",
+        ),
+        (1.0, 0.18, "Public data alone tell nearly all about these numbers (±0.18 points)."),
+        (1.0, 0.19, "With 118 reviewers, the noise of this budget"),
+        (1.0, 0.0, "Public data alone determine these numbers."),
+    ],
+)
+def test_a_release_that_adds_nothing_is_told_why_and_what_would_help(ratio: float, public: float, why: str) -> None:
+    grounds = Grounds(people="118 reviewers", public=public, span=9.0, unit=" points")
+    for released in (False, True):
+        verdict = Verdict(ratio, released, grounds)
+        assert verdict.why.startswith(why)
+        assert bool(verdict.why) == bool(why)
+        assert verdict.why.endswith("would tell more.") == bool(why)
+        assert verdict.sentence == " ".join(filter(None, (Verdict(ratio, released).sentence, verdict.why)))
 
 
 @pytest.mark.parametrize("ratio", [-0.1, math.nan, math.inf])
@@ -93,6 +118,18 @@ def test_useless_noise_leaves_the_guess_and_little_noise_beats_it() -> None:
         verdicts[scale] = released.verdict
     assert verdicts[1000.0].ratio == pytest.approx(1, abs=0.02)
     assert verdicts[0.01].word == "informative"
+
+
+def test_promise_release_and_report_tell_why_a_release_adds_nothing(run: Run, tmp_path: Path) -> None:
+    synthetic_conference(reviewers=12, rng=np.random.default_rng(1)).write_csv(tmp_path / "conf.csv")
+    options = ["conf.csv", "--public", "all", "--score-scale", "1,10", "--mechanism", "laplace", "--epsilon", "0.01"]
+    words = "With 12 reviewers, the noise of this budget leaves these numbers no better known than public data do"
+    for more in (["--dry-run"], ["-o", "made"]):
+        told = run("release", *options, *more)
+        assert told.code == 0, told.err
+        assert words in " ".join(told.out.replace("│", "").split())
+        assert "A larger budget, more reviewers" in " ".join(told.out.replace("│", "").split())
+    assert words in " ".join((tmp_path / "made" / "report.html").read_text().split())
 
 
 def test_unknown_noise_has_no_verdict() -> None:

@@ -13,10 +13,10 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from peerveil.cli import show
 from peerveil.inference.prior import prior
-from peerveil.inference.verdict import PROMISES, Verdict
+from peerveil.inference.verdict import PROMISES, Verdict, short
 from peerveil.mechanisms import OwnMechanism
 from peerveil.planning import plans as planning
-from peerveil.planning.plans import Choice, short
+from peerveil.planning.plans import Choice
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
 from peerveil.privacy.guarantee import caution
@@ -130,9 +130,16 @@ def test_the_answer_is_errors_the_guess_and_a_verdict(made: pv.Plan) -> None:
     assert made.verdict(1.0) == Verdict.of(one.rmse, made.alone)
     some = replace(made, choices=(one._replace(rmse=0.7), four._replace(rmse=0.45)), alone=1.0)
     assert some.advice == "Epsilon 1: adds some. Epsilon 4: informative."
-    assert (
-        replace(some, alone=0.7).advice == "Epsilon 1: adds nothing: do not spend budget on this. Epsilon 4: adds some."
+    assert replace(some, alone=0.7, span=9.0).advice == (
+        "Epsilon 1: adds nothing: do not spend budget on this. Epsilon 4: adds some. With 40 reviewers, the noise of "
+        "epsilon 1 leaves these numbers no better known than public data do (±0.70). A larger budget, more "
+        "reviewers (tracks or years together) or another quantity would tell more."
     )
+    nearly_all = replace(some, alone=0.1, span=9.0)
+    assert nearly_all.verdict(4.0).why.startswith(
+        "Public data alone tell nearly all about these numbers (±0.10 points)"
+    )
+    assert nearly_all.advice.endswith(nearly_all.verdict(4.0).why)
     single = replace(some, choices=some.choices[1:])
     assert single.answer[2:] == (Verdict(0.45).sentence,)
     assert len(single.answer) == 3
@@ -326,7 +333,9 @@ def test_the_command_tells_and_writes(run: Run, tmp_path: Path, monkeypatch: pyt
     assert json.loads(again.out) == document
     assert [choice["epsilon"] for choice in document["recommended"]] == [1.0, 3.0]
     for choice in document["recommended"]:
-        assert choice["verdict"] == Verdict.of(choice["rmse"], document["alone"]).to_document()
+        verdict, expected = choice["verdict"], Verdict.of(choice["rmse"], document["alone"])
+        assert (verdict["word"], verdict["ratio"]) == (expected.word, expected.ratio)
+        assert verdict["sentence"].startswith(expected.sentence)
     assert document["answer"][:2] == document["sentences"]
     assert "public data alone" in (tmp_path / "plan" / "plan.svg").read_text()
     refused = run("plan", "scores.csv", "--load", "3", "--epsilon", "one")

@@ -11,8 +11,9 @@ import pytest
 import peerveil as pv
 from cli.test_cli import GOOD, Run, run
 from peerveil.errors import BudgetError
+from peerveil.inference.verdict import short
 from peerveil.mechanisms import Asked
-from peerveil.planning.plans import expected_errors, short
+from peerveil.planning.plans import expected_errors
 from peerveil.private.charging import pending
 from peerveil.private.noise import Prepared
 from peerveil.private.promises import promise_groups

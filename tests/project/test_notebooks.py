@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import peerveil as pv
-from peerveil.planning.plans import short
+from peerveil.inference.verdict import short
 from peerveil.simulation.conferences import synthetic_conference
 
 ROOT = Path(__file__).parents[2]

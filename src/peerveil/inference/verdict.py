@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from peerveil.errors import InputError
@@ -24,6 +24,58 @@ INFORMATIVE, NOTHING = 0.6, 0.9
 #: Above this ratio of errors, a release is less accurate than the guess from public data.
 _MORE = 1.05
 
+#: Public data tell nearly all if the error of a guess is at most this part of the range of possible numbers.
+_NEARLY_ALL = 0.02
+
+
+def short(error: float) -> str:
+    """Return an error with two digits.
+
+    >>> short(0.2), short(0.146), short(12.3)
+    ('0.20', '0.15', '12')
+    """
+    return f"{error:#.2g}".rstrip(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """Public facts that tell why a release adds nothing.
+
+    Attributes:
+        people: the number of reviewers in words.
+        public: the error of a guess from public data alone.
+        span: the range of numbers that public data allow; NaN if it is not known.
+        unit: the unit of the numbers, with a blank before it; empty if they have none.
+    """
+
+    people: str
+    public: float
+    span: float = math.nan
+    unit: str = ""
+
+    def why(self, budget: str = "this budget") -> str:
+        """Return why releases with a budget add nothing, and what would help.
+
+        >>> print(Grounds(people="118 reviewers", public=0.34, span=9.0, unit=" points").why())
+        With 118 reviewers, the noise of this budget leaves these numbers no better known than public data do (±0.34
+        points). A larger budget, more reviewers (tracks or years together) or another quantity would tell more.
+        >>> print(Grounds(people="118 reviewers", public=0.04, span=9.0, unit=" points").why())
+        Public data alone tell nearly all about these numbers (±0.040 points). Another quantity, or a much larger
+        budget, would tell more.
+        """
+        if not self.public:
+            return "Public data alone determine these numbers. Only another quantity would tell more."
+        error = f"(±{short(self.public)}{self.unit})"
+        if self.public <= _NEARLY_ALL * self.span:
+            return (
+                f"Public data alone tell nearly all about these numbers {error}. Another quantity, or a much larger "
+                "budget, would tell more."
+            )
+        return (
+            f"With {self.people}, the noise of {budget} leaves these numbers no better known than public data do "
+            f"{error}. A larger budget, more reviewers (tracks or years together) or another quantity would tell more."
+        )
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -32,6 +84,7 @@ class Verdict:
     Attributes:
         ratio: expected error of the release over that of a guess from public data alone.
         released: whether the release was made, and its noisy data were used.
+        grounds: what tells why it adds nothing; ``None`` if that is not known.
 
     >>> Verdict.of(0.16, 0.40).word, Verdict.of(0.3, 0.40).word, Verdict.of(0.39, 0.40).word
     ('informative', 'adds some', 'adds nothing')
@@ -45,15 +98,16 @@ class Verdict:
 
     ratio: float
     released: bool = False
+    grounds: Grounds | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.ratio) and self.ratio >= 0):
             raise InputError(f"ratio must be a finite number of at least 0, got {self.ratio}")
 
     @classmethod
-    def of(cls, expected: float, public: float, *, released: bool = False) -> Verdict:
+    def of(cls, expected: float, public: float, *, released: bool = False, grounds: Grounds | None = None) -> Verdict:
         """Return the verdict for the expected errors of a release and of the guess; an exact guess leaves no gain."""
-        return cls(expected / public if public else 1.0, released)
+        return cls(expected / public if public else 1.0, released, grounds)
 
     @property
     def word(self) -> str:
@@ -70,12 +124,17 @@ class Verdict:
         return f"{self.word}: public data alone tell these numbers {'as well' if self.ratio <= _MORE else 'better'}"
 
     @property
+    def why(self) -> str:
+        """Why the release adds nothing, and what would help; empty if it adds something, or that is not known."""
+        return self.grounds.why() if self.grounds is not None and self.ratio > NOTHING else ""
+
+    @property
     def sentence(self) -> str:
-        """The advice with its reason."""
+        """The advice with its reason, and what would help if the release adds nothing."""
         ratio = f"{self.ratio:.2g}"
         times = "about the same as" if ratio == "1" else f"{ratio} times"
         reason = f"the expected error is {times} that of a guess from public data alone."
-        return f"{self.advice[0].upper()}{self.advice[1:]}; {reason}"
+        return " ".join(filter(None, (f"{self.advice[0].upper()}{self.advice[1:]}; {reason}", self.why)))
 
     def to_document(self) -> dict[str, Any]:
         """Return the verdict as JSON."""

@@ -19,7 +19,7 @@ from peerveil.errors import Argument, InputError
 from peerveil.inference.estimators import ESTIMATORS
 from peerveil.inference.model import RecordModel
 from peerveil.inference.pooling import PooledPrior, with_prior
-from peerveil.inference.verdict import Verdict
+from peerveil.inference.verdict import NOTHING, Grounds, Verdict, short
 from peerveil.mechanisms import OWN, Mechanism
 from peerveil.planning.rounds import LENIENCIES, Rounds, leniencies_of, plausible
 from peerveil.privacy.guarantee import Unit, caution, check_unit
@@ -119,6 +119,7 @@ class Plan:
         draws: the number of simulated assignments; fewer for clearly worse choices.
         seed: of the random numbers.
         alone: root mean squared error of the prior mean, without any release.
+        span: the range of numbers that public data allow; NaN if it is not known.
 
     >>> weights = PublicWeights.from_rows([[1, 5], [2, 2], [4, 5], [3, 1]], load=2)
     >>> [choice.epsilon for choice in plan(weights, epsilons=[1, 3], draws=2, workers=1).recommended]
@@ -133,6 +134,7 @@ class Plan:
     draws: int
     seed: int
     alone: float
+    span: float = math.nan
     _delta_stated: bool = field(default=False, repr=False)
 
     @property
@@ -219,7 +221,11 @@ class Plan:
 
     def verdict(self, epsilon: float) -> Verdict:
         """Return the verdict on the recommended release at a budget against no release."""
-        return Verdict.of(self.choose(epsilon).rmse, self.alone)
+        return Verdict.of(self.choose(epsilon).rmse, self.alone, grounds=self._grounds)
+
+    @property
+    def _grounds(self) -> Grounds:
+        return Grounds(people=f"{self.reviewers} reviewers", public=self.alone, span=self.span, unit=self._points)
 
     @property
     def answer(self) -> tuple[str, ...]:
@@ -237,6 +243,9 @@ class Plan:
             said = dict.fromkeys(verdict.advice for verdict in verdicts.values())
             of = {advice: [f"{e:g}" for e, verdict in verdicts.items() if verdict.advice == advice] for advice in said}
             words = [f"Epsilon {', '.join(budgets)}: {advice}." for advice, budgets in of.items()]
+            useless = [epsilon for epsilon, verdict in verdicts.items() if verdict.ratio > NOTHING]
+            if useless:
+                words.append(self._grounds.why(f"epsilon {max(useless):g}"))
         return " ".join([*words, *filter(None, map(caution, self.epsilons))])
 
     @property
@@ -348,8 +357,18 @@ def plan(
         draws=draws * len(LENIENCIES),
         seed=seed,
         alone=_alone(weights, draws, seed),
+        span=span_of(weights),
         _delta_stated=delta is not None,
     )
+
+
+def span_of(weights: PublicWeights) -> float:
+    """Return the range of the numbers of reviewers that public weights allow.
+
+    >>> span_of(PublicWeights.from_rows([[1, 5], [2, 2]], load=2))
+    4.0
+    """
+    return float(weights.high.max() - weights.low.min())
 
 
 def expected_errors(
@@ -369,15 +388,6 @@ def expected_errors(
     rounds = Rounds(weights, unit, (estimator,), seed, 1, None)
     errors = rounds.run([mechanism], range(draws), lambda _done, _total: None)[mechanism]
     return math.sqrt(float(errors[..., 0].mean())), _alone(weights, draws, seed)
-
-
-def short(error: float) -> str:
-    """Return an error with two digits.
-
-    >>> short(0.2), short(0.146), short(12.3)
-    ('0.20', '0.15', '12')
-    """
-    return f"{error:#.2g}".rstrip(".")
 
 
 def usual_draws(reviewers: int) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from peerveil.errors import RecordError
 from peerveil.inference.pooling import PooledPrior, with_prior
-from peerveil.inference.verdict import PROMISES, Verdict
+from peerveil.inference.verdict import PROMISES, Grounds, Verdict, short
 from peerveil.mechanisms import Asked
 from peerveil.planning.auto import Auto, Undecided, asked_for, decide
-from peerveil.planning.plans import expected_errors, short
+from peerveil.planning.plans import expected_errors, span_of
 from peerveil.privacy.guarantee import Guarantee, Unit, caution, downward, upward
 from peerveil.privacy.joint_claims import joint_quantity
 from peerveil.privacy.stated_facts import Statement
@@ -46,6 +47,7 @@ class Promise:
         quotes: the cost to each budget of the data set; empty without a ledger.
         notes: how the mechanism was chosen, and what was left out.
         estimated: whether the number of reviewers is estimated, as reviews were left out and it is not public.
+        span: the range of numbers that public data allow; NaN if it is not known.
 
     >>> import peerveil as pv
     >>> papers = ["p", "p", "q", "q", "r", "r"]
@@ -67,6 +69,7 @@ class Promise:
     quotes: tuple[Quote, ...] = ()
     notes: tuple[str, ...] = ()
     estimated: bool = False
+    span: float = math.nan
 
     @property
     def people(self) -> str:
@@ -78,7 +81,9 @@ class Promise:
         """The verdict on the release against no release; ``None`` if its errors are not known."""
         if self.expected_rmse is None or self.public_rmse is None:
             return None
-        return Verdict.of(self.expected_rmse, self.public_rmse)
+        unit = words_of(self.quantity).unit
+        grounds = Grounds(people=self.people, public=self.public_rmse, span=self.span, unit=unit)
+        return Verdict.of(self.expected_rmse, self.public_rmse, grounds=grounds)
 
     @property
     def errors(self) -> tuple[str, str]:
@@ -306,6 +311,7 @@ def _promised(ready: Ready, errors: Errors) -> Promise:
         public_rmse=errors[1],
         notes=ready.notes,
         estimated=ready.weights.open,
+        span=span_of(ready.weights),
     )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
-from peerveil.inference.verdict import Verdict
+from peerveil.inference.verdict import Grounds, Verdict
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
 from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.record.loads import Loads
-from peerveil.record.parts import Part
+from peerveil.record.parts import Part, is_open
 from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.terms import Terms
 from peerveil.reporting.words import quantity_words, say_of
@@ -79,7 +79,13 @@ class Published:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict against no release; ``None`` if its errors are not stated."""
-        return None if self.outlook is None else self.outlook.verdict
+        if self.outlook is None or self.outlook.public_rmse is None:
+            return None
+        guess, unit = self.outlook.public_rmse, quantity_words(self.quantity).unit
+        people = f"{'about ' * is_open(self.part)}{self.loads.reviewers:,} reviewers"
+        span = float(self.upper.max() - self.lower.min())
+        grounds = Grounds(people=people, public=guess, span=span, unit=unit)
+        return Verdict.of(self.outlook.expected_rmse, guess, released=True, grounds=grounds)
 
     @property
     def error_summary(self) -> str:
