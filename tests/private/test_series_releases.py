@@ -142,7 +142,7 @@ def test_the_promise_before_the_release_names_the_series_and_its_cost(file: Path
     released(file, ledger)
     promise = pv.promise(pv.read(file, scale=(1, 10)), public="all", mechanism=HISTOGRAM, ledger=ledger, dataset="2026")
     costs = [words for name, words in promise.facts() if name == "cost"]
-    assert costs[1] == "epsilon 1: the series 'Conf' (person) has 1.5 left, and would have 0.5"
+    assert costs[1] == "epsilon 1 is charged to the series 'Conf' (per person): 1.5 left now, 0.5 afterwards"
     with pytest.raises(pv.BudgetError, match="of the series 'Conf'"):
         pv.promise(
             pv.read(file, scale=(1, 10)),

@@ -351,7 +351,9 @@ def test_the_command_line_plans_releases_and_verifies(
     assert json.loads(sized.out)["scale"] == pytest.approx(12.0)
     assert run("ledger", "open", "budgets.db", "--dataset", "conf", "--epsilon", "1.5").code == 0
     charged = [*stated, "--ledger", "budgets.db"]
-    assert "Cost: epsilon 1: 'conf' (reviewer) has 1.5 left, and would have 0.5." in run(*charged, "--dry-run").out
+    assert "to the budget of 'conf' (per reviewer): 1.5 left now, 0.5 afterwards." in " ".join(
+        run(*charged, "--dry-run").out.split()
+    )
     assert json.loads(run(*charged, "--dry-run", "--json").out)["costs"][0]["after"] == pytest.approx(0.5)
     beyond = run(*charged, "--epsilon", "2", "--dry-run")
     assert beyond.code == 1

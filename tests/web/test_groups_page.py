@@ -60,7 +60,7 @@ def test_a_promise_states_precision_and_cost_and_one_charge_pays(
             state, promised = do(kind, tmp_path, patch, question=question, ledger=place)
             assert state == "done", promised
     assert not ledger.history()
-    assert promised["costs"] == ["epsilon 2: 'x' (reviewer) has 5 left, and would have 3"]
+    assert promised["costs"] == ["epsilon 2 is charged to the budget of 'x' (per reviewer): 5 left now, 3 afterwards"]
     assert promised["summary"] == "epsilon = 2 per reviewer (pure differential privacy)"
     assert all(len(row) == len(promised["header"]) for row in promised["rows"])
     assert "senior" in promised["released"]
@@ -229,7 +229,7 @@ def test_groups_in_each_track_are_promised_and_paid_together(
         state, promised = do("promise", tmp_path, patch, **asked)
     assert state == "done", promised
     assert not ledger.history()
-    assert promised["costs"] == ["epsilon 4: 'x' (reviewer) has 9 left, and would have 5"]
+    assert promised["costs"] == ["epsilon 4 is charged to the budget of 'x' (per reviewer): 9 left now, 5 afterwards"]
     assert "for each of 2 tracks" in promised["released"]
     assert promised["remark"].startswith("2 of 2 groups have fewer than 20 reviewers: 'Systems & nets' (")
     assert [(track["name"], track["reviewers"]) for track in promised["groups"]] == [

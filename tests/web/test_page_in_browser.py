@@ -140,7 +140,7 @@ def test_a_chair_releases_and_a_second_release_that_overspends_is_refused(
     reviews = write_reviews(tmp_path / "reviews.csv")
     to_the_promise(guest, tmp_path / "reviews.csv", epsilon="1", checked=True)
     expect(page.locator(".promise")).to_contain_text("epsilon = 1 per reviewer (pure differential privacy)")
-    expect(page.locator(".summary")).to_contain_text("'small' (reviewer) has 1.5 left, and would have 0.5")
+    expect(page.locator(".summary")).to_contain_text("budget of 'small' (per reviewer): 1.5 left now, 0.5 afterwards")
     expect(page.locator(".summary")).to_contain_text("public data alone ±")
     expect(page.locator(".promise")).to_contain_text("by at most a factor e^1 = 2.72")
     expect(page.locator(".accounts")).to_contain_text("epsilon 1.5 of 1.5 left")

@@ -52,7 +52,7 @@ def test_the_promise_states_each_track_and_all_and_one_charge_pays_for_them(
         state, promised = do("promise", tmp_path, patch, ledger=place)
     assert state == "done", promised
     assert not ledger.history()
-    assert promised["costs"] == ["epsilon 1: 'x' (reviewer) has 5 left, and would have 4"]
+    assert promised["costs"] == ["epsilon 1 is charged to the budget of 'x' (per reviewer): 5 left now, 4 afterwards"]
     assert promised["remark"].startswith("2 of 2 groups have fewer than 20 reviewers: 'Systems & nets' (")
 
     state, result = do("release", tmp_path, monkeypatch, ledger=place)

@@ -282,15 +282,19 @@ def _check_bounded(parts: Iterable[Ready], region: str | None) -> None:
 def cost_facts(quotes: tuple[Quote, ...]) -> list[tuple[str, str]]:
     """Return the cost to each budget as names and sentences."""
     if not quotes:
-        return [("cost", "not counted: no ledger is named")]
+        return [("cost", "no budget is charged: no ledger is named")]
     return [("cost", cost_words(quote)) for quote in quotes]
 
 
 def cost_words(quote: Quote) -> str:
-    """Return the cost to a budget in words."""
+    """Return in words which budget is charged, and by how much.
+
+    >>> print(cost_words(Quote(dataset="x", unit="reviewer", currency="epsilon", cost=1.0, left=5.0, after=4.0)))
+    epsilon 1 is charged to the budget of 'x' (per reviewer): 5 left now, 4 afterwards
+    """
     cost, left, after = upward(quote.cost), downward(quote.left), downward(quote.after)
-    whose = f"{'the series ' if quote.unit == 'person' else ''}{quote.dataset!r} ({quote.unit})"
-    return f"{quote.currency} {cost}: {whose} has {left} left, and would have {after}"
+    whose = f"the {'series' if quote.unit == 'person' else 'budget of'} {quote.dataset!r} (per {quote.unit})"
+    return f"{quote.currency} {cost} is charged to {whose}: {left} left now, {after} afterwards"
 
 
 #: Expected errors of a reviewer's mean, with the release and without; ``None`` if they are not known.
