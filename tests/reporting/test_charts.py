@@ -29,11 +29,9 @@ from peerveil.reporting.charts.line_ends import spread
 from peerveil.reporting.charts.shapes import (
     BINS,
     DOTS,
-    GROUPS,
     bins_for,
     chance_counts,
     counted,
-    grouped,
     round_step,
     thinned,
 )
@@ -174,6 +172,9 @@ def contrast(a: str, b: str) -> float:
 def test_colours_stand_out_from_the_background(dark: bool) -> None:
     background = "#15181c" if dark else "#ffffff"
     for light, night in look.DARK.items():
+        if light == look.PAPER:  # the outlines of words have the background's colour
+            assert (night if dark else light) == background
+            continue
         needed = {look.GRID: 1.15, look.INK: 7.0, look.MUTED: 4.5, look.ORANGE: 2.0, look.SKY: 2.0}.get(light, 3.0)
         assert contrast(night if dark else light, background) >= needed, (light, dark)
 
@@ -303,12 +304,49 @@ def test_noise_far_beyond_the_means_does_not_flatten_them() -> None:
     assert made.upper.max() <= high
     assert high - low <= 2 * (made.upper.max() - made.lower.min())
     assert any("25\N{NO-BREAK SPACE}%" in line for line in spec["title"]["subtitle"])
-    drawn = [row[key] for row in spec["layer"][0]["data"]["values"] for key in ("value", "high")]
+    drawn = [row["value"] for row in spec["layer"][0]["data"]["values"]]
     assert min(drawn) >= low
     assert max(drawn) <= high
     few = replace(release(8), noisy=release(8).values + np.array([0.0, 90.0] * 4))
     layer = charts.specification(charts.refinement(few))["layer"][0]
     assert [row["rank"] for row in layer["data"]["values"]] == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("n", [20, DOTS, 3000])
+def test_noisy_means_are_dots_and_released_ones_a_line(n: int) -> None:
+    made = release(n)
+    jagged = replace(made, noisy=made.values + np.where(np.arange(n) % 2 == 0, 0.5, -0.5))
+    dots, line, *_ = charts.specification(charts.refinement(jagged))["layer"]
+    assert (dots["mark"]["type"], line["mark"]["type"]) == ("point", "line")
+    rows = dots["data"]["values"]
+    assert len(rows) == min(n, DOTS)
+    noisy = dict(enumerate(jagged.noisy.tolist(), 1))
+    assert all(row["value"] == pytest.approx(noisy[row["rank"]], rel=1e-5) for row in rows), "not sorted again"
+    subtitle = " ".join(charts.specification(charts.refinement(jagged))["title"].get("subtitle", []))
+    assert (f"{DOTS} of the {n:,} noisy" in subtitle) == (n > DOTS)
+
+
+@pytest.mark.parametrize("draw", [charts.cumulative, charts.refinement, charts.proven])
+def test_names_of_curves_are_on_an_outline_below_the_words(draw: Any) -> None:
+    """Otherwise dots, bands and grid lines run through the letters."""
+    svg = charts.to_svg(draw(dealt(release(300))))
+    names = [text for text in re.findall(r"<text [^>]*>", svg) if f'stroke="{look.PAPER}"' in text]
+    assert names
+    assert all('paint-order="stroke"' in text for text in names)
+    assert svg.count("paint-order") == len(names)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
+def test_names_of_bounds_are_beside_their_curves(spread: float) -> None:
+    made = release(300, spread=spread)
+    assert made.outlook is not None
+    ends = {"released": made.outlook.upper, "90\N{NO-BREAK SPACE}% credible band": made.outlook.lower}
+    for layer in charts.specification(charts.proven(made))["layer"]:
+        row = layer["data"]["values"][0] if "data" in layer else {}
+        if row.get("label") in ends and "x" in row:
+            curve = ends.pop(row["label"])
+            assert row["y"] == pytest.approx(curve[int(row["x"]) - 1], rel=1e-5)
+    assert not ends
 
 
 def test_before_and_after_shows_both_counts() -> None:
@@ -449,12 +487,3 @@ def test_steps_are_round_and_not_smaller(step: float) -> None:
     nice = round_step(step)
     assert step * (1 - 1e-6) <= nice <= 2.5 * step
     assert any(abs(nice / 10.0**k - m) < 1e-6 for k in range(-11, 11) for m in (1, 2, 2.5, 5))
-
-
-@given(st.integers(1, 500))
-def test_groups_cover_all_ranks(n: int) -> None:
-    groups = grouped(np.arange(float(n)))
-    assert len(groups) == min(n, GROUPS)
-    assert all(low <= middle <= high for _, low, middle, high in groups)
-    assert groups[0][0] >= 1
-    assert groups[-1][0] <= n

@@ -8,15 +8,11 @@ import altair as alt
 import numpy as np
 
 from peerveil.privacy.bins import NoisyCounts
-from peerveil.record.public_record import Floats
 from peerveil.reporting.charts import look, titles
 from peerveil.reporting.charts.look import BLUE, HEIGHT, WIDTH, Picture, rank_axis, ticks, tip
-from peerveil.reporting.charts.shapes import DOTS, GROUPS, grouped, thinned
+from peerveil.reporting.charts.shapes import BARS, DOTS, thinned
 from peerveil.reporting.published import Published
 from peerveil.reporting.words import quantity_words, say, say_of
-
-#: The least number of ranks whose deciles are drawn.
-_GROUP = 20
 
 
 @look.unvalidated
@@ -26,7 +22,7 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
         return _counts(release, release.histogram, width, height)
     n = release.values.size
     low, high = _window(release)
-    explained = [say("chart.deciles")] if n > DOTS else []
+    explained = [say_of(release.quantity)("chart.dots", shown=f"{DOTS:,}", number=f"{n:,}")] if n > DOTS else []
     beyond = float(np.mean((release.noisy < low) | (release.noisy > high)))
     if beyond:
         share = f"{max(100 * beyond, 1):.0f}\N{NO-BREAK SPACE}%"
@@ -38,7 +34,7 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
     x = rank_axis(release.quantity, n, width)
     at = int(0.45 * n)
     layers = [
-        _before(release.noisy, (low, high), x, y),
+        _before(release, (low, high), x, y),
         after.encode(x=x, y=y, tooltip=tooltip),
         look.corner(say("chart.before"), look.RUST, top=True),
         look.label(say("chart.after"), BLUE, x=at + 1, y=float(release.values[at]), up=False),
@@ -54,34 +50,25 @@ def refinement(release: Published, *, width: int = WIDTH, height: int = HEIGHT) 
 
 
 def _window(release: Published) -> tuple[float, float]:
-    """The range of means to draw: what is possible or released, and half as much again on either side."""
+    """The range of means to draw: what is possible or released, and up to half as much again of the noisy ones."""
     low = min(float(release.lower.min()), float(release.values[0]))
     high = max(float(release.upper.max()), float(release.values[-1]))
     more = (high - low) / 2 or 0.5
-    return low - more, high + more
+    least, most = float(release.noisy.min()), float(release.noisy.max())
+    return min(low, max(least, low - more)), max(high, min(most, high + more), low + more)  # never an empty range
 
 
-def _before(noisy: Floats, window: tuple[float, float], x: alt.X, y: alt.Y) -> Any:
-    """The noisy vector: one dot per entry, or the area between the first and ninth decile of groups of ranks.
+def _before(release: Published, window: tuple[float, float], x: alt.X, y: alt.Y) -> Any:
+    """The noisy means as dots, those of evenly spread ranks if there are many.
 
-    It is cut off at the ends of the axis here, because the cuts of a picture have numbers that other pictures share.
+    Those beyond the axis are left out here, because the cuts of a picture have numbers that other pictures share.
     """
-    if noisy.size <= DOTS:
-        inside = ((rank, value) for rank, value in enumerate(noisy.tolist(), 1) if window[0] <= value <= window[1])
-        rows = [{"rank": rank, "value": value} for rank, value in inside]
-        dots = look.chart(rows).mark_point(filled=True, size=26, opacity=0.85, color=look.ORANGE)
-        return dots.encode(x=x, y=y, tooltip=[tip("rank"), tip("value", say("chart.noisy"), ".4~g")])
-    groups = min(max(noisy.size // _GROUP, 1), GROUPS)
-    deciles = [np.clip((low, high), *window).tolist() for _, low, _, high in grouped(noisy, groups)]
-    steps = zip(np.linspace(1, noisy.size, groups + 1).tolist(), [*deciles, deciles[-1]], strict=True)
-    rows = [{"rank": rank, "value": low, "high": high} for rank, (low, high) in steps]
-    area = look.chart(rows).mark_area(opacity=0.4, interpolate="step-after", color=look.ORANGE)
-    named = {"value": say("chart.first_decile"), "high": say("chart.ninth_decile")}
-    tooltip = [
-        tip("rank", format=",.0f"),
-        *(tip(field, title, ".4~g") for field, title in named.items()),
-    ]
-    return area.encode(x=x, y=y, y2="high:Q", tooltip=tooltip)
+    noisy, (low, high) = release.noisy, window
+    places = [int(i) for i in thinned(noisy.size, DOTS) if low <= noisy[i] <= high]
+    rows = [{"rank": place + 1, "value": float(noisy[place])} for place in places]
+    dots = look.chart(rows).mark_point(filled=True, size=22, opacity=0.75, color=look.ORANGE)
+    tooltip = [tip("rank", format=",d"), tip("value", say("chart.noisy"), ".4~g")]
+    return dots.encode(x=x, y=y, tooltip=tooltip)
 
 
 def _counts(release: Published, noisy: NoisyCounts, width: int, height: int) -> Picture:
@@ -90,7 +77,7 @@ def _counts(release: Published, noisy: NoisyCounts, width: int, height: int) -> 
     edges = np.concatenate((bins.low[:1], bins.cuts, bins.high[-1:]))
     if edges[0] == edges[-1]:
         edges = np.array([edges[0] - 0.5, edges[0] + 0.5])
-    first = np.unique(np.linspace(0, bins.number, min(GROUPS, bins.number), endpoint=False).astype(np.int64))
+    first = np.unique(np.linspace(0, bins.number, min(BARS, bins.number), endpoint=False).astype(np.int64))
     before, after = (np.add.reduceat(counts, first) for counts in (noisy.counts, bins.counts(release.values)))
     ends = np.append(edges[first], edges[-1])
     rows = [

@@ -16,6 +16,18 @@ from peerveil.reporting.charts.shapes import thinned
 from peerveil.reporting.published import Published
 from peerveil.reporting.words import reviewers, say, say_of
 
+#: Where the names of curves begin or end, as a share of the ranks, and how much of the height they need beside them.
+_LEFT, _RIGHT, _HEIGHT = 0.4, 0.55, 0.2
+
+
+def _rank(curve: Floats, share: float, *, below: bool) -> int:
+    """The rank at a share of all, or the nearest one that leaves room for a name below or above the curve."""
+    reach = float(curve[-1] - curve[0]) or 1.0
+    free = (curve - curve[0] if below else curve[-1] - curve) / reach
+    roomy = np.flatnonzero(free >= _HEIGHT)
+    wanted = int(share * curve.size)
+    return wanted if roomy.size == 0 else int(roomy[np.argmin(np.abs(roomy - wanted))])
+
 
 @look.unvalidated
 def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> Picture:
@@ -36,9 +48,16 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
     tooltip = [tip("rank", format=",d"), tip("value", say_of(release.quantity)("chart.mean"), ".3~f")]
     layers.append(line.encode(x=x, y="value:Q", tooltip=tooltip))
     layers.append(look.corner(say("chart.proven"), look.MUTED, top=True))
-    layers.append(look.corner(say("chart.released"), look.INK, top=False))
+    ends = release.values, release.values
     if outlook is not None:
-        layers.append(look.corner(say("chart.credible", level=100 * outlook.level), look.BLUE, top=False, row=1))
+        ends = outlook.lower, outlook.upper
+        words, at = say("chart.credible", level=100 * outlook.level), _rank(ends[0], _LEFT, below=True)
+        layers.append(look.label(words, look.BLUE, x=at + 1, y=float(ends[0][at]), up=False))
+    if n == 1:  # there is no room before a curve of a single point
+        layers.append(look.corner(say("chart.released"), look.INK, top=False))
+    else:
+        at = _rank(ends[1], _RIGHT, below=False)
+        layers.append(look.label(say("chart.released"), look.INK, x=at + 1, y=float(ends[1][at]), up=True))
     return look.finished(
         alt.layer(*layers),
         title=titles.widths(release),

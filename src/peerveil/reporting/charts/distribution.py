@@ -165,6 +165,8 @@ def _named(release: Published, low: Floats, high: Floats) -> list[Any]:
     Curves ascend: above and to the left of them there is room for words, and below to the right.
     """
     n, chance = release.values.size, release.chance
+    if n == 1:  # there is no room before a curve of a single point
+        return [look.corner(say("chart.released"), BLUE, top=False)]
     dealt = release.values if chance is None else np.interp(np.arange(n), thinned(n, chance.size), chance)
     left, right = np.minimum(low, dealt), np.maximum(high, dealt)
     ranks = np.arange(max(round(0.2 * n) - 1, 0), max(round(0.7 * n), 1))

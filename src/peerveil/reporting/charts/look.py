@@ -51,7 +51,11 @@ DARK = {
     WORDS[PURPLE]: "#e5a3cb",
     WORDS[SKY]: "#58a6dc",
 }
-_PAPER, _NIGHT = "#ffffff", "#15181c"
+
+#: The ground of charts, light and dark: words have an outline of its colour where they stand on dots or areas.
+PAPER, _NIGHT = "#ffffff", "#15181c"
+DARK[PAPER] = _NIGHT
+_OUTLINE: dict[str, Any] = {"stroke": PAPER, "strokeWidth": 3.5, "strokeJoin": "round"}
 
 #: Width and height of a chart with its titles and axes: two fit side by side on a page, one on a phone, where words are
 #: about as large as the text around them.
@@ -187,16 +191,18 @@ def label(text: str, colour: str, *, x: float, y: float, up: bool) -> Any:
     side: dict[str, Any] = {"align": "right", "baseline": "bottom", "dx": -5, "dy": -3}
     if not up:
         side = {"align": "left", "baseline": "top", "dx": 5, "dy": 3}
-    mark = chart([{"x": x, "y": y, "label": text}]).mark_text(color=colour, **side)
+    mark = chart([{"x": x, "y": y, "label": text}]).mark_text(fill=colour, **_OUTLINE, **side)
     return mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text="label:N")
 
 
 def corner(text: str, colour: str, *, top: bool, row: int = 0) -> Any:
     """Return words in the upper left or lower right corner of a chart, one row below or above others."""
     if top:
-        mark = chart([{"label": text}]).mark_text(align="left", baseline="top", color=colour)
+        mark = chart([{"label": text}]).mark_text(align="left", baseline="top", fill=colour, **_OUTLINE)
         return mark.encode(text="label:N", x=alt.value(4), y=alt.value(2 + 18 * row))
-    mark = chart([{"label": text}]).mark_text(align="right", baseline="bottom", dy=-4 - 18 * row, color=colour)
+    mark = chart([{"label": text}]).mark_text(
+        align="right", baseline="bottom", dy=-4 - 18 * row, fill=colour, **_OUTLINE
+    )
     return mark.encode(text="label:N", x=alt.value("width"), y=alt.value("height"))
 
 
@@ -258,11 +264,8 @@ def specification(picture: Picture) -> dict[str, Any]:
 
 def to_svg(picture: Picture) -> str:
     """Return a chart as SVG, in light or dark colours as the reader prefers; equal charts give equal text."""
-    import vl_convert  # noqa: PLC0415 - slow to load
-
     spec = specification(picture)
-    drawn = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])
-    drawn = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", drawn)
+    drawn = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", _drawn(spec))
     words = quoteattr(str(spec.get("description", "")))
     opening = f'<svg role="img" aria-label={words} '
     return re.sub(r"^<svg ([^>]*)>", lambda m: f"{opening}{m[1]}><style>{dark_css()}</style>", drawn, count=1)
@@ -273,8 +276,16 @@ def to_png(picture: Picture, *, dark: bool = False, scale: float = 2.0) -> bytes
     import vl_convert  # noqa: PLC0415 - slow to load
 
     spec = darkened(specification(picture)) if dark else specification(picture)
-    spec["config"] = spec["config"] | {"background": _NIGHT if dark else _PAPER}
-    return vl_convert.vegalite_to_png(json.dumps(spec), scale=scale, allowed_base_urls=[])
+    spec["config"] = spec["config"] | {"background": _NIGHT if dark else PAPER}
+    return vl_convert.svg_to_png(_drawn(spec), scale=scale)
+
+
+def _drawn(spec: dict[str, Any]) -> str:
+    """The SVG of a specification; the outlines of words are below them."""
+    import vl_convert  # noqa: PLC0415 - slow to load
+
+    drawn = vl_convert.vegalite_to_svg(json.dumps(spec), allowed_base_urls=[])
+    return re.sub(r'(<text [^>]*?)(?= stroke=")', r'\1 paint-order="stroke"', drawn)
 
 
 def write_svg(picture: Picture, file: Path) -> None:

@@ -13,8 +13,8 @@ from peerveil.record.public_record import Floats, Ints
 from peerveil.reporting.published import Published
 from peerveil.reporting.published import thinned as thinned  # noqa: PLC0414 - the other reductions are here
 
-#: Entries drawn as dots at most, groups of ranks (above so many entries), and bins of a histogram.
-DOTS, GROUPS, BINS = 100, 60, 24
+#: Entries drawn as dots at most, bins of noisy counts drawn as bars, and bins of a histogram.
+DOTS, BARS, BINS = 200, 60, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +94,3 @@ def _rising(means: Floats, ranks: npt.NDArray[np.floating[Any]]) -> tuple[Floats
     """Means without repetition, and the middle rank of each."""
     distinct, place = np.unique(means, return_inverse=True)
     return distinct, np.bincount(place, weights=ranks) / np.bincount(place)
-
-
-def grouped(vector: Floats, groups: int = GROUPS) -> list[tuple[float, float, float, float]]:
-    """Return middle rank, first decile, median and ninth decile of groups of consecutive entries.
-
-    >>> grouped(np.arange(20.0), 2)
-    [(5.5, 0.9, 4.5, 8.1), (15.5, 10.9, 14.5, 18.1)]
-    """
-    rows = []
-    for part in np.array_split(np.arange(vector.size), min(groups, vector.size)):
-        low, middle, high = np.quantile(vector[part], (0.1, 0.5, 0.9)).tolist()
-        rows.append((float(part.mean()) + 1, low, middle, high))
-    return rows
