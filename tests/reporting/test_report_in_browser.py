@@ -34,7 +34,7 @@ MEASURE = """() => {
   for (const e of document.querySelectorAll("main *:not(svg *)")) {
     const box = e.getBoundingClientRect();
     const hidden = e.closest("thead") && getComputedStyle(e.closest("thead")).position === "absolute";
-    if (hidden || e.closest(".scroll")) continue;  // what is wide scrolls there
+    if (hidden || (innerWidth > 640 && e.closest(".scroll"))) continue;  // what is wide scrolls there, but on no phone
     if (box.right > innerWidth + 1 || box.left < -1) found.beyond.push(e.tagName + " " + e.className);
     const shown = getComputedStyle(e);
     if (shown.display === "inline" || shown.display === "contents") continue;
@@ -79,6 +79,23 @@ BROKEN = r"""() => {
   return broken;
 }"""
 
+
+#: Whether the first chart stands beside the numbers that follow it.
+BESIDE = """() => {
+  const [chart, numbers] = [".beside figure", ".beside .numbered"].map((name) => document.querySelector(name));
+  const [left, right] = [chart.getBoundingClientRect(), numbers.getBoundingClientRect()];
+  return right.left >= left.right && Math.abs(right.top - left.top) < 2;
+}"""
+
+#: Lines of cards whose values do not begin below each other.
+RAGGED = """() => [...document.querySelectorAll("table.ranks, table.numbers, table.compared")].flatMap((table) => {
+  const starts = [...table.querySelectorAll("tbody td")].filter((cell) => cell.textContent).map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return [Math.round(range.getBoundingClientRect().left), cell.textContent];
+  });
+  return starts.filter(([left]) => left !== starts[0][0]).map(([, text]) => text);
+})"""
 
 NOTHING: dict[str, list[str]] = {"beyond": [], "cut": [], "clipped": [], "over": []}
 
@@ -130,6 +147,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         assert measured == NOTHING, (width, percent)
         assert page.evaluate(BROKEN) == [], (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
+        assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
 
 
@@ -239,6 +257,7 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         del measured["smallest"]
         assert measured == NOTHING, (width, percent, media)
         assert page.evaluate(BROKEN) == [], (width, percent, media)
+        assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
 
 
@@ -295,6 +314,9 @@ def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, 
         assert measured == NOTHING, (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         assert page.evaluate(BROKEN) == [], (width, percent)
+        assert width > 360 or percent > 100 or page.evaluate(RAGGED) == []
+        fits = (width, percent) == (1200, 100) and kind != "correlation"  # whose table of both conferences is wide
+        assert page.evaluate(BESIDE) == fits, "numbers are beside their chart where they fit"
         page.close()
     page = opened(browser, tmp_path / "out", PAPER["A4"][0], dark=True)
     page.emulate_media(media="print", color_scheme="dark")

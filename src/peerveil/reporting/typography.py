@@ -16,12 +16,19 @@ _BLANKS = re.compile(
 _PARTS = re.compile(r"<(script|style|pre|textarea|title)\b.*?</\1>|<[^>]*>|[^<]+", re.DOTALL)
 
 
+#: The ends of an interval in parentheses.
+_INTERVAL = re.compile(r"\((\S{1,9}(?: %)?) to (\S{1,9}(?: %)?)\)")
+
+
 def unbroken(text: str) -> str:
-    """Return a text in which numbers are not separated from their units at the end of a line.
+    """Return a text in which lines end neither between numbers and their units nor within intervals in parentheses.
 
     >>> unbroken("At epsilon = 1, the middle 80 % span 3 points in 2026").replace(_NO_BREAK, "~")
     'At epsilon~=~1, the middle 80~% span 3~points in 2026'
+    >>> unbroken("28 % (19 to 53 %), or 0.61 (0.48 to 0.82)").replace(_NO_BREAK, "~")
+    '28~% (19~to~53~%), or 0.61 (0.48~to~0.82)'
     """
+    text = _INTERVAL.sub(lambda interval: interval[0].replace(" ", _NO_BREAK), text)
     return _BLANKS.sub(_NO_BREAK, text)
 
 
