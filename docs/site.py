@@ -14,6 +14,8 @@ from peerveil.cli import app
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+#: The product's mark, which the page shows as well.
+ICON = ROOT / "src" / "peerveil" / "web" / "static" / "icon.svg"
 #: Files outside of docs/ that documents link to; each is published under about/.
 BESIDE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CITATION.cff")
 LINK = re.compile(r"\]\(([^)#:\s]+)((?:#[^)\s]*)?)\)")
@@ -40,7 +42,8 @@ def place(path: Path) -> str | None:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """The files of docs/ and those beside it."""
+    """The files of docs/, those beside it, and the mark."""
+    files.append(File.generated(config, ICON.name, content=ICON.read_text(encoding="utf-8")))
     for name in BESIDE:
         files.append(File.generated(config, f"about/{name}", content=(ROOT / name).read_text(encoding="utf-8")))
     return files
