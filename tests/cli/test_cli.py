@@ -474,7 +474,10 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--lone", "drop"], "--lone must be 'refuse' or 'zero', got 'drop'"),
     ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
     ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
-    ([*RELEASE, "--criteria", "clarity"], "has no column 'clarity' for the criterion 'clarity'; its columns are"),
+    (
+        [*RELEASE, "--criteria", "clarity"],
+        "has no column 'clarity' for the criterion 'clarity' (--criteria); its columns are",
+    ),
     ([*RELEASE, "--criteria", "clarity,clarity"], "--criteria must be names of different columns"),
     ([*RELEASE, "--missing-criteria", "drop"], "--missing-criteria must be 'refuse' or 'leave-out', got 'drop'"),
     (
@@ -504,7 +507,10 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["demo", "--seed", "-1"], "--seed"),
     (changed("-o", "dangling"), "a broken link"),
     ([*RELEASE, "--score-scale", "1,5"], "reviews.csv, line 6, column 'score': 8 lies outside"),
-    ([*RELEASE, "--score", "grade"], "has no column 'grade' for the score; its columns are 'paper', 'reviewer'"),
+    (
+        [*RELEASE, "--score", "grade"],
+        "has no column 'grade' for the score (--score); its columns are 'paper', 'reviewer'",
+    ),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
     (changed("-o", "noisy.txt/below"), "cannot be written"),
     (changed("-o", "."), "or replace it (--overwrite)"),

@@ -60,9 +60,9 @@ def test_words_follow_from_the_ratio(expected: float, public: float, word: str) 
             0.4,
             "With 118 reviewers, the noise of this budget leaves these numbers no better known than public data do",
         ),
-        (1.0, 0.18, "Public data alone tell nearly all about these numbers (±0.18 points)."),
+        (1.0, 0.18, "Public data already tell nearly all (to ±0.18 points)."),
         (1.0, 0.19, "With 118 reviewers, the noise of this budget"),
-        (1.0, 0.0, "Public data alone determine these numbers."),
+        (1.0, 0.0, "Public data determine these numbers."),
     ],
 )
 def test_a_release_that_adds_nothing_is_told_why_and_what_would_help(ratio: float, public: float, why: str) -> None:

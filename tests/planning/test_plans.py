@@ -136,7 +136,7 @@ def test_the_answer_is_errors_the_guess_and_a_verdict(made: pv.Plan) -> None:
         "reviewers (tracks or years together) or another quantity would tell more."
     )
     nearly_all = replace(some, alone=0.1, span=9.0)
-    assert nearly_all.verdict(4.0).why.startswith("Public data alone tell nearly all about these numbers (±0.10)")
+    assert nearly_all.verdict(4.0).why.startswith("Public data already tell nearly all (to ±0.10)")
     assert nearly_all.advice.endswith(nearly_all.verdict(4.0).why)
     single = replace(some, choices=some.choices[1:])
     assert single.answer[2:] == (Verdict(0.45).sentence,)

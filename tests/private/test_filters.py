@@ -113,7 +113,7 @@ def test_each_filter_states_what_it_left_out() -> None:
         ({"only": "Country=c1", "visible_column": "Country=paper"}, r"line 2, .*earlier review of the same paper"),
         ({"only": "Type=Review", "visible_column": "Type=paper"}, r"line 4, .*\(--visible-column Type=review\)"),
         ({"only": "email=r1@x.org", "visible_column": "email=review"}, "chooses by reviewers: a filter on a column ab"),
-        ({"only": "Typ=Review"}, r"has no column 'Typ' for the filter --only Typ=Review; its columns are 'paper'"),
+        ({"only": "Typ=Review"}, r"has no column 'Typ' for the filter \(--only Typ=Review\); its columns are 'paper'"),
         ({"only": "Type=Revue", "visible_column": "Type=review"},
          r"--only Type=Revue leaves no review: none of the 96 rows has this value \(values of"),
         ({"only": ["Type=Review", "Type=Summary"], "visible_column": "Type=review"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "Ledger",
     "Spending",
     "absolute_place",
+    "balance",
     "charges_since",
     "cost",
     "declare",
@@ -88,6 +90,35 @@ def join_series(
     if people is None and column is not None:
         raise InputError(Argument("column", column), " is for a table of people (", Argument("list", ...), ")")
     return ledger.join(series, dataset, None if people is None else read_committee(people, column=column))
+
+
+def balance(place: str | None, charge: str | None) -> list[str]:
+    """Return in sentences what is left of each budget and series that a release was charged to.
+
+    The release is written: if the ledger does not answer now, nothing is said.
+    """
+    with suppress(PeerveilError):
+        return [] if place is None or charge is None else _balance(Ledger(place), charge)
+    return []
+
+
+def _balance(ledger: Ledger, charge: str) -> list[str]:
+    names = dict.fromkeys(entry.dataset for entry in ledger.history() if entry.release == charge)
+    accounts: list[tuple[str, Account | Series, int]] = [
+        (f"of the budget of {account.dataset!r} (per {account.unit})", account, len(account.spends))
+        for account in ledger.accounts()
+        if account.dataset in names
+    ]
+    accounts += [
+        (f"of the series {one.name!r} (per person)", one, one.releases)
+        for one in ledger.series()
+        if any(one.counts(name) for name in names)
+    ]
+    return [
+        f"Left {whose} after {count} release{'' if count == 1 else 's'}: {account.budget.currency} "
+        f"{downward(account.left)} of {account.budget.limit:.6g}."
+        for whose, account, count in accounts
+    ]
 
 
 def pending_view(place: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -108,9 +109,11 @@ def parse_mechanism(name: str, **given: float | None) -> Mechanism:
     Gaussian(rho=0.1, epsilon=None, delta=None, scale=None)
     """
     if name not in OWN:
-        binned = any(name.startswith(kind.name) for kind in OWN.values() if "bins" in kind.parameters())
+        binned = any(
+            re.fullmatch(rf"{kind.name}\W*\d+\W*", name) for kind in OWN.values() if "bins" in kind.parameters()
+        )
         hint = ("; say how many bins with ", Argument("bins", ...)) if binned else ()
-        raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)} here, got {name!r}", *hint)
+        raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)}, got {name!r}", *hint)
     arguments: dict[str, Any] = {argument: value for argument, value in given.items() if value is not None}
     kind: type[Mechanism] = OWN[name]
     for argument in arguments:

@@ -106,8 +106,12 @@ def report_release(
     everything: bool = False,
     report: bool = True,
     refined: bool = False,
+    left: Iterable[str] = (),
 ) -> None:
-    """Print what was released, and where it was written; what was only ``refined`` was charged before."""
+    """Print what was released, and where it was written; what was only ``refined`` was charged before.
+
+    ``left`` says what is left of the budgets that were charged.
+    """
     files = [str(Path(output) / name) for name in (FILES if report else DATA_FILES)]
     with after_writing(output):
         if as_json:
@@ -122,6 +126,8 @@ def report_release(
             out.print(f"The promise and its limits in full: {'report.html, or ' if report else ''}--all", style="dim")
         if release.charge is not None and not refined:
             out.print(f"Charged to the ledger as release {release.charge}.")
+            for words in left:
+                out.print(words, soft_wrap=True)
 
 
 def report_answer(

@@ -60,20 +60,21 @@ class Grounds:
         With 118 reviewers, the noise of this budget leaves these numbers no better known than public data do (±0.34
         points). A larger budget, more reviewers (tracks or years together) or another quantity would tell more.
         >>> print(Grounds(people="118 reviewers", public=0.04, span=9.0, unit=" points").why())
-        Public data alone tell nearly all about these numbers (±0.040 points). Another quantity, or a much larger
-        budget, would tell more.
+        Public data already tell nearly all (to ±0.040 points). Another quantity, or a much larger budget, would tell
+        more.
         """
         if not self.public:
-            return "Public data alone determine these numbers. Only another quantity would tell more."
-        error = f"(±{short(self.public)}{self.unit})"
+            return "Public data determine these numbers. Only another quantity would tell more."
+        error = f"±{short(self.public)}{self.unit}"
         if self.public <= _NEARLY_ALL * self.span:
             return (
-                f"Public data alone tell nearly all about these numbers {error}. Another quantity, or a much larger "
-                "budget, would tell more."
+                f"Public data already tell nearly all (to {error}). Another quantity, or a much larger budget, would "
+                "tell more."
             )
         return (
             f"With {self.people}, the noise of {budget} leaves these numbers no better known than public data do "
-            f"{error}. A larger budget, more reviewers (tracks or years together) or another quantity would tell more."
+            f"({error}). A larger budget, more reviewers (tracks or years together) or another quantity would tell "
+            "more."
         )
 
 

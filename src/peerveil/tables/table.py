@@ -252,13 +252,15 @@ class Table:
     ) -> str:
         """Return the column for a role: the one chosen, or the only one with a known name.
 
-        ``named`` is the argument to be named if the chosen column does not exist.
+        ``named`` is the argument to be named if the chosen column does not exist; by default that of the role.
         """
         matches = self.matches(known) if chosen is None else [chosen] * (chosen in self.header)
         if len(matches) == 1:
             return matches[0]
         if chosen is not None:
-            where: tuple[Part, ...] = () if named is None else (" ", named)
+            if named is None and remedy is None:
+                named = Argument("criteria" if role.startswith("criterion ") else role)
+            where: tuple[Part, ...] = () if named is None else (" (", named, ")")
             raise self.error(f"has no column {chosen!r} for the {role}", *where, f"; {self._columns_in_words()}")
         way = (remedy,) if remedy else ("say which it is with ", Argument(role, ...))
         if matches:

@@ -50,7 +50,7 @@ def inspect(request: InspectRequest, *, ask: Ask = False, as_json: opt.AsJson = 
 
 
 # Arguments about the rows of a table: an error that names one is not about which column is which.
-_ABOUT_ROWS = ("only", "leave_out", "visible_column")
+_ABOUT_ROWS = ("only", "leave_out", "visible_column", "scale")
 
 
 @contextmanager

@@ -33,6 +33,7 @@ def release(
         _release_by(request, dry_run=dry_run, as_json=as_json)
         return
     from peerveil.app import release as releases
+    from peerveil.app.ledger import balance
     from peerveil.cli.show import (
         report_groups,
         report_no_ledger,
@@ -63,7 +64,10 @@ def release(
     report_no_ledger(request.ledger)
     report = not request.no_report
     if isinstance(released.release, Release):
-        report_release(released.release, request.output, as_json=as_json, everything=everything, report=report)
+        left = () if as_json else balance(request.ledger, released.release.charge)
+        report_release(
+            released.release, request.output, as_json=as_json, everything=everything, report=report, left=left
+        )
     else:
         report_groups(released.release, request.output, released.folders, as_json=as_json, everything=everything)
 

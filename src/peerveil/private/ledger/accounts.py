@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from peerveil.errors import BudgetError, InputError, LedgerError, Part, Phrase
+from peerveil.errors import Argument, BudgetError, InputError, LedgerError, Part, Phrase
 from peerveil.mechanisms import kind_of
 from peerveil.privacy.budget import TOLERANCE, Budget, Spend
 from peerveil.privacy.guarantee import Unit, check_unit, downward
@@ -183,9 +183,12 @@ def admit(budget: Budget, spends: Sequence[Spend], spend: Spend, name: str) -> N
         raise BudgetError(f"the release does not fit {name}: {reason}; nothing was released")
     before, after = (budget.total(all_of) for all_of in (spends, [*spends, spend]))
     if not after <= budget.limit * (1 + TOLERANCE):
+        left = room(budget, spends)
+        remedy: tuple[Part, ...] = (". A smaller ", Argument("epsilon"), " may fit") if left else (". It is used up",)
         raise BudgetError(
             f"the release costs {budget.currency} {after - before:.6g}, and of {name} "
-            f"{downward(room(budget, spends))} of {budget.limit:.6g} is left; nothing was released"
+            f"{downward(left)} of {budget.limit:.6g} is left; nothing was released",
+            *remedy,
         )
 
 

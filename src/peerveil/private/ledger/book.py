@@ -43,6 +43,9 @@ from peerveil.record.committees import Committee, read_committee
 from peerveil.support.version import software
 from peerveil.tables.opening import Readable
 
+# How to open a budget, whose ledger is created if there is none.
+_OPEN = "`peerveil ledger open {} --dataset NAME --epsilon TOTAL`"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Charged:
@@ -86,7 +89,7 @@ class Ledger:
     ...               mechanism=Laplace(scale=4.0), statement=Statement(public="all"))
     Traceback (most recent call last):
     peerveil.errors.BudgetError: the release costs epsilon 0.75, and of the budget of 'conf2026' (reviewer) 0.25 of 1 is
-    left; nothing was released
+    left; nothing was released. A smaller epsilon may fit
     >>> ledger.check().ok
     True
     >>> folder.cleanup()
@@ -98,7 +101,7 @@ class Ledger:
         self.remarks: tuple[str, ...] = ()
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
             raise LedgerError(
-                Phrase("no_ledger", f"there is no ledger at {self.name}; make one with `peerveil ledger open`")
+                Phrase("no_ledger", f"there is no ledger at {self.name}; make one with {_OPEN.format(self.name)}")
             )
         self._using = partial(transaction, engine(url))
         versions = self._versions()
@@ -118,7 +121,7 @@ class Ledger:
         with self._using() as connection:
             if not sa.inspect(connection).has_table(ABOUT.name):
                 raise LedgerError(
-                    Phrase("holds_no_ledger", f"{self.name} holds no ledger; make one with `peerveil ledger open`")
+                    Phrase("holds_no_ledger", f"{self.name} holds no ledger; make one with {_OPEN.format(self.name)}")
                 )
             return list(connection.execute(sa.select(ABOUT.c.schema_version)).scalars())
 

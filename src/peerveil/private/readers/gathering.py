@@ -96,7 +96,7 @@ class Gathering:
             self._labels[name] = [cell or values.get(paper, "") for cell, paper in papers]
             if self._lines and not any(self._labels[name]):
                 named = filter_columns(self.choices.filters)[name]
-                raise FileError(f"no review has the field {name!r} for the filter ", named, file=self.name)
+                raise FileError(f"no review has the field {name!r} for the filter (", named, ")", file=self.name)
         criteria = {name: f"criterion {name}" for name in self._grades}
         labels = {name: f"filter {name}" for name in self._labels}
         others = {criteria[name]: cells for name, cells in self._grades.items()}
