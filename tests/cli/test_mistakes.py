@@ -48,6 +48,21 @@ def test_a_ledger_that_is_not_there_is_told_with_the_whole_command(run: Run) -> 
         assert "make one with `peerveil ledger open b.db --dataset NAME --epsilon TOTAL`" in told.err
 
 
+def test_a_batch_with_a_venue_that_fails_tells_the_next_step(run: Run, tmp_path: Path) -> None:
+    venue = '[[venue]]\nname = "a"\nfile = "conf.csv"\n'
+    defaults = '[defaults]\npublic = "all"\nscore-scale = [1, 10]\nmechanism = "histogram"\nepsilon = 1\n'
+    (tmp_path / "venues.toml").write_text(defaults + venue + venue.replace('"a"', '"b"').replace("conf", "cnf"))
+    told = run("batch", "venues.toml", "-o", "batch", "--workers", "1")
+    assert told.code == 1
+    assert "cnf.csv: cannot be read" in told.out
+    assert "Correct these, and start the same command again: what is released is kept" in told.out
+    (tmp_path / "conf.csv").rename(tmp_path / "cnf.csv")
+    (tmp_path / "conf.csv").write_bytes((tmp_path / "cnf.csv").read_bytes())
+    again = run("batch", "venues.toml", "-o", "batch", "--workers", "1")
+    assert "2 venues: 1 released, 1 released before, 0 failed" in again.out
+    assert "Correct these" not in again.out
+
+
 def test_a_second_release_says_what_is_left_of_every_budget(run: Run) -> None:
     ledger = ["--ledger", "b.db"]
     assert run("ledger", "open", "b.db", "--dataset", "conf", "--epsilon", "3").code == 0

@@ -47,6 +47,10 @@ def _show(result: BatchResult) -> None:
     failed = [(outcome.name, outcome.reason) for outcome in result.outcomes if outcome.status == "failed"]
     if failed:
         out.print(rows_table(("venue", "reason of failure"), failed))
+        out.print(
+            "Correct these, and start the same command again: what is released is kept, and nothing is charged twice.",
+            soft_wrap=True,
+        )
     for outcome in result.outcomes:
         for warning in outcome.warnings:
             out.print(f"{outcome.name}: warning: {warning}", soft_wrap=True)
