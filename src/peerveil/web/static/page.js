@@ -149,6 +149,12 @@ const depend = () => {
 addEventListener("change", depend);
 depend();
 
+// What makes a step too tall for a phone is folded there. Wide screens show it, without a summary.
+const narrow = matchMedia("(max-width: 34rem)");
+const fold = () => { for (const part of all("[data-fold]")) part.open = !narrow.matches; };
+narrow.addEventListener("change", fold);
+fold();
+
 // Move to the field that a problem is about, and show it where it is folded away.
 const invalid = one("[aria-invalid=true]");
 if (invalid) {
