@@ -17,6 +17,7 @@ from peerveil.inference.prior import pair_ends, prior
 from peerveil.mechanisms import Mechanism
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.privacy.sensitivity import sensitivity
+from peerveil.quantities.distinct import Distinct
 from peerveil.record.public_record import Floats
 from peerveil.releases.refinement import assemble
 
@@ -40,7 +41,7 @@ def loads(sizes: dict[int, int]) -> pv.Loads:
 
 
 def test_without_leniency_the_limit_is_the_law_of_independent_weights() -> None:
-    law = WeightLaw.of(SCORES, 100).means(loads({2: 1, 3: 3}), 0.0)
+    law = WeightLaw.of(Distinct(SCORES), 100).means(loads({2: 1, 3: 3}), 0.0)
     chances: Counter[float] = Counter()
     for size, share in ((2, 0.25), (3, 0.75)):
         for held in product(SCORES.tolist(), repeat=size):
@@ -54,7 +55,7 @@ def test_without_leniency_the_limit_is_the_law_of_independent_weights() -> None:
 @pytest.mark.parametrize("leniency", [0.1, 1.0, 7.0])
 @pytest.mark.parametrize("weight", [[0.0, 1.0], [1.0, 1.0, 9.0, 9.5], SCORES, np.linspace(0, 1, 128) ** 2])
 def test_the_keys_are_as_close_as_they_must_be(weight: Floats, leniency: float) -> None:
-    law = WeightLaw.of(np.asarray(weight), 128)
+    law = WeightLaw.of(Distinct(np.asarray(weight)), 128)
     place = np.arange(law.chance.size) - np.arange(law.chance.size) @ law.chance
     centre = leniency * place / np.sqrt(place**2 @ law.chance)
     expected = np.zeros(2 * law.chance.size - 1)
@@ -80,7 +81,7 @@ def test_the_limit_is_that_of_draws(kind: str, leniency: float) -> None:
         quantity="ratings", paper=np.arange(stated.reviews), low=weight, high=weight, loads=stated
     )
     drawn = np.sort(prior(weights, draws=20).ensemble(leniency).vectors, axis=None)
-    law = WeightLaw.of(weight, 400).means(stated, leniency)
+    law = WeightLaw.of(Distinct(weight), 400).means(stated, leniency)
     ends = np.append((law.value[1:] + law.value[:-1]) / 2, np.inf)
     share = np.searchsorted(drawn, ends, side="right") / drawn.size
     # Kolmogorov's distance exceeds this once in a million times for independent means; dealt ones vary less.

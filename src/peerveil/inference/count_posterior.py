@@ -352,4 +352,8 @@ class CountPosterior:
 
 def _stairs(ranks: Ints, width: Floats, entries: int) -> Floats:
     """For each entry the total width of the steps whose rank is at most its own."""
-    return np.asarray(np.cumsum(np.bincount(ranks, weights=width, minlength=entries + 1))[:entries], dtype=np.float64)
+    if ranks.size > entries // 4:
+        return np.asarray(np.cumsum(np.bincount(ranks, weights=width, minlength=entries + 1))[:entries])
+    start, stair = np.unique(ranks, return_inverse=True)  # the same sums, without a pass over all entries
+    height = np.concatenate(([0.0], np.cumsum(np.bincount(stair, weights=width))))
+    return np.asarray(np.repeat(height, np.diff(np.concatenate(([0], start, [entries])).clip(0, entries))))

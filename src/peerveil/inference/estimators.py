@@ -264,7 +264,7 @@ def nearest_safe(
     if np.array_equal(projected.values, r):
         return projected  # the noisy vector is possible, so nothing else is safe
     curves = Curves.of(region)
-    if curves.project(r) is None:
+    if curves.point(r) is None:
         low, high = (np.full(r.size, end) for end in (region.lower[0], region.upper[-1]))
         curves = Curves.of(Region(name="ends", lower=low, upper=high, total=region.total))
     if _is_safe(guess.values, r, curves, region):
@@ -274,8 +274,8 @@ def nearest_safe(
     for _ in range(steps):
         middle = (fails + passes) / 2
         m = 2.0**middle
-        pulled = curves.project(r + (r - guess.values) / m)
-        t = None if pulled is None else (guess.values + m * pulled[0]) / (1 + m)
+        pulled = curves.point(r + (r - guess.values) / m)
+        t = None if pulled is None else (guess.values + m * pulled) / (1 + m)
         if t is not None and _is_safe(t, r, curves, region):
             best, passes = t, middle
         else:

@@ -29,6 +29,9 @@ class Likelihood(Protocol):
         The expectation is over vectors with independent normal entries; one row per vector.
         """
 
+    def part(self, start: int, end: int) -> Likelihood:
+        """Return the likelihood of the entries from ``start`` up to ``end`` alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class EntryLikelihood:
@@ -51,3 +54,7 @@ class EntryLikelihood:
     def expected(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
         """The expected log likelihood, its gradient, and minus its second derivatives."""
         return self.law.expected(mean - self.centre, np.maximum(variance, (1e-9 * self.deviation) ** 2))
+
+    def part(self, start: int, end: int) -> EntryLikelihood:
+        """The likelihood of some entries alone."""
+        return EntryLikelihood(self.centre[start:end], self.law)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.fft import next_fast_len
@@ -24,10 +25,11 @@ from peerveil.inference.posterior import EntryPrior, discrepancy
 from peerveil.inference.prior import Ensemble, flattest_chances, pair_ends, prior
 from peerveil.privacy.bins import Bins, common_step
 from peerveil.privacy.noise_laws import NormalLaw
+from peerveil.quantities.distinct import Distinct
 from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
-from peerveil.record.public_record import Floats
+from peerveil.record.public_record import Floats, Ints
 
 #: Above this number of reviewers, the limit is used if no paper is reviewed by more than this share of them.
 MANY, LARGEST_PAPER = 20_000, 0.01
@@ -54,6 +56,9 @@ _TAIL, _WIDEST_GAP, _MOST_NODES = 6.0, 0.8, 1_000
 #: How often noise is replaced by normal noise: first of the same deviation, then at the last posterior mean.
 _ROUNDS = 3
 
+#: The number of ranks whose entries are looked at together.
+_AT_A_TIME = 64
+
 #: Keys of less density are left out.
 _NEGLIGIBLE = 1e-12
 
@@ -79,16 +84,18 @@ def limit_ensembles(weights: PublicWeights, ranges: Iterable[tuple[float, float]
         draws = _DRAWS if weights.exact else _DRAWS_HIDDEN if offsets == (0.0, 1.0) else _DRAWS_IN_RANGE
         drawn = prior(some, draws=draws, offsets=offsets)
         laws = (
-            [WeightLaw.of(weights.low, min(most, _WEIGHTS))]
+            [WeightLaw.of(weights.distinct, min(most, _WEIGHTS))]
             if weights.exact
-            else [WeightLaw.of(row, min(most, _WEIGHTS_DRAWN)) for row in drawn.weight]
+            else [WeightLaw.of(Distinct(row), min(most, _WEIGHTS_DRAWN)) for row in drawn.weight]
         )
         for leniency in LENIENCIES.tolist():
             ensemble = drawn.ensemble(leniency, by_load=family_of(weights).by_load)
             vectors = ensemble.vectors
             pooled = np.sort(vectors, axis=None)
-            limits = [law.means(some.loads, leniency) for law in laws] * (len(vectors) // len(laws))
-            varied = [limit.varied(vector, pooled, shrink) for limit, vector in zip(limits, vectors, strict=True)]
+            limits = [law.means(some.loads, leniency) for law in laws]
+            usual = [limit.shares_below(pooled) for limit in limits]
+            both = list(zip(limits, usual, strict=True)) * (len(vectors) // len(laws))
+            varied = [limit.varied(vector, own, shrink) for (limit, own), vector in zip(both, vectors, strict=True)]
             at_ranks = np.array([law.quantiles() for law in varied])
             by_load = tuple(stretched(part.mean(axis=0), RANKS)[None] for part in ensemble.by_load)
             yield LimitEnsemble(leniency, at_ranks, by_load, laws=tuple(varied), entries=weights.reviewers)
@@ -117,6 +124,9 @@ class LimitEnsemble(Ensemble):
 def part_of(weights: PublicWeights) -> PublicWeights:
     """A small record with the same shares of weights and loads; each of its reviews is of another paper."""
     loads = _part_of_loads(weights.loads)
+    if weights.exact:
+        values = weights.distinct.at(_spread(weights.low.size, loads.reviews))
+        return replace(weights, paper=np.arange(loads.reviews), low=values, high=values, loads=loads, part=None)
     low, high = pair_ends(weights)
     shown = low == high
     hidden = round(loads.reviews * float(np.mean(~shown)))
@@ -134,7 +144,7 @@ def part_of(weights: PublicWeights) -> PublicWeights:
     )
 
 
-def _spread(size: int, number: int) -> Floats:
+def _spread(size: int, number: int) -> Ints:
     return ((np.arange(number) + 0.5) * size / number).astype(np.int64)
 
 
@@ -159,23 +169,29 @@ class MeanLaw:
     below: Floats
     known: bool
 
-    def varied(self, drawn: Floats, pooled: Floats, shrink: float) -> MeanLaw:
-        """This law with chances that differ as those of drawn means from those of pooled ones, times a factor."""
-        own, usual = (np.searchsorted(means, self._ends, side="right") / means.size for means in (drawn, pooled))
-        return replace(self, below=np.maximum.accumulate(self.below + shrink * (own - usual)).clip(0.0, 1.0))
+    def varied(self, drawn: Floats, usual: Floats, shrink: float) -> MeanLaw:
+        """This law with chances that differ as those of drawn means from the usual ones, times a factor."""
+        moved = shrink * (self.shares_below(drawn) - usual)
+        return replace(self, below=np.maximum.accumulate(self.below + moved).clip(0.0, 1.0))
+
+    def shares_below(self, means: Floats) -> Floats:
+        """The shares of ascending means up to the end of what each value stands for."""
+        return np.asarray(np.searchsorted(means, self._ends, side="right") / means.size)
 
     def quantiles(self) -> Floats:
         """The values at :data:`RANKS`."""
         if not self.known:
             return np.asarray(np.interp(_RANK, self.below, self._ends))
-        return np.asarray(self.value[np.minimum(np.searchsorted(self.below, _RANK), self.value.size - 1)])
+        ranks = np.searchsorted(_RANK, self.below, side="right")  # up to each value
+        ranks[-1] = RANKS
+        return np.asarray(np.repeat(self.value, np.diff(ranks, prepend=0)))
 
     def shares(self, bins: Bins) -> Floats:
         """The chance of each bin."""
         chance = np.diff(self.below, prepend=0.0)
         return np.asarray(np.bincount(bins.place(self.value), weights=chance, minlength=bins.number), dtype=np.float64)
 
-    @property
+    @cached_property
     def _ends(self) -> Floats:
         """The ends of what each value stands for."""
         return np.append((self.value[1:] + self.value[:-1]) / 2, self.value[-1])
@@ -198,22 +214,22 @@ class WeightLaw:
     known: bool
 
     @classmethod
-    def of(cls, weight: Floats, most: int) -> WeightLaw:
+    def of(cls, weights: Distinct, most: int) -> WeightLaw:
         """The law of a weight drawn at random, with at most so many values, to which others are moved."""
+        weight, count = weights.counted or (weights.array, np.ones(weights.array.size, dtype=np.int64))
         least, greatest = float(weight.min()), float(weight.max())
         if least == greatest:
             return cls(least, 1.0, np.ones(1), known=True)
-        values = np.unique(weight)
-        step = common_step(values)
+        step = None if weights.counted is None or weight.size > most else common_step(weight)
         number = most + 1 if step is None else round((greatest - least) / step) + 1
         known, number = number <= most, min(number, most)
         place = (weight - least) * ((number - 1) / (greatest - least))
         if known:
             place = np.rint(place)
         below = np.minimum(place.astype(np.int64), number - 2)
-        chance = np.bincount(below, weights=1 - (place - below), minlength=number)
-        chance[1:] += np.bincount(below, weights=place - below, minlength=number - 1)
-        return cls(least, (greatest - least) / (number - 1), chance / weight.size, known)
+        chance = np.bincount(below, weights=count * (1 - (place - below)), minlength=number)
+        chance[1:] += np.bincount(below, weights=count * (place - below), minlength=number - 1)
+        return cls(least, (greatest - least) / (number - 1), chance / weights.array.size, known)
 
     def means(self, loads: Loads, leniency: float) -> MeanLaw:
         """The law of a reviewer's mean."""
@@ -300,10 +316,8 @@ def limit_posterior(prior: EntryPrior, likelihood: Likelihood) -> LongPosterior 
             return None
         if not further:
             break
-        mean, variance = (stretched(part, n)[None] for part in (mixture.mean, mixture.variance))
-        _, gradient, curvature = likelihood.expected(mean, variance)
-        information = float(curvature.mean())
-        centre = mixture.mean + np.add.reduceat(gradient[0], first) / sizes / information
+        gradient, information = _slopes(likelihood, mixture, first)
+        centre = mixture.mean + gradient / sizes / information
     assert mixture is not None  # noqa: S101 - as there are rounds
     sizes_, chosen = np.array(list(prior.family.discrepancies)), mixture.laws
     laws, inverse = np.unique(chosen // sizes_.size, return_inverse=True)
@@ -313,11 +327,29 @@ def limit_posterior(prior: EntryPrior, likelihood: Likelihood) -> LongPosterior 
     return LongPosterior(replace(mixture, variances=variances), n)
 
 
-def stretched(values: Floats, entries: int) -> Floats:
-    """Values at equidistant ranks, interpolated at more of them."""
+def _slopes(likelihood: Likelihood, mixture: GaussianMixture, first: Ints) -> tuple[Floats, float]:
+    """The likelihood's gradient at a posterior, summed for each rank, and its mean curvature over all entries.
+
+    They are computed for some ranks at a time, which is faster than passes over long arrays.
+    """
+    n = likelihood.centre.size
+    sums, curved = [], 0.0
+    starts = [int(first[rank]) for rank in range(0, RANKS, _AT_A_TIME)]
+    for start, end in pairwise([*starts, n]):
+        mean, variance = (stretched(part, n, start, end)[None] for part in (mixture.mean, mixture.variance))
+        _, gradient, curvature = likelihood.part(start, end).expected(mean, variance)
+        inside = first[(first >= start) & (first < end)] - start
+        sums.append(np.add.reduceat(gradient[0], inside))
+        curved += float(curvature.sum())
+    return np.concatenate(sums), curved / n
+
+
+def stretched(values: Floats, entries: int, start: int = 0, end: int | None = None) -> Floats:
+    """Values at equidistant ranks, interpolated at more of them; those from ``start`` up to ``end``."""
     if values.size == entries:
-        return values
-    return np.interp((np.arange(entries) + 0.5) / entries, (np.arange(values.size) + 0.5) / values.size, values)
+        return values[start:end]
+    ranks = np.arange(start, entries if end is None else end)
+    return np.interp((ranks + 0.5) / entries, (np.arange(values.size) + 0.5) / values.size, values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ class RecordModel:
         if self._dealt is None:
             self.ensembles  # noqa: B018 - draws it
         assert self._dealt is not None  # noqa: S101 - drawn
-        return self._dealt
+        return stretched(self._dealt, self._weights.reviewers)
 
     def tells_shapes(self, *, counts: bool) -> bool:
         """Whether shapes of leniency are told apart: where all weights are public, and reviewers not too many.
@@ -268,7 +268,7 @@ class RecordModel:
         weights = self._weights
         around_zero = weights.reach.centred or weights.reach.folded
         ranged = family_of(weights).hidden_doubt or not around_zero
-        many = ranged and np.mean(weights.low != weights.high) >= MANY_HIDDEN
+        many = ranged and not weights.exact and np.mean(weights.low != weights.high) >= MANY_HIDDEN
         kinds = (False, True) if many and may_be_whole(weights) else (False,)
         ends = np.linspace(0.0, 1.0, (OFFSET_RANGES // len(kinds) if many else 1) + 1).tolist()
         ranges = list(pairwise(ends))
@@ -281,7 +281,7 @@ class RecordModel:
         at_chance = ensembles[
             int(np.flatnonzero(CORRELATIONS == 0)[0]) :: CORRELATIONS.size
         ]  # one per range of offsets
-        self._dealt = stretched(np.mean([one.mean for one in at_chance], axis=0), weights.reviewers)
+        self._dealt = np.mean([one.mean for one in at_chance], axis=0)
         return ensembles
 
     def _drawn(self, ranges: Sequence[tuple[float, float]], kinds: Sequence[bool]) -> Iterator[Ensemble]:

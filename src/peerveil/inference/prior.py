@@ -183,6 +183,8 @@ class Prior:
 
     def _remove_clashes(self, held: Ints, rng: np.random.Generator) -> Ints:
         """Swap clashing reviews with near ones, in all draws at once; return the draws in which clashes are left."""
+        if self.paper[-1] == self.paper.size - 1:
+            return np.arange(0)  # no two reviews are of one paper
         places, most = held.shape[1], int(self.loads.max())
         rows = np.arange(len(held))
         for round_ in range(_ROUNDS):

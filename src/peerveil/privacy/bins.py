@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
+from peerveil.quantities.distinct import greatest
 from peerveil.quantities.statistics import MEAN, attainable
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
@@ -218,9 +219,9 @@ def reach(weights: PublicWeights) -> tuple[float, float]:
         return weights.statistic.reach(*weights.span)
     last = np.cumsum(weights.sizes()) - 1
     load = weights.loads.smallest
-    least = np.sort(weights.low[last - weights.sizes() + 1])[:load]
-    greatest = np.sort(weights.high[last])[-load:]
-    return math.fsum(least) / least.size, math.fsum(greatest) / greatest.size
+    least = greatest(-weights.low[last - weights.sizes() + 1], load)
+    most = greatest(weights.high[last], load)
+    return -math.fsum(least) / least.size, math.fsum(most) / most.size
 
 
 def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
@@ -238,7 +239,7 @@ def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
     if weights.statistic is not MEAN:
         others = attainable(weights.statistic, weights.low)
         return None if others is None or others.size > most else others
-    return _attainable_means(weights, np.unique(weights.low), most)
+    return _attainable_means(weights, weights.distinct.values(), most)
 
 
 def _attainable_means(weights: PublicWeights, values: Floats, most: int) -> Floats | None:
@@ -248,12 +249,13 @@ def _attainable_means(weights: PublicWeights, values: Floats, most: int) -> Floa
     step = common_step(values)
     if step is None:
         return None
-    first = np.cumsum(weights.sizes()) - weights.sizes()
-    grid = np.rint((weights.low - values[0]) / step).astype(np.int64)
-    least, greatest = np.sort(grid[first]), np.sort(grid[first + weights.sizes() - 1])[::-1]
+    last = np.cumsum(weights.sizes()) - 1
+    most_held = weights.loads.largest
+    ends = -greatest(-weights.low[last - weights.sizes() + 1], most_held), greatest(weights.low[last], most_held)
+    least, dearest = (np.rint((end - values[0]) / step).astype(np.int64) for end in ends)
     multiples: set[Fraction] = set()
     for load in weights.loads.sizes:
-        low, high = int(least[:load].sum()), int(greatest[:load].sum())
+        low, high = int(least[:load].sum()), int(dearest[:load].sum())
         if high - low >= most:
             return None
         multiples.update(Fraction(total, load) for total in range(low, high + 1))

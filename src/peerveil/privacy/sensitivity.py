@@ -12,6 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Unit
+from peerveil.quantities.distinct import greatest
 from peerveil.quantities.statistics import MEAN, comes_with_the_package
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
@@ -269,10 +270,9 @@ def _turned_over(weights: PublicWeights, most: int) -> Floats:
     sizes = weights.sizes()
     last = np.cumsum(sizes) - 1
     first, several = last - sizes + 1, sizes > 1
-    greatest = np.sort(np.concatenate([weights.high[last], weights.high[last[several] - 1]]))[::-1]
-    least = np.sort(np.concatenate([weights.low[first], weights.low[first[several] + 1]]))
+    above = greatest(np.concatenate([weights.high[last], weights.high[last[several] - 1]]), most)
+    below = -greatest(-np.concatenate([weights.low[first], weights.low[first[several] + 1]]), most)
     # Beyond the number of weights nothing is added; a negative difference would not be exchanged.
     gains = np.zeros(most)
-    count = min(most, greatest.size)
-    gains[:count] = np.maximum(greatest[:count] - least[:count], 0.0)
+    gains[: above.size] = np.maximum(above - below, 0.0)
     return np.cumsum(gains) * (1 + most * 2.0**-52)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast, get_args
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.base import HiddenReach, Judged, Lone, reach_of
+from peerveil.quantities.distinct import Distinct
 from peerveil.quantities.functions import QuantityLike, quantity_of
 from peerveil.quantities.own_statistics import check_statistic
 from peerveil.quantities.statistics import Statistic, split
@@ -51,6 +53,7 @@ class PublicWeights:
         model: the version of the model of likely assignments; 1 as in versions 0.1 and 0.2 of the program.
         statistic: what is computed from each reviewer's weights: the mean, unless the quantity names another statistic.
         prior: what earlier releases say about reviewers, if estimates are to use it.
+        distinct: the distinct values of ``low``.
 
     >>> weights = PublicWeights.from_rows([[0.2, 0.9], [0.4, 0.5]], load=2)
     >>> weights.low.tolist()
@@ -68,6 +71,7 @@ class PublicWeights:
     model: int = 2
     statistic: Statistic = None  # type: ignore[assignment] # set on construction
     prior: Prior | None = None
+    distinct: Distinct = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.statistic is None:
@@ -78,15 +82,19 @@ class PublicWeights:
         object.__setattr__(self, "paper", frozen(self.paper))
         object.__setattr__(self, "low", frozen(self.low))
         object.__setattr__(self, "high", self.low if exact else frozen(self.high))
-        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
-            raise RecordError("weights must be finite numbers")
-        if (self.low > self.high).any():
+        sides = (self.low,) if exact else (self.low, self.high)
+        for ends in sides:
+            if ends.size and not (math.isfinite(ends.min()) and math.isfinite(ends.max())):  # which a NaN is not
+                raise RecordError("weights must be finite numbers")
+        if not exact and (self.low > self.high).any():
             raise RecordError("a weight's lower end must not exceed its upper end")
         if not self.low.size == self.high.size == self.paper.size == self.loads.reviews:
             raise RecordError(f"{self.low.size} weights for {self.loads.reviews} reviews")
-        step, inside = np.diff(self.paper), np.diff(self.paper) == 0
-        if (step < 0).any() or any((np.diff(ends)[inside] < 0).any() for ends in (self.low, self.high)):
+        inside = self.paper[1:] == self.paper[:-1]
+        unsorted = (self.paper[1:] < self.paper[:-1]).any()
+        if unsorted or any((inside & (ends[1:] < ends[:-1])).any() for ends in sides):
             raise RecordError("weights must be sorted by paper, then by weight")
+        object.__setattr__(self, "distinct", Distinct(self.low))
         check_assignable(self.sizes(), self.loads)
         check_part(self.part, self.sizes(), self.loads)
 
@@ -118,7 +126,7 @@ class PublicWeights:
     @cached_property
     def exact(self) -> bool:
         """Whether every weight is public."""
-        return self.low is self.high or bool(np.array_equal(self.low, self.high))
+        return self.low is self.high or bool((self.low[:1] == self.high[:1]).all() and (self.low == self.high).all())
 
     @property
     def span(self) -> tuple[float, float]:

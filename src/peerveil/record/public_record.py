@@ -292,7 +292,7 @@ def frozen(array: Numbers) -> Numbers:
 
     An array from :func:`owned` is not copied again.
     """
-    minus_zero = array.dtype.kind == "f" and (np.signbit(array) & (array == 0)).any()
+    minus_zero = array.dtype.kind == "f" and (zero := array == 0).any() and np.signbit(array[zero]).any()
     if not array.flags.writeable and array.flags.owndata and type(array) is np.ndarray and not minus_zero:
         return array
     return owned(array + 0)

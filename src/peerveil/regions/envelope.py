@@ -36,7 +36,7 @@ def _uniform(weights: PublicWeights) -> Region:
     centre = (low_end + high_end) / 2
     level = np.arange(n + 1.0) * centre
     around = (total[0] - n * centre, total[1] - n * centre)
-    low = Rows(weights.low, weights.sizes(), n, load, centre)
+    low = Rows(weights.low, weights.sizes(), n, load, centre, distinct=weights.distinct)
     high = low if weights.exact else Rows(weights.high, weights.sizes(), n, load, centre)
     least = least_totals(low) / load
     least[-1] = around[0]

@@ -42,24 +42,41 @@ class Curves:
 
     def project(self, r: Floats) -> tuple[Floats, float] | None:
         """The projection and its gap; ``None`` if the bounds are not convex, so that two passes are not exact."""
+        noisy = r - self.centre
+        made = self._two_passes(noisy)
+        if made is None:
+            return None
+        blocks, t, pushed = made
+        reached = np.cumsum(t * blocks.size)
+        gap = blocks.reach(pushed, reached, self.total) + self._first_gap(noisy, blocks, t, pushed)
+        return self._values(blocks, t), max(gap, 0.0)
+
+    def point(self, r: Floats) -> Floats | None:
+        """The projection without its gap, which takes as long."""
+        made = self._two_passes(r - self.centre)
+        return None if made is None else self._values(*made[:2])
+
+    def _values(self, blocks: Blocks, t: Floats) -> Floats:
+        """The entries, given the value of each block."""
+        values = (t + self.centre).clip(self.region.lower[0], self.region.upper[-1])
+        return np.repeat(values, blocks.size)
+
+    def _two_passes(self, noisy: Floats) -> tuple[Blocks, Floats, Floats] | None:
+        """The blocks, the projection of each, and what the second pass subtracts; ``None`` if it is not exact."""
         region, centre = self.region, self.centre
-        noisy = r - centre
         blocks = self._blocks(noisy)
         t, pushed = blocks.second_pass(blocks.best_total(self.total))
         round_off = 1e-12 * max(map(abs, (*region.total, blocks.value[0], blocks.value[-1])))
         if (t[:-1] - t[1:]).max(initial=0.0) > 1e-9 * region.spread + round_off:
             return None
         low, high = region.lower[0], region.upper[-1]
-        t = np.maximum.accumulate(t.clip(low - centre, high - centre))
-        reached = np.cumsum(t * blocks.size)
-        gap = blocks.reach(pushed, reached, self.total) + self._first_gap(noisy, blocks, t, pushed)
-        return np.repeat((t + centre).clip(low, high), blocks.size), max(gap, 0.0)
+        return blocks, np.maximum.accumulate(t.clip(low - centre, high - centre)), pushed
 
     def reach(self, direction: Floats, t: Floats) -> float:
         """The maximum of ``direction · (theta - t)`` over the set."""
         blocks = self._blocks(direction)
         centred = t - self.centre
-        reached = np.cumsum(centred)[blocks.ends[1:] - 1]
+        reached = np.cumsum(np.add.reduceat(centred, blocks.ends[:-1]))
         rest = (np.repeat(blocks.value, blocks.size) - direction) @ centred
         return blocks.reach(blocks.value, reached, self.total) + float(rest)
 

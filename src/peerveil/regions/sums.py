@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from peerveil.quantities.distinct import Distinct
 from peerveil.record.public_record import Floats, Ints
 
 #: Beyond this many reviewers, `pinned_totals` ignores limits of papers if one has more than half as many reviews.
@@ -24,8 +25,18 @@ class Rows:
     Sums are relative to ``centre``, so that large offsets do not cancel.
     """
 
-    def __init__(self, weight: Floats, size: Ints, reviewers: int, load: int, centre: float = 0.0) -> None:
+    def __init__(
+        self,
+        weight: Floats,
+        size: Ints,
+        reviewers: int,
+        load: int,
+        centre: float = 0.0,
+        *,
+        distinct: Distinct | None = None,
+    ) -> None:
         self.weight, self.size, self.reviewers, self.load, self.centre = weight, size, reviewers, load, centre
+        self.distinct = Distinct(weight) if distinct is None else distinct
         self.end: Ints = np.cumsum(size)
         self.start: Ints = self.end - size
         self.most = int(size.max())  # the largest number of reviews of a paper
@@ -40,14 +51,16 @@ class Rows:
     @cached_property
     def ascending(self) -> Floats:
         """The weights of all papers, ascending."""
-        ascending = np.sort(self.weight)
+        ascending = self.distinct.ascending()
         ascending -= self.centre
         return ascending
 
     @cached_property
     def running(self) -> Floats:
         """Running sums of these, from none to all."""
-        return np.concatenate(([0.0], np.cumsum(self.ascending)))
+        running = np.zeros(self.weight.size + 1)
+        np.cumsum(self.ascending, out=running[1:])
+        return running
 
     @cached_property
     def totals(self) -> Floats:
