@@ -140,7 +140,7 @@ class Year:
 
     def __init__(self, conference: Conference, rng: np.random.Generator) -> None:
         self.weights, self.truth, self.rehearsal = conference.weights, conference.truth, conference.rehearsal
-        self.within = conference.within
+        self.within, self.tails = conference.within, conference.tails
         noisy = self.rehearsal.perturb(self.truth, rng)
         assert isinstance(noisy, NoisyCounts)
         self.noisy = noisy
@@ -151,12 +151,12 @@ class Year:
         assert told is not None
         self.told, digest = told, self.weights.digest()
         evidence, shapes = divided(told)
-        about: dict[str, Any] = {"shapes": shapes, "within": self.within, "tails": conference.tails}
+        about: dict[str, Any] = {"shapes": shapes, "within": self.within, "tails": self.tails}
         self.earlier = Earlier(name="", record=digest, release=digest, evidence=evidence, **about)
 
     def judged(self, prior: PooledPrior) -> Judged:
         """Return how the release fares with the prior."""
-        others = YearPrior(prior.without(self.weights.digest()), self.within)
+        others = YearPrior(prior.without(self.weights.digest()), self.within, self.tails)
         return self.judged_with(others)
 
     def judged_with(self, others: YearPrior) -> Judged:
@@ -187,7 +187,7 @@ class Year:
         return made, posterior
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Known(YearPrior):
     """A prior that knows the shape and the discrepancy of a year: normal leniency, and none.
 
@@ -315,8 +315,9 @@ def limit_row(table: Growing, name: str, years: Bank) -> None:
         pooled = PooledPrior(quantity="ratings", releases=held)
         correlations, deviation = best_pool(held, apart)
         pool.append(year.judged(pooled))
-        best.append(year.judged_with(Known(pooled, year.within, correlations)))
-        known.append(year.judged_with(Known(pooled, year.within, on_grid(np.array([year.correlation]))[0])))
+        itself = on_grid(np.array([year.correlation]))[0]
+        best.append(year.judged_with(Known(pooled, year.within, correlations=correlations)))
+        known.append(year.judged_with(Known(pooled, year.within, correlations=itself)))
         doubt.append(deviation)
     ratios = (ratio_of(*np.array([(one.square, one.usual) for one in part]).T) for part in (pool, best, known))
     of_pool, of_best, of_known = ratios

@@ -407,7 +407,7 @@ def test_the_best_pool_learns_a_typical_correlation_and_nothing_else() -> None:
     assert told @ CORRELATIONS == pytest.approx(0.6, abs=0.03)
     assert less == pytest.approx(0.1 / math.sqrt(5), rel=0.4)
     prior = pooled(np.zeros(SHAPE))
-    known = bench_pool.Known(prior, None, told)
+    known = bench_pool.Known(prior, None, correlations=told)
     chances = known.chances_for(np.zeros((5, *SHAPE)))
     assert chances[0, :, 0] == pytest.approx(told)
     assert chances.sum() == pytest.approx(1)

@@ -23,7 +23,8 @@ from scipy.special import logsumexp, ndtr
 
 from peerveil.errors import Argument, InputError
 from peerveil.inference.family import CORRELATIONS, FAMILIES
-from peerveil.inference.pooling.opinions import LEAST_WITHIN, TAILS_VARY, Tails, Within
+from peerveil.inference.pooling.moments import of_next_share, of_next_year, of_series, of_year
+from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.quantities.base import words_of
 from peerveil.quantities.weights import PublicWeights
@@ -55,23 +56,17 @@ _TILTS = {-2.0: 0.1, -1.0: 0.2, 0.0: 0.4, 1.0: 0.2, 2.0: 0.1}
 #: its posterior probability exceeds a half.
 UNLIKE, DISAGREES = 0.3, 0.5
 
-#: The deviation, from year to year, of the share of the variance within papers.
-_WITHIN_VARIES = 0.03
+#: The probability that, in a year that is not like the others, tails are those of single scores, whatever leniency is.
+OF_SCORES = 0.1
 
-#: The shapes of leniency, with prior probabilities; and their skewness and excess kurtosis (smaller than those of the
-#: laws where tails are long, because scales end).
+#: The shapes of leniency, with prior probabilities.
 _SHAPES = {"normal": 0.6, "camps": 0.1, "heavy": 0.1, "lenient": 0.1, "strict": 0.1}
-_SKEWNESS = (0.0, 0.0, 0.0, 1.5, -1.5)
-_KURTOSIS = (0.0, -2.0, 3.0, 3.0, 3.0)
 
 #: The probability that a year's shape is drawn anew.
 _ANEW = 0.1
 
 #: The share of the variance of weights that is within papers, where it is not public.
 _USUAL_WITHIN = 0.6
-
-#: So many deviations count at most: a record that fits no shape prefers none.
-_FURTHEST = 4.0
 
 #: The words by which the note on a pooled prior is recognised.
 POOLED = "a prior pooled from "
@@ -210,40 +205,65 @@ class PooledPrior:
     @cached_property
     def chances(self) -> Floats:
         """The prior probabilities in a year like the others: by shape, correlation and discrepancy."""
+        chances = np.einsum("qmrd,qs->srd", self._years, _shapes_of_years(), optimize=True)
+        chances.flags.writeable = False
+        return np.asarray(chances)
+
+    def chances_given(self, within: Within | None, tails: Tails | None) -> tuple[Floats, float, float]:
+        """Return the same given the public record of the year, and how likely this record is in a year like the others.
+
+        Args:
+            within: the share of the variance within papers in the year.
+            tails: how heavy the tails of opinions in the year are.
+
+        Returns:
+            The probabilities, the density of the tails, and that of the share given the tails; densities are 1 where
+            the share or the tails are not public in the year or in all earlier ones.
+        """
+        of_shares = np.zeros((_TYPICAL.size, SHAPE[0]))
+        of_tails = np.zeros((len(_SHAPES), _TYPICAL.size, len(_SHAPES), SHAPE[0]))
+        if within is not None and self.shares:
+            of_shares = of_next_share(within, self.shares, CORRELATIONS, _TYPICAL)
+        if tails is not None and self.tails:
+            share = self.within if within is None else within.share
+            of_tails = of_next_year(tails, self.tails, CORRELATIONS, share, _TYPICAL, self.within)
+        how, shapes = "qmrd,qs,qmsr->mrsd", _shapes_of_years()
+        each = np.einsum(how, self._years, shapes, np.exp(of_tails), optimize=True)
+        density = float(each.sum())
+        chances = np.einsum("mrsd,mr->srd", each / density, np.exp(of_shares))
+        return chances / chances.sum(), density, float(chances.sum())
+
+    @cached_property
+    def _years(self) -> Floats:
+        """The probabilities given earlier releases: by shape and typical correlation of the series, and of years."""
         correlations, discrepancies = _laws()
         shapes = _shapes_of_years()
         flat = correlations.reshape(-1, SHAPE[0])
-        logs = _hyperprior() + self._from_tails()[:, :, None, None]
+        logs = _hyperprior()
+        if self.tails:
+            logs = logs + of_series(self.tails, _TYPICAL, self.within)[:, :, None, None]
         for each in self.releases:
             of_shapes = flat @ each.likelihood @ discrepancies.T
             logs = logs + np.log(np.tensordot(shapes, of_shapes, axes=1)).reshape(logs.shape)
         weight = np.exp(logs - logs.max())
-        how = "qmth,qs,mtr,hd->srd"
-        chances = np.einsum(how, weight / weight.sum(), shapes, correlations, discrepancies, optimize=True)
-        chances.flags.writeable = False
-        return np.asarray(chances)
+        return np.asarray(
+            np.einsum("qmth,mtr,hd->qmrd", weight / weight.sum(), correlations, discrepancies, optimize=True)
+        )
 
-    def _from_tails(self) -> Floats:
-        """What the tails of opinions say about the shape of leniency: a log-likelihood by shape and correlation.
+    @cached_property
+    def shares(self) -> list[Within]:
+        """How far reviewers disagree within papers in the earlier releases of which that is public."""
+        return [each.within for each in self.releases if each.within is not None]
 
-        Where leniency explains ``rho^2`` of the variance of weights and ``w`` of it is within papers, an opinion has
-        ``(rho^2 / w)^1.5`` times the skewness of leniency and ``(rho^2 / w)^2`` times its excess kurtosis, if the rest
-        of it is normal.
-        """
-        known = [each.tails for each in self.releases if each.tails is not None]
-        if not known:
-            return np.zeros((len(_SHAPES), _TYPICAL.size))
-        shares = [each.within.share for each in self.releases if each.within is not None]
-        within = max(float(np.mean(shares)), LEAST_WITHIN) if shares else _USUAL_WITHIN
-        part = np.minimum(_TYPICAL**2 / within, 1.0)
-        logs = np.zeros((len(_SHAPES), _TYPICAL.size))
-        for name, of_shapes, power in (("skewness", _SKEWNESS, 1.5), ("kurtosis", _KURTOSIS, 2.0)):
-            precision = np.array([getattr(each, f"{name}_error") ** -2 for each in known])
-            found = float(precision @ [getattr(each, name) for each in known]) / float(precision.sum())
-            variance = 1 / float(precision.sum()) + TAILS_VARY**2
-            squares = (found - np.outer(of_shapes, part**power)) ** 2 / variance
-            logs -= 0.5 * np.minimum(squares, _FURTHEST**2)
-        return logs
+    @cached_property
+    def tails(self) -> list[Tails]:
+        """How heavy the tails of opinions are in the earlier releases of which that is public."""
+        return [each.tails for each in self.releases if each.tails is not None]
+
+    @property
+    def within(self) -> float:
+        """The mean share of the variance within papers; a usual one if it is not public."""
+        return float(np.mean([each.share for each in self.shares])) if self.shares else _USUAL_WITHIN
 
     def without(self, record: str) -> PooledPrior:
         """Return the prior without the release of a public record: a release never pools with itself."""
@@ -316,32 +336,53 @@ class YearPrior:
     Attributes:
         pooled: the pooled prior, without the release itself.
         within: how far reviewers of the release's record disagree within papers, if that is public.
+        tails: how heavy the tails of opinions in the record are, if that is public.
     """
 
     pooled: PooledPrior
     within: Within | None
+    tails: Tails | None = None
 
     @cached_property
     def beforehand(self) -> float:
         """The probability that the year is not like the others, given the public records alone.
 
-        In a year like the others, the share of the variance within papers is normal around theirs; in another one, it
-        may be anything from 0 to 1.
+        In another year, the share of the variance within papers may be anything from 0 to 1. Tails count only if they
+        are less likely in a year like the others: what all years share, as they do their scale, makes none like them.
         """
-        shares = [each.within for each in self.pooled.releases if each.within is not None]
-        if self.within is None or not shares:
-            return UNLIKE
-        precision = np.array([1 / (each.error**2 + _WITHIN_VARIES**2) for each in shares])
-        centre = float(precision @ [each.share for each in shares]) / float(precision.sum())
-        variance = self.within.error**2 + _WITHIN_VARIES**2 + 1 / float(precision.sum())
-        square = (self.within.share - centre) ** 2 / variance
-        like = max(float(np.exp(-0.5 * square) / np.sqrt(2 * np.pi * variance)), 1e-300)
+        _, tails, share = self._given
+        like = max(share * min(tails / self._elsewhere[1], 1.0), 1e-300)
         return UNLIKE / (UNLIKE + (1 - UNLIKE) * like)
+
+    @property
+    def like(self) -> Floats:
+        """The prior probabilities if the year is like the others, given its public record."""
+        return self._given[0]
+
+    @property
+    def other(self) -> Floats:
+        """The prior probabilities if the year is not like the others: the usual ones, and what tails tell of shapes."""
+        return self._elsewhere[0]
+
+    @cached_property
+    def _given(self) -> tuple[Floats, float, float]:
+        return self.pooled.chances_given(self.within, self.tails)
+
+    @cached_property
+    def _elsewhere(self) -> tuple[Floats, float]:
+        """The probabilities in a year that is not like the others, and the density of its tails."""
+        if self.tails is None or not self.pooled.tails:
+            return usual(), 1.0
+        within = self.pooled.within if self.within is None else self.within.share
+        likelihood = np.exp(of_year(self.tails, CORRELATIONS, within))
+        chances = np.multiply.outer(list(_SHAPES.values()), usual()[0]) * likelihood[:, :, None]
+        density = float(chances.sum())
+        return (1 - OF_SCORES) * chances / density + OF_SCORES * usual(), density
 
     def unlike(self, evidence: Floats) -> float:
         """Return the posterior probability that the year is not like the others, given its evidence as well."""
         likelihood = np.exp(evidence - evidence.max())
-        both = (self.pooled.chances, usual())
+        both = (self.like, self.other)
         like, other = (float(np.sum(_for(evidence, chances) * likelihood)) for chances in both)
         return self.beforehand * other / (self.beforehand * other + (1 - self.beforehand) * like)
 
@@ -352,7 +393,7 @@ class YearPrior:
     @cached_property
     def mixed(self) -> Floats:
         """The prior probabilities before evidence: of a year like the others, or unlike them."""
-        return np.asarray((1 - self.beforehand) * self.pooled.chances + self.beforehand * usual())
+        return np.asarray((1 - self.beforehand) * self.like + self.beforehand * self.other)
 
     def chances_for(self, evidence: Floats) -> Floats:
         """Return the prior probabilities for a release with this evidence: the usual ones if it disagrees."""
@@ -426,7 +467,7 @@ def used_prior(weights: PublicWeights) -> YearPrior | None:
     if weights.prior is None:
         return None
     assert isinstance(weights.prior, PooledPrior)  # noqa: S101 - as with_prior gives it
-    return YearPrior(weights.prior.without(weights.digest()), Within.of(weights))
+    return YearPrior(weights.prior.without(weights.digest()), Within.of(weights), Tails.of(weights))
 
 
 @cache
