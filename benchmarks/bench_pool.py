@@ -178,7 +178,13 @@ class Year:
         )
 
     def estimated(self, others: YearPrior) -> tuple[Estimate, CountPosterior]:
-        """Return the estimate and its posterior with what the others say, without new draws of the record."""
+        """Return the estimate and its posterior with what the others say; those without, if the release disagrees."""
+        if others.disagrees(self.told):
+            model = self.weights.derived(RecordModel)
+            usual_posterior = model.posterior(self.likelihood)
+            model._kept.clear()
+            assert isinstance(usual_posterior, CountPosterior)
+            return self.usual, usual_posterior
         posterior = replace(self.prior, pooled=others).posterior(self.likelihood)
         assert posterior is not None
         region = self.rehearsal.region("tight")

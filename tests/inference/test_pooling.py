@@ -63,6 +63,11 @@ def phi(x: float) -> float:
 
 def slow_chances(prior: PooledPrior) -> Floats:
     """The same probabilities, summed over every combination of the hyperprior, one release after the other."""
+    return slow_year(prior, None, None)[0]
+
+
+def slow_year(prior: PooledPrior, within: Within | None, tails: Tails | None) -> tuple[Floats, float, float]:
+    """The same for a year with a public record, and the densities of its tails and of its share given the tails."""
     wider = [c for c in CORRELATIONS.tolist() if c >= 0]
     ends = [0.0, *((a + b) / 2 for a, b in pairwise(wider)), 1.0]
     below = SHAPE[0] - len(wider)
@@ -70,16 +75,23 @@ def slow_chances(prior: PooledPrior) -> Floats:
     middles = pooling._TYPICAL.tolist()
     density = [math.exp(-0.5 * ((m - FAMILY.typical) / FAMILY.spread) ** 2) for m in middles]
     names = list(pooling._SHAPES)
-    total, result = 0.0, np.zeros((len(names), *SHAPE))
+    total, with_tails, result = 0.0, 0.0, np.zeros((len(names), *SHAPE))
     for series, (middle, dense) in product(names, list(zip(middles, density, strict=True))):
         chance = (1 - FAMILY.anything) * dense / sum(density) + FAMILY.anything / len(middles)
+        known = slow_tails(prior, series, middle)
+        of_tails = np.ones((len(names), SHAPE[0]))
+        of_share = np.ones(SHAPE[0])
+        for row, rho in enumerate(CORRELATIONS.tolist()):
+            of_share[row] = slow_share(prior, within, middle, max(rho, 0.0))
+            for place, name in enumerate(names):
+                of_tails[place, row] = slow_tails_of(prior, within, tails, (series, middle), (name, max(rho, 0.0)))
         for apart, likely in pooling._APART.items():
             mass = [phi((b - middle) / apart) - phi((a - middle) / apart) for a, b in pairwise(ends)]
             rows = [FAMILY.narrower / below] * below + [(1 - FAMILY.narrower) * m / sum(mass) for m in mass]
             for tilt, tilted in pooling._TILTS.items():
                 columns = [size * math.exp(tilt * place) for place, size in enumerate(sizes)]
                 law = np.outer(rows, np.array(columns) / sum(columns))
-                weight = pooling._SHAPES[series] * chance * likely * tilted * slow_tails(prior, series, middle)
+                weight = pooling._SHAPES[series] * chance * likely * tilted * known
                 years = [0.1 * likely_shape + 0.9 * (name == series) for name, likely_shape in pooling._SHAPES.items()]
                 for each in prior.releases:
                     grids = [each.evidence] * len(names)
@@ -91,8 +103,34 @@ def slow_chances(prior: PooledPrior) -> Floats:
                         year * float(np.sum(law * np.exp(own))) for year, own in zip(years, grids, strict=True)
                     )
                 total += weight
-                result += np.array([weight * year * law for year in years])
-    return result / total
+                own_tails = np.array([weight * year * law for year in years]) * of_tails[:, :, None]
+                with_tails += float(own_tails.sum())
+                result += own_tails * of_share[:, None]
+    return result / result.sum(), with_tails / total, float(result.sum()) / with_tails
+
+
+def slow_share(prior: PooledPrior, within: Within | None, middle: float, correlation: float) -> float:
+    """The density of the share within papers, from the variances of leniency, single scores and papers."""
+    earlier = [each.within for each in prior.releases if each.within is not None]
+    if within is None or not earlier:
+        return 1.0
+    weights = [1 / (each.error**2 + 0.03**2) for each in earlier]
+    centre = sum(w * each.share for w, each in zip(weights, earlier, strict=True)) / sum(weights)
+    papers, scores = 1 - centre, max(centre - middle**2, 0.0)  # beside leniency of middle ** 2
+    leniency = correlation**2 * (papers + scores) / (1 - correlation**2)
+    expected = 1 - papers / (papers + scores + leniency)
+    variance = within.error**2 + 0.03**2 + 1 / sum(weights)
+    return math.exp(-0.5 * (within.share - expected) ** 2 / variance) / math.sqrt(2 * math.pi * variance)
+
+
+def slow_moments(shape: str, correlation: float, within: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """What skewness and kurtosis are for a shape of leniency, each with its deviation from year to year."""
+    skewness, kurtosis = {
+        "normal": (0.0, 0.0), "camps": (0.0, -2.0), "heavy": (0.0, 3.0), "lenient": (1.5, 3.0), "strict": (-1.5, 3.0)
+    }[shape]  # fmt: skip
+    part = min(correlation**2 / within, 1.0)
+    heavy = max(kurtosis * part**2, 0.0)
+    return (skewness * part**1.5, 0.05 + 0.2 * heavy), (kurtosis * part**2, 0.1 + 0.4 * heavy)
 
 
 def slow_tails(prior: PooledPrior, shape: str, correlation: float) -> float:
@@ -100,18 +138,36 @@ def slow_tails(prior: PooledPrior, shape: str, correlation: float) -> float:
     known = [each.tails for each in prior.releases if each.tails is not None]
     if not known:
         return 1.0
-    skewness, kurtosis = {
-        "normal": (0.0, 0.0), "camps": (0.0, -2.0), "heavy": (0.0, 3.0), "lenient": (1.5, 3.0), "strict": (-1.5, 3.0)
-    }[shape]  # fmt: skip
     within = np.mean([each.within.share for each in prior.releases if each.within is not None] or [0.6])
-    part = min(correlation**2 / float(within), 1.0)
     logs = 0.0
-    for found, expected, error in (
-        ([each.skewness for each in known], skewness * part**1.5, known[0].skewness_error),
-        ([each.kurtosis for each in known], kurtosis * part**2, known[0].kurtosis_error),
+    for name, (expected, varies) in zip(
+        ("skewness", "kurtosis"), slow_moments(shape, correlation, float(within)), strict=True
     ):
-        variance = error**2 / len(known) + 0.35**2
-        logs -= 0.5 * min((float(np.mean(found)) - expected) ** 2 / variance, 16.0)
+        found, error = [getattr(each, name) for each in known], getattr(known[0], f"{name}_error")
+        variance = (error**2 + varies**2) / len(known) + 0.35**2
+        logs -= 0.5 * (min((float(np.mean(found)) - expected) ** 2 / variance, 16.0) + math.log(2 * math.pi * variance))
+    return math.exp(logs)
+
+
+def slow_tails_of(
+    prior: PooledPrior, own: Within | None, tails: Tails | None, series: tuple[str, float], year: tuple[str, float]
+) -> float:
+    """The density of a year's tails given earlier ones: that of both, which share a deviation, over that of these."""
+    known = [each.tails for each in prior.releases if each.tails is not None]
+    if tails is None or not known:
+        return 1.0
+    usually = float(np.mean([each.within.share for each in prior.releases if each.within is not None] or [0.6]))
+    expected = slow_moments(*series, usually), slow_moments(*year, usually if own is None else own.share)
+    logs = 0.0
+    for place, name in enumerate(("skewness", "kurtosis")):
+        (mean, varies), (new, new_varies) = expected[0][place], expected[1][place]
+        found = float(np.mean([getattr(each, name) for each in known])) - mean
+        apart = np.array([found, getattr(tails, name) - new])
+        error, new_error = getattr(known[0], f"{name}_error"), getattr(tails, f"{name}_error")
+        both = np.full((2, 2), 0.35**2) + np.diag([(error**2 + varies**2) / len(known), new_error**2 + new_varies**2])
+        square = float(apart @ np.linalg.solve(both, apart)) - found**2 / both[0, 0]
+        variance = float(np.linalg.det(both)) / both[0, 0]
+        logs -= 0.5 * (min(square, 16.0) + math.log(2 * math.pi * variance))
     return math.exp(logs)
 
 
@@ -221,20 +277,134 @@ def test_a_year_that_disagrees_gets_the_usual_prior() -> None:
     assert "5 earlier releases" in year.note(like)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.45, 0.5, 0.62])
+def heavy_years(tails: Tails | None = None) -> PooledPrior:
+    """Three years of strong leniency, whose reviewers disagree by much the same."""
+    tails = Tails(0.1, 0.15, 0.9, 0.3) if tails is None else tails
+    base = pooled(*[around(0.5, 0.2)] * 3, tails=tails)
+    shares = (0.52, 0.54, 0.56)
+    held = (replace(each, within=Within(share, 0.03)) for each, share in zip(base.releases, shares, strict=True))
+    return replace(base, releases=tuple(held))
+
+
+@pytest.mark.parametrize(
+    ("within", "tails"),
+    [
+        (None, None),
+        (Within(0.62, 0.04), None),
+        (None, Tails(0.3, 0.2, -0.4, 0.25)),
+        (Within(0.4, 0.04), Tails(-0.6, 0.1, 4.0, 0.3)),
+    ],
+)
+def test_a_year_given_its_public_record_equals_plain_sums(within: Within | None, tails: Tails | None) -> None:
+    prior = heavy_years()
+    found = prior.chances_given(within, tails)
+    expected, density, of_share = slow_year(prior, within, tails)
+    assert found[0] == pytest.approx(expected, rel=1e-9)
+    assert found[1:] == pytest.approx((density, of_share), rel=1e-9)
+    if within is None and tails is None:
+        assert found[0] == pytest.approx(prior.chances, rel=1e-12)
+    year = YearPrior(prior, within, tails)
+    share = 0.54 if within is None else within.share
+    alone, other = 1.0, usual()
+    if tails is not None:
+        other = np.zeros_like(usual())
+        for (place, (name, chance)), (row, rho) in product(
+            enumerate(pooling._SHAPES.items()), enumerate(CORRELATIONS.tolist())
+        ):
+            likely = chance
+            for (mean, varies), of in zip(
+                slow_moments(name, max(rho, 0.0), share), ("skewness", "kurtosis"), strict=True
+            ):
+                variance = getattr(tails, f"{of}_error") ** 2 + varies**2 + 0.35**2
+                square = min((getattr(tails, of) - mean) ** 2 / variance, 16.0)
+                likely *= math.exp(-0.5 * square) / math.sqrt(2 * math.pi * variance)
+            other[place, row] = likely * usual()[0, row]
+        alone = float(other.sum())
+        other = 0.9 * other / alone + 0.1 * usual()
+    assert year.other == pytest.approx(other, rel=1e-9)
+    odds = 0.3 / (0.7 * of_share * min(density / alone, 1.0))
+    assert year.beforehand == pytest.approx(odds / (1 + odds), rel=1e-9)
+    assert year.mixed.sum() == pytest.approx(1)
+    assert year.mixed == pytest.approx(year.beforehand * other + (1 - year.beforehand) * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.58, 0.85])
 def test_a_public_record_unlike_the_others_is_noticed_beforehand(share: float) -> None:
-    """Against the probabilities of both cases, with the normal law of one and the even law of the other."""
-    earlier = [Within(value, 0.03) for value in (0.42, 0.44, 0.46)]
-    base = pooled(*[around(0.3, 0.2)] * 3)
-    held = (replace(each, within=within) for each, within in zip(base.releases, earlier, strict=True))
-    year = YearPrior(replace(base, releases=tuple(held)), Within(share, 0.04))
-    deviation = math.sqrt(0.04**2 + 0.03**2 + (0.03**2 + 0.03**2) / 3)
-    like = math.exp(-0.5 * ((share - 0.44) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
-    assert year.beforehand == pytest.approx(pooling.UNLIKE / (pooling.UNLIKE + (1 - pooling.UNLIKE) * like))
-    assert (year.beforehand > 0.5) == (share in (0.3, 0.62))
-    flat = np.zeros(SHAPE)
+    year = YearPrior(heavy_years(), Within(share, 0.04), None)
+    flat, far = np.zeros(SHAPE), share in {0.25, 0.85}
+    assert (year.beforehand > 0.5) == far
     assert year.unlike(flat) == pytest.approx(year.beforehand)
-    assert ("public record is unlike" in year.note(flat)) == (share in (0.3, 0.62))
+    assert ("public record is unlike" in year.note(flat)) == far
+
+
+def test_tails_unlike_those_of_earlier_years_are_noticed_and_like_ones_are_not() -> None:
+    within, usually = Within(0.54, 0.04), heavy_years()
+    alone = YearPrior(usually, within, None).beforehand
+    assert alone < 0.1
+    for like in (Tails(0.1, 0.15, 0.9, 0.3), Tails(0.0, 0.15, 0.6, 0.3), Tails(-0.1, 0.15, 1.4, 0.3)):
+        # What years share anyway does not make them alike.
+        assert 0.9 * alone < YearPrior(usually, within, like).beforehand < 0.15
+    for unlike in (Tails(2.0, 0.15, 3.0, 0.3), Tails(-2.0, 0.15, 3.0, 0.3), Tails(0.1, 0.15, 5.0, 0.3)):
+        year = YearPrior(usually, within, unlike)
+        assert year.beforehand > 0.5
+        assert "public record is unlike" in year.note(np.zeros(SHAPE))
+    camps = heavy_years(Tails(0.0, 0.15, -0.5, 0.3))
+    assert YearPrior(camps, within, Tails(0.0, 0.15, 1.5, 0.3)).beforehand > 0.5
+    assert YearPrior(camps, within, Tails(0.0, 0.15, -0.3, 0.3)).beforehand < 0.1
+    assert YearPrior(pooled(*[around(0.5)] * 3), None, Tails(0.0, 0.15, 5.0, 0.3)).beforehand == pooling.UNLIKE
+
+
+def test_the_tails_of_a_year_tell_its_shape_and_its_share_within_papers_its_leniency() -> None:
+    names, prior = list(pooling._SHAPES), heavy_years(Tails(0.0, 0.15, 0.2, 0.3))
+
+    def shapes(chances: Floats) -> dict[str, float]:
+        return dict(zip(names, chances.sum(axis=(1, 2)).tolist(), strict=True))
+
+    light, heavy, skewed = (
+        YearPrior(prior, Within(0.54, 0.04), tails)
+        for tails in (Tails(0.0, 0.15, -0.5, 0.3), Tails(0.0, 0.15, 1.5, 0.3), Tails(-0.9, 0.15, 0.9, 0.3))
+    )
+    before = shapes(prior.chances)
+    assert shapes(heavy.like)["heavy"] > 1.5 * before["heavy"] > 1.5 * shapes(light.like)["heavy"]
+    assert shapes(light.like)["camps"] > before["camps"] > shapes(heavy.like)["camps"]
+    assert shapes(skewed.like)["strict"] > before["strict"] > shapes(skewed.like)["lenient"]
+    assert shapes(heavy.other)["heavy"] > shapes(light.other)["heavy"]
+
+    def mean(share: float) -> float:
+        return float(YearPrior(prior, Within(share, 0.02), None).like.sum(axis=(0, 2)) @ CORRELATIONS)
+
+    usually = float(prior.chances.sum(axis=(0, 2)) @ CORRELATIONS)
+    assert mean(0.45) < usually - 0.03 < mean(0.54) < usually + 0.03 < mean(0.63)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "new", "least", "most"), [("heavy", "camps", 0.3, 1.0), ("camps", "camps", 0, 0.05)]
+)
+def test_years_of_another_shape_are_noticed_by_their_public_scores(
+    earlier: str, new: str, least: float, most: float
+) -> None:
+    """As in benchmarks/bench_pool.py, without noise: earlier releases tell the size of leniency, not its shape."""
+    rng = np.random.default_rng(77)
+
+    def record(shape: str) -> tuple[Within, Tails]:
+        leniency = 0.5 * rng.standard_t(2, 200) if shape == "heavy" else rng.choice([-1.0, 1.0], 200)
+        opinions = rng.permutation(np.repeat(leniency, 4)).reshape(200, 4) + rng.normal(0, 1, (200, 4))
+        scores = np.clip(np.rint(5.5 + rng.normal(0, 1.2, (200, 1)) + opinions), 1, 10)
+        weights = pv.PublicWeights.from_rows(scores, load=4)
+        within, tails = Within.of(weights), Tails.of(weights)
+        assert within is not None
+        assert tails is not None
+        return within, tails
+
+    noticed = []
+    for _ in range(40):
+        base = pooled(*[around(0.5, 0.15)] * 5).releases
+        held = (
+            replace(each, within=within, tails=tails)
+            for each, (within, tails) in zip(base, [record(earlier) for _ in base], strict=True)
+        )
+        noticed.append(YearPrior(PooledPrior(quantity="weights", releases=tuple(held)), *record(new)).beforehand > 0.5)
+    assert least <= np.mean(noticed) <= most
 
 
 # Theorem I1.
@@ -242,12 +412,20 @@ def test_a_public_record_unlike_the_others_is_noticed_beforehand(share: float) -
     st.floats(0, 1),
     st.floats(1e-9, 1),
     st.lists(st.tuples(st.floats(0, 1), st.floats(1e-9, 1)), min_size=1, max_size=3),
+    st.none() | st.tuples(st.floats(-100, 100), st.floats(1e-6, 100), st.floats(-100, 100), st.floats(1e-6, 100)),
 )
-def test_the_usual_prior_always_has_a_part(share: float, error: float, earlier: list[tuple[float, float]]) -> None:
-    base = pooled(*[around(0.3, 0.2)] * len(earlier))
+@settings(max_examples=60)
+def test_the_usual_prior_always_has_a_part(
+    share: float, error: float, earlier: list[tuple[float, float]], tails: tuple[float, float, float, float] | None
+) -> None:
+    told = None if tails is None else Tails(0.0, 1e-6, 100.0, 1e-6)
+    base = pooled(*[around(0.3, 0.2)] * len(earlier), tails=told)
     held = (replace(each, within=Within(*within)) for each, within in zip(base.releases, earlier, strict=True))
-    year = YearPrior(replace(base, releases=tuple(held)), Within(share, error))
-    assert year.beforehand >= 0.3 / (0.3 + 0.7 / (0.03 * math.sqrt(2 * math.pi)))
+    own = None if tails is None else Tails(*tails)
+    year = YearPrior(replace(base, releases=tuple(held)), Within(share, error), own)
+    least = 0.3 / (0.3 + 0.7 / (0.03 * math.sqrt(2 * math.pi)))
+    assert year.beforehand >= least * (1 - 1e-12)
+    assert (year.mixed[0] >= least * (1.0 if tails is None else 0.1) * usual()[0] * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])
