@@ -226,7 +226,7 @@ class PooledPrior:
             of_shares = of_next_share(within, self.shares, CORRELATIONS, _TYPICAL)
         if tails is not None and self.tails:
             share = self.within if within is None else within.share
-            of_tails = of_next_year(tails, self.tails, CORRELATIONS, share, _TYPICAL, self.within)
+            of_tails = of_next_year(tails, self.tails, CORRELATIONS, share, typical=_TYPICAL, usually=self.within)
         how, shapes = "qmrd,qs,qmsr->mrsd", _shapes_of_years()
         each = np.einsum(how, self._years, shapes, np.exp(of_tails), optimize=True)
         density = float(each.sum())

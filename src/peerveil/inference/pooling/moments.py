@@ -120,7 +120,7 @@ def of_year(tails: Tails, correlations: Floats, within: float) -> Floats:
 
 
 def of_next_year(
-    tails: Tails, earlier: Sequence[Tails], correlations: Floats, within: float, typical: Floats, usually: float
+    tails: Tails, earlier: Sequence[Tails], correlations: Floats, within: float, *, typical: Floats, usually: float
 ) -> Floats:
     """Return the log-likelihood of a year's tails, given those of earlier years of its series.
 
