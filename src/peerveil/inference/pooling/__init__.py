@@ -23,7 +23,7 @@ from scipy.special import logsumexp, ndtr
 
 from peerveil.errors import Argument, InputError
 from peerveil.inference.family import CORRELATIONS, FAMILIES
-from peerveil.inference.pooling.moments import of_next_share, of_next_year, of_series, of_year
+from peerveil.inference.pooling.moments import of_next_share, of_next_year, of_scores, of_series, of_year
 from peerveil.inference.pooling.opinions import Tails, Within
 from peerveil.inference.pooling.shapes import SHAPED, SHAPES
 from peerveil.quantities.base import words_of
@@ -377,7 +377,8 @@ class YearPrior:
         likelihood = np.exp(of_year(self.tails, CORRELATIONS, within))
         chances = np.multiply.outer(list(_SHAPES.values()), usual()[0]) * likelihood[:, :, None]
         density = float(chances.sum())
-        return (1 - OF_SCORES) * chances / density + OF_SCORES * usual(), density
+        mixed = (1 - OF_SCORES) * chances / density + OF_SCORES * usual()  # whose parts tails leave as they are
+        return mixed, (1 - OF_SCORES) * density + OF_SCORES * float(np.exp(of_scores(self.tails)))
 
     def unlike(self, evidence: Floats) -> float:
         """Return the posterior probability that the year is not like the others, given its evidence as well."""

@@ -28,8 +28,12 @@ _VARIES = {"skewness": (0.05, 0.2), "kurtosis": (0.1, 0.4)}
 #: The deviation, from year to year, of the share of the variance within papers that is not due to leniency.
 _WITHIN_VARIES = 0.03
 
-#: So many deviations count at most: a record that fits no shape prefers none.
-_FURTHEST = 4.0
+#: So many deviations count at most: a record that fits no shape prefers none. Of tails in a year like the others more
+#: count, so that a year whose tails nothing explains is not taken for one of them.
+_FURTHEST, _FURTHEST_APART = 4.0, 6.0
+
+#: The deviations of skewness and kurtosis that single scores may have by themselves, whatever leniency is.
+_ANYTHING = {"skewness": 1.0, "kurtosis": 3.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,14 @@ def of_year(tails: Tails, correlations: Floats, within: float) -> Floats:
     return logs
 
 
+def of_scores(tails: Tails) -> float:
+    """Return the log-likelihood of a year's tails if they are those of single scores, whatever leniency is."""
+    return sum(
+        float(_normal(np.array(moment.found), np.array(moment.variance + _ANYTHING[moment.name] ** 2)))
+        for moment in Moment.both([tails])
+    )
+
+
 def of_next_year(
     tails: Tails, earlier: Sequence[Tails], correlations: Floats, within: float, *, typical: Floats, usually: float
 ) -> Floats:
@@ -142,10 +154,11 @@ def of_next_year(
         told = TAILS_VARY**2 / (TAILS_VARY**2 + doubt)
         shared = told * (moment.found - moment.implied(typical, usually))
         variance = own.of_mean(correlations, within) + (told * doubt)[:, :, None, None]
-        logs = logs + _normal(own.found - own.implied(correlations, within) - shared[:, :, None, None], variance)
+        distance = own.found - own.implied(correlations, within) - shared[:, :, None, None]
+        logs = logs + _normal(distance, variance, _FURTHEST_APART)
     return logs
 
 
-def _normal(distance: Floats, variance: Floats) -> Floats:
+def _normal(distance: Floats, variance: Floats, furthest: float = _FURTHEST) -> Floats:
     """The logarithm of a normal density, within so many deviations."""
-    return np.asarray(-0.5 * (np.minimum(distance**2 / variance, _FURTHEST**2) + np.log(2 * np.pi * variance)))
+    return np.asarray(-0.5 * (np.minimum(distance**2 / variance, furthest**2) + np.log(2 * np.pi * variance)))
