@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import peerveil as pv
@@ -420,11 +420,13 @@ def test_years_of_another_shape_are_noticed_by_their_public_scores(
 
 # Theorem I1.
 @given(
-    st.floats(0, 1),
+    st.floats(0, 2),
     st.floats(1e-9, 1),
-    st.lists(st.tuples(st.floats(0, 1), st.floats(1e-9, 1)), min_size=1, max_size=3),
+    st.lists(st.tuples(st.floats(0, 2), st.floats(1e-9, 1)), min_size=1, max_size=3),
     st.none() | st.tuples(st.floats(-100, 100), st.floats(1e-6, 100), st.floats(-100, 100), st.floats(1e-6, 100)),
 )
+@example(2.0, 1e-9, [(0.0, 1e-9)], None)
+@example(0.0, 1e-9, [(2.0, 1e-9)], (100.0, 1e-6, -100.0, 1e-6))
 @settings(max_examples=60)
 def test_the_usual_prior_always_has_a_part(
     share: float, error: float, earlier: list[tuple[float, float]], tails: tuple[float, float, float, float] | None
@@ -436,7 +438,17 @@ def test_the_usual_prior_always_has_a_part(
     year = YearPrior(replace(base, releases=tuple(held)), Within(share, error), own)
     least = 0.3 / (0.3 + 0.7 / (0.03 * math.sqrt(2 * math.pi)))
     assert year.beforehand >= least * (1 - 1e-12)
+    assert year.mixed.sum() == pytest.approx(1)
     assert (year.mixed[0] >= least * (1.0 if tails is None else 0.1) * usual()[0] * (1 - 1e-12)).all()
+
+
+def test_hostile_priors_and_records_give_probabilities() -> None:
+    for row, shares in product((5, 14), ((0.0, 2.0), (2.0, 0.0), (1.0, 0.0), (0.9, 0.0), (0.0, 1.0))):
+        hostile = pooled(*[certain(row, 0)] * pooling.MOST, within=Within(shares[0], 1e-6))
+        year = YearPrior(hostile, Within(shares[1], 1e-6), None)
+        assert year.mixed.min() >= 0
+        assert year.mixed.sum() == pytest.approx(1)
+        assert 0 < year.beforehand <= 1
 
 
 @pytest.mark.parametrize("share", [0.3, 0.8])

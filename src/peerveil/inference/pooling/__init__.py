@@ -230,8 +230,11 @@ class PooledPrior:
         how, shapes = "qmrd,qs,qmsr->mrsd", _shapes_of_years()
         each = np.einsum(how, self._years, shapes, np.exp(of_tails), optimize=True)
         density = float(each.sum())
-        chances = np.einsum("mrsd,mr->srd", each / density, np.exp(of_shares))
-        return chances / chances.sum(), density, float(chances.sum())
+        most = float(
+            of_shares.max()
+        )  # all may be beyond floating-point range; not their ratios: deviations are at least 0.03
+        chances = np.einsum("mrsd,mr->srd", each / density, np.exp(of_shares - most))
+        return chances / chances.sum(), density, float(chances.sum() * np.exp(most))
 
     @cached_property
     def _years(self) -> Floats:
