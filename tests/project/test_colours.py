@@ -71,4 +71,6 @@ def test_words_of_the_site_have_contrast(scheme: str) -> None:
 
 def test_the_theme_takes_its_colours_from_the_style() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    assert settings.count("primary: custom") == settings.count("accent: custom") == settings.count("      scheme: ") == 2
+    assert (
+        settings.count("primary: custom") == settings.count("accent: custom") == settings.count("      scheme: ") == 2
+    )

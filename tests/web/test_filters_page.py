@@ -73,7 +73,7 @@ def told_at(shown: str) -> dict[str, str]:
     ("field", "typed", "message"),
     [
         ("only", "Type=Reviews", "none of the 24 rows has this value; the column has 'Draft' and 'Review'"),
-        ("only", "Decision=Acept", "none of the 24 rows has this value; the column has 'Accept' and 'Reject'"),
+        ("only", "Decision=Accepted", "none of the 24 rows has this value; the column has 'Accept' and 'Reject'"),
         ("only", "Country=land9", "none of the 24 rows has this value (values of this column are not shown here"),
         ("only", "Typ=Review", "has no column 'Typ' for the filter (“Keep only reviews with”: Typ=Review); its"),
         ("leave_out", "Type!=Reviews", "“Leave out reviews with”: Type!=Reviews leaves no review: all 24 rows are"),
