@@ -168,4 +168,4 @@ def test_attributes_on_the_command_line_leave_no_trace(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["release", *arguments])
     assert done.exit_code == 0, done.output
     written = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
-    assert not any(word in written + done.output for word in ("seniority", "years", "cem"))
+    assert not any(word in written + done.output for word in ("seniority", "3 years", "Dr ", "cem"))

@@ -110,7 +110,9 @@ def parse_mechanism(name: str, **given: float | None) -> Mechanism:
     """
     if name not in OWN:
         binned = any(
-            re.fullmatch(rf"{kind.name}\W*\d+\W*", name) for kind in OWN.values() if "bins" in kind.parameters()
+            re.fullmatch(rf"{kind.name}\W*\d+\W*(?:bins?\W*)?", name)
+            for kind in OWN.values()
+            if "bins" in kind.parameters()
         )
         hint = ("; say how many bins with ", Argument("bins", ...)) if binned else ()
         raise InputError(Argument("mechanism"), f" must be one of {', '.join(OWN)}, got {name!r}", *hint)
