@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from peerveil.regions.convex import Region as Region
     from peerveil.regions.projection import Projection as Projection
     from peerveil.regions.projection import project as project
-    from peerveil.releases.checks import Verification as Verification
+    from peerveil.releases.checking.results import Verification as Verification
     from peerveil.releases.comparison import Comparison as Comparison
     from peerveil.releases.comparison import compare as compare
     from peerveil.releases.comparison.series import Series as Series
@@ -127,7 +127,7 @@ _NAMES = {
     "regions": "region",
     "regions.convex": "Region",
     "regions.projection": "Projection project",
-    "releases.checks": "Verification",
+    "releases.checking.results": "Verification",
     "releases.comparison": "Comparison compare",
     "releases.comparison.series": "Series",
     "releases.effects.crosstabs": "Crosstab",

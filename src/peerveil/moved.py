@@ -18,8 +18,7 @@ _PACKAGED = {
     "quantities": "monotone weights",
     "record": "criteria loads parts public_files public_scores",
     "regions": "projection",
-    "releases": "comparison document_check documents noisy_files page_text plan_files refinement signatures "
-    "verification words_v1",
+    "releases": "comparison documents noisy_files page_text plan_files refinement signatures verification words_v1",
     "reporting": "charts published report sweep_files terms",
     "simulation": "experiments exports",
     "support": "staging threads version",
@@ -32,6 +31,7 @@ MOVED = {name: f"{package}.{name}" for package, names in _PACKAGED.items() for n
     "binning": "mechanisms.bin_choice",
     "bundle": "releases.release",
     "checks": "support.arguments",
+    "document_check": "releases.checking.document",
     "engine": "support.parallel",
     "estimation": "inference.estimators",
     "evidence": "inference.likelihood",
@@ -46,17 +46,17 @@ MOVED = {name: f"{package}.{name}" for package, names in _PACKAGED.items() for n
     "private.batch_folders": "private.batch.folders",
     "private.database": "private.ledger.database",
     "private.groups": "private.tracks",
-    "private.stating": "private.release_facts",
+    "private.stating": "private.ledger.release_facts",
     "private.truth": "private.true_vector",
     "programme": "regions.quadratic_programme",
     "public_forms": "record.public_formats",
-    "release_files": "releases.file_check",
+    "release_files": "releases.checking.files",
     "simulate": "simulation.conferences",
     "statement": "privacy.stated_facts",
     "table_files": "tables.reading",
     "twopass": "regions.isotonic",
     "unpacking": "tables.opening",
-    "verdict": "releases.checks",
+    "verdict": "releases.checking.results",
 }
 
 

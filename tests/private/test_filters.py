@@ -18,8 +18,8 @@ import peerveil as pv
 from peerveil.cli import app
 from peerveil.cli.options import option
 from peerveil.private.inspection import inspect
+from peerveil.private.ledger.release_facts import release_statement
 from peerveil.private.release import prepare_release
-from peerveil.private.release_facts import release_statement
 from peerveil.simulation.conferences import synthetic_conference
 from peerveil.simulation.exports import PRIVATE, export
 

@@ -307,8 +307,8 @@ class TestNothingCrashes:
         def broken(*_: object) -> None:
             raise ZeroDivisionError("a private value")
 
-        monkeypatch.setattr("peerveil.releases.release_checks.count_noise", broken)
-        monkeypatch.setattr("peerveil.releases.release_checks._region", broken)
+        monkeypatch.setattr("peerveil.releases.checking.means.count_noise", broken)
+        monkeypatch.setattr("peerveil.releases.checking.means._region", broken)
         base = next(base for base in honest if base.name == "histogram")
         found = pv.verify(base.release(), base.weights)
         assert set(found.failed) == {"noise", "region"}

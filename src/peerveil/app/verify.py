@@ -11,9 +11,9 @@ from peerveil.app.requests import VerifyRequest
 from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.base import is_known
 from peerveil.quantities.weights import PublicWeights
-from peerveil.releases.checks import Check, Verification
+from peerveil.releases.checking.files import open_release
+from peerveil.releases.checking.results import Check, Verification
 from peerveil.releases.effects.answers import Weights
-from peerveil.releases.file_check import open_release
 from peerveil.releases.linked.published import Correlation
 from peerveil.releases.verification import verify as verify_release
 from peerveil.releases.withdrawal import withdrawal_checks

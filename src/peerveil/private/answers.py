@@ -19,9 +19,9 @@ from peerveil.privacy.series_claims import SeriesClaim
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import Fingerprint, fingerprint
+from peerveil.private.ledger.release_facts import release_statement
 from peerveil.private.noise import Prepared
 from peerveil.private.release import Protected, check_dataset, claim_settings
-from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, PublicRecord

@@ -23,8 +23,8 @@ from peerveil.privacy.sensitivity import Sensitivity, sensitivity
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
+from peerveil.private.ledger.release_facts import release_statement
 from peerveil.private.noise import Prepared, prepare
-from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import true_vector
 from peerveil.quantities.base import Lone, words_of

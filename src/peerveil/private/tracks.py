@@ -18,8 +18,8 @@ from peerveil.privacy.joint_claims import Group, GroupClaim, group_claim, joint_
 from peerveil.privacy.stated_facts import Statement
 from peerveil.private.charging import Order, Spending
 from peerveil.private.fingerprint import fingerprint
+from peerveil.private.ledger.release_facts import joint_statement
 from peerveil.private.release import Ready, check_dataset, claim_settings, files_size, prepare_release, spending_for
-from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.quantities.base import Lone
 from peerveil.quantities.columns import Share

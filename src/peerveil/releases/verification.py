@@ -13,13 +13,13 @@ from typing import Any
 
 from peerveil.errors import InputError
 from peerveil.inference.pooling import PooledPrior
-from peerveil.releases.checks import Check, RefusedError, Verification, checked, unchecked
+from peerveil.releases.checking.files import Opened, file_checks, open_release, other_files
+from peerveil.releases.checking.means import release_checks, same_versions
+from peerveil.releases.checking.results import Check, RefusedError, Verification, checked, unchecked
 from peerveil.releases.effects.answers import Answer, Weights
 from peerveil.releases.effects.checks import RENDERED as ANSWER_RENDERED
 from peerveil.releases.effects.checks import answer_checks, answer_files
-from peerveil.releases.file_check import Opened, file_checks, open_release, other_files
 from peerveil.releases.release import Release
-from peerveil.releases.release_checks import release_checks, same_versions
 from peerveil.releases.signatures import SIGNATURE, signature_beside, signer, trusted_keys
 from peerveil.releases.withdrawal import read_mark, withdrawal_checks
 from peerveil.reporting.published import CROISSANT

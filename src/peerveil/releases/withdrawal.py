@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from peerveil.errors import Argument, FileError, InputError, SignatureError, WithdrawalWarning
-from peerveil.releases.checks import Check, RefusedError, checked, failed
+from peerveil.releases.checking.results import Check, RefusedError, checked, failed
 from peerveil.releases.documents import parse_json
 from peerveil.releases.signatures import make_signature, read_bytes, release_file, signature_beside, signer
 from peerveil.support.atomic_files import replace_file

@@ -20,9 +20,9 @@ from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.fingerprint import fingerprint
 from peerveil.private.ledger import Quote
+from peerveil.private.ledger.release_facts import joint_statement
 from peerveil.private.promises import quotes_of
 from peerveil.private.release import check_dataset, claim_settings, spending_for
-from peerveil.private.release_facts import joint_statement
 from peerveil.private.reviews import Reviews
 from peerveil.private.tracks import part_record, remark_on_small
 from peerveil.quantities.columns import Share

@@ -19,7 +19,7 @@ from peerveil.private.ledger.chain import START, entry_hash
 from peerveil.private.ledger.reconciling import find_releases, reconcile
 from peerveil.private.ledger.series import Series, cost_of, series_of
 from peerveil.private.ledger.tables import ABOUT, BUDGETS, CHARGES, ENTRIES, MEMBERS, SERIES, faults
-from peerveil.releases.checks import Check, unchecked
+from peerveil.releases.checking.results import Check, unchecked
 
 #: The topics of a check, in order.
 Topic = Literal["rows", "chain", "limits", "releases"]

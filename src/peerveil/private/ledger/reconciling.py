@@ -12,8 +12,8 @@ from peerveil.errors import FileError, PeerveilError
 from peerveil.privacy.budget import TOLERANCE, Spend
 from peerveil.private.ledger.accounts import Entry
 from peerveil.private.ledger.series import Series
+from peerveil.releases.checking.files import open_release
 from peerveil.releases.effects.answers import Answer
-from peerveil.releases.file_check import open_release
 from peerveil.releases.release import DATA_FILES, Release
 
 #: Whether a finding is a problem, its subject, and its text.

@@ -24,10 +24,10 @@ from peerveil.privacy.stated_facts import Statement
 from peerveil.private.answers import ReadyAnswer, stating
 from peerveil.private.charging import Spending
 from peerveil.private.fingerprint import Fingerprint, fingerprint
+from peerveil.private.ledger.release_facts import release_statement
 from peerveil.private.linked.joining import same_reviewers
 from peerveil.private.noise import prepare
 from peerveil.private.release import check_column, check_dataset, public_words, spending_for
-from peerveil.private.release_facts import release_statement
 from peerveil.private.reviews import EXPLAIN_PUBLIC, Reviews
 from peerveil.private.true_vector import by_reviewer
 from peerveil.quantities.base import Lone

@@ -23,8 +23,8 @@ from peerveil.quantities.weights import PublicWeights
 from peerveil.record.loads import Loads
 from peerveil.record.parts import Part, is_open
 from peerveil.releases import documents
-from peerveil.releases.checks import RefusedError
-from peerveil.releases.document_check import check_public
+from peerveil.releases.checking.document import check_public
+from peerveil.releases.checking.results import RefusedError
 from peerveil.releases.signatures import SIGNATURE, release_file
 from peerveil.releases.withdrawal import MARKS, warn_if_withdrawn
 from peerveil.reporting.published import CROISSANT

@@ -11,12 +11,12 @@ from typing import Any
 
 from peerveil.mechanisms import Mechanism, mechanism_from
 from peerveil.privacy.guarantee import Guarantee
-from peerveil.releases.checks import Check, RefusedError, attempt, checked, failed, unchecked
-from peerveil.releases.document_check import check_document, differences
+from peerveil.releases.checking.document import check_document, differences
+from peerveil.releases.checking.files import same_description, same_statements, same_text, stored_text
+from peerveil.releases.checking.groups import REVIEWS_OF_GROUPS, check_series, check_series_notes, joint_check
+from peerveil.releases.checking.results import Check, RefusedError, attempt, checked, failed, unchecked
 from peerveil.releases.documents import claim_document
 from peerveil.releases.effects.answers import Answer, Weights
-from peerveil.releases.file_check import same_description, same_statements, same_text, stored_text
-from peerveil.releases.group_check import REVIEWS_OF_GROUPS, check_series, check_series_notes, joint_check
 from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.reporting.published import CROISSANT
 from peerveil.support.version import rendered_with

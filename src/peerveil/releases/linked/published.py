@@ -26,8 +26,8 @@ from peerveil.record.loads import Loads
 from peerveil.record.parts import Part
 from peerveil.record.public_record import Floats
 from peerveil.releases import documents
-from peerveil.releases.checks import RefusedError
-from peerveil.releases.document_check import check_public
+from peerveil.releases.checking.document import check_public
+from peerveil.releases.checking.results import RefusedError
 from peerveil.releases.effects.answers import (
     Answer,
     adopted_weights,

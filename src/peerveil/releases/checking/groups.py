@@ -10,7 +10,7 @@ from peerveil.privacy.guarantee import Guarantee
 from peerveil.privacy.joint_claims import Group, GroupClaim, joint_claim
 from peerveil.privacy.series_claims import NOTED, SeriesClaim
 from peerveil.record.parts import Part
-from peerveil.releases.checks import RefusedError
+from peerveil.releases.checking.results import RefusedError
 
 #: Relative tolerance of claims.
 CLAIM_TOLERANCE = 1e-9
@@ -82,7 +82,7 @@ def check_series_notes(notes: Sequence[str], series: Sequence[SeriesClaim]) -> N
 
     >>> check_series_notes(["It is counted in the series Conf: epsilon = 0.01 per person."], [])
     Traceback (most recent call last):
-    peerveil.releases.checks.RefusedError: a note on a series does not follow from what is stated of series
+    peerveil.releases.checking.results.RefusedError: a note on a series does not follow from what is stated of series
     """
     if [note for note in notes if note.strip().startswith(NOTED)] != [claim.note for claim in series]:
         raise RefusedError("a note on a series does not follow from what is stated of series")

@@ -19,7 +19,7 @@ import numpy as np
 
 from peerveil.errors import FileError, unexpected
 from peerveil.releases import words_v1
-from peerveil.releases.checks import Check, RefusedError, checked, shortened, unchecked
+from peerveil.releases.checking.results import Check, RefusedError, checked, shortened, unchecked
 from peerveil.releases.documents import float_or_none, parse_json
 from peerveil.releases.effects.answers import Answer
 from peerveil.releases.effects.crosstabs import Crosstab

