@@ -109,6 +109,15 @@ STATED = [
     ("figures/bounds.svg", "</svg>", "<script>1</script></svg>"),
     ("release.csv", "\n1,", "\n1,1"),
     ("release.json", '"created": "', '"created": "2'),
+    ("report.html", "</style>", "main{background:url(https://example.org/seen)}</style>"),
+    ("report.html", "<style>", "<style>@IMPORT 'https://example.org/seen.css';"),
+    ("report.html", "</style>", "main{background:\\75 rl(https://example.org/seen)}</style>"),
+    ("report.html", "<main>", '<main><p style="background:url(//example.org/seen)">'),
+    ("report.html", "<main>", '<main><img srcset="https://example.org/seen 1x">'),
+    ("report.html", "<main>", '<main><video poster="https://example.org/seen"></video>'),
+    ("report.html", "<main>", '<main><button formaction="https://example.org">Go</button>'),
+    ("report.html", "<main>", '<main><a href="release.csv" ping="https://example.org/seen">Table</a>'),
+    ("figures/means.svg", "</svg>", '<path d="M0 0" fill="url(https://example.org/seen#a)"/></svg>'),
 ]
 
 
@@ -127,7 +136,7 @@ class TestOtherVersions:
         words = {check.name: check.found for check in verification.checks}
         assert all("other versions" in words[name] for name in ("release.csv", "report.html", "pictures"))
 
-    @pytest.mark.parametrize(("file", "before", "after"), mostly_slow(STATED, 0, 4, 8, 11, 12))
+    @pytest.mark.parametrize(("file", "before", "after"), mostly_slow(STATED, 0, 4, 8, 11, 12, 13, 17))
     def test_what_it_states_cannot_be_changed(
         self, old: tuple[Path, pv.PublicWeights], file: str, before: str, after: str
     ) -> None:

@@ -136,6 +136,17 @@ def _set(*path: Any) -> Change:
     return change
 
 
+def _as_texts(document: dict[str, Any], key: str, *, digits: str = "0123456789", false: bool = False) -> None:
+    """Put texts, or false for 0, in the place of numbers that they would be read as."""
+
+    def text(value: Any) -> Any:
+        if isinstance(value, list):
+            return [text(each) for each in value]
+        return (value or False) if false else str(value).translate(str.maketrans("0123456789", digits))
+
+    document[key] = text(document[key])
+
+
 HOSTILE: dict[str, Change] = {
     "another kind": _set("kind", "release"),
     "another model": _set("model", 1),
@@ -148,6 +159,13 @@ HOSTILE: dict[str, Change] = {
     "evidence below the least": _set("releases", 0, "evidence", 0, 0, -1e9),
     "evidence that overflows": _set("releases", 0, "evidence", 0, 0, 10**400),
     "evidence as text": _set("releases", 0, "evidence", 0, 0, "x"),
+    "numbers as texts": lambda document: _as_texts(document["releases"][0], "evidence"),
+    "other digits": lambda document: _as_texts(document["releases"][0], "evidence", digits="٠١٢٣٤٥٦٧٨٩"),
+    "shapes as texts": lambda document: _as_texts(document["releases"][0], "shapes"),
+    "false for 0": lambda document: _as_texts(document["releases"][0], "evidence", false=True),
+    "probabilities as texts": lambda document: _as_texts(document, "chances"),
+    "a model that is no whole number": _set("model", 2.0),
+    "tails without error": _set("releases", 0, "tails", [0.5, 5e-324, 0.0, 5e-324]),
     "a row less": lambda document: document["releases"][0]["evidence"].pop(),
     "a share below 0": _set("releases", 0, "within", [-1.0, 0.1]),
     "a share that is none": _set("releases", 0, "within", 0.5),
@@ -173,8 +191,9 @@ def test_hostile_files_are_refused(name: str, prior: PooledPrior, tmp_path: Path
     HOSTILE[name](document)
     place = tmp_path / "prior.json"
     place.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(pv.FileError, match=r"prior\.json"):
+    with pytest.raises(pv.FileError, match=r"prior\.json") as refused:
         pv.read_prior(place)
+    assert "internal error" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "NaN", '{"kind": "prior", "kind": "prior"}', '{"kind": "prior"}'])
@@ -332,6 +351,7 @@ def test_hostile_evidence_in_a_release_is_refused(years: dict[int, pv.Release], 
         (("evidence",), [[-1.0] * 5] * 15),
         (("within",), [0.5]),
         (("within",), [0.5, -0.1]),
+        (("tails",), [0.5, 1e-200, 0.0, 0.1]),
         (("prior",), {"digest": "sha256:7", "releases": 1, "unlike": False}),
         (("prior",), {"digest": f"sha256:{0:064x}", "releases": 0, "unlike": False}),
         (("prior",), {"digest": f"sha256:{0:064x}", "releases": 1, "unlike": 1}),

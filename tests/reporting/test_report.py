@@ -349,3 +349,20 @@ def test_the_report_of_a_track_names_it(tmp_path: Path) -> None:
         assert f'<p class="venue">Conf 2026 · {name}</p>' in page
         assert f"Conf 2026 · {name}</title>" in page
         assert f"Conf 2026 · {name}" in json.loads((tmp_path / name / "croissant.json").read_text("utf-8"))["name"]
+
+
+def test_a_release_that_public_data_determine_does_not_speak_of_noise(tmp_path: Path) -> None:
+    papers = [f"p{i}" for i in range(20) for _ in range(3)]
+    alike = pv.Reviews.from_columns(papers, [f"r{i % 10}" for i in range(60)], [4.0] * 60, scale=(1, 5))
+    made = pv.release(alike, public="all", epsilon=1.0)
+    text = words(page(made))
+    assert "elsewhere" not in text
+    assert "random noise" not in text
+    assert "no noise was added" in text
+    assert made.error_summary.startswith("none")
+    assert "expected error none" in repr(made)
+    folder = made.save(tmp_path / "out")
+    assert pv.verify(folder, pv.weigh(alike.public("all"), "ratings")).verified
+    external = pv.refine(made.values, pv.weigh(alike.public("all"), "ratings"))
+    assert "elsewhere" in words(page(external))
+    assert external.error_summary == "not known"

@@ -9,8 +9,17 @@ from html.parser import HTMLParser
 
 _NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[+-]?\d+)?")
 _ACTIVE = frozenset(
-    {"script", "iframe", "object", "embed", "link", "base", "form", "foreignobject", "image", "use", "animate", "set"}
+    {"script", "iframe", "frame", "object", "embed", "link", "base", "form", "foreignobject", "animate", "set", "slot"}
+    | {"img", "image", "feimage", "use", "picture", "source", "video", "audio", "track", "template"}
+    | {"applet", "button", "input", "select", "textarea"}
 )
+# Attributes whose addresses a browser loads, or tells that a link was followed.
+_LOADING = frozenset({"srcset", "srcdoc", "poster", "ping", "formaction", "action", "background", "data"})
+# What styles load; only places in the same file are harmless. An escape can hide such words.
+_STYLE_LOADS = re.compile(r"url\(\s*(?!\s*[\"']?#)|src\(|image\(|image-set\(|@import|\\", re.IGNORECASE)
+_LOADS = "a style that loads something"
+# Attributes that hold words, which no browser takes for addresses.
+_WORDS = frozenset({"aria-label", "content", "data-label", "title", "alt", "href"})
 _DATA = {"type": "application/ld+json"}
 _TABLE = "data:text/csv;base64,"
 _VOID = frozenset({"meta", "link", "br", "img", "hr", "input", "base", "embed"})
@@ -39,9 +48,12 @@ class PageText(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.words, self.active, self.label = set[str](), set[str](), ""
         self.cells, self.tables, self.addresses, self.metadata = list[str](), list[str](), set[str](), ""
+        self._styles = list[str]()
         self._parts, self._open, self._drawn = list[str](), list[str](), list[str]()
         self.feed(html)
         self.close()
+        if _STYLE_LOADS.search("".join(self._styles)):
+            self.active.add(_LOADS)
         self.text = " ".join("".join(self._parts).split())
         self.numbers = set(_NUMBER.findall(self.text))
 
@@ -57,6 +69,9 @@ class PageText(HTMLParser):
             pass
         elif tag in _ACTIVE or attributes.get("http-equiv", "").lower() == "refresh":
             self.active.add(tag)
+        self.active |= _LOADING & attributes.keys()
+        if any(_STYLE_LOADS.search(value) for key, value in attributes.items() if key not in _WORDS):
+            self.active.add(_LOADS)
         for key in ("href", "src", "xlink:href"):
             self._link(attributes.get(key, ""), loads=tag != "a" or key != "href")
         if tag == "svg" and "svg" not in self._open and not self.label:
@@ -96,7 +111,10 @@ class PageText(HTMLParser):
         if "script" in self._open:
             self.metadata += data
             return
-        if "style" in self._open or "title" in self._open:
+        if "style" in self._open:
+            self._styles.append(data)
+            return
+        if "title" in self._open:
             return
         if "svg" in self._open:
             if self._drawn:

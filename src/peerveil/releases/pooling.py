@@ -105,7 +105,7 @@ def read_prior(path: str | os.PathLike[str]) -> PooledPrior:
     document = parse_json(text, name=name) if len(text) <= _LARGEST else None
     if not isinstance(document, dict) or document.get("kind") != "prior" or document.keys() != _KEYS:
         raise FileError("is not a pooled prior; peerveil pool writes one", file=name)
-    if document["model"] != MODEL:
+    if type(document["model"]) is not int or document["model"] != MODEL:
         raise FileError(f"is a prior of another model than {MODEL}; pool the releases again", file=name)
     return interpreted(_from_document, document, name)
 
@@ -123,6 +123,15 @@ def _stated(kind: type[Stated], numbers: object) -> Stated | None:
     return kind(*given)
 
 
+def _check_numbers(value: object, name: str) -> None:
+    """Refuse texts, true and false in lists of JSON numbers, which arrays would take for numbers."""
+    if isinstance(value, list):
+        for each in value:
+            _check_numbers(each, name)
+    elif type(value) not in (int, float):
+        raise InputError(f"{name} must be numbers")
+
+
 def _from_document(document: dict[str, Any]) -> PooledPrior:
     releases = document["releases"]
     if not isinstance(releases, list) or not all(isinstance(each, dict) for each in releases[: MOST + 1]):
@@ -132,12 +141,19 @@ def _from_document(document: dict[str, Any]) -> PooledPrior:
     names = ("name", "record", "release", "evidence", "shapes", "within", "tails")
     if any(each.keys() != set(names) for each in releases):
         raise InputError(f"each release must have {', '.join(names)}")
+    for each in releases:
+        _check_numbers(each["evidence"], "evidence")
+        _check_numbers(each["shapes"] or [], "shapes")
+    _check_numbers(document["chances"], "chances")
     earlier = [
         Earlier(**each | {"within": _stated(Within, each["within"]), "tails": _stated(Tails, each["tails"])})
         for each in releases
     ]
     prior = PooledPrior(quantity=document["quantity"], releases=tuple(earlier))
-    stated = np.array(document["chances"], dtype=np.float64)
+    try:
+        stated = np.array(document["chances"], dtype=np.float64)
+    except (ValueError, OverflowError):  # rows of different lengths, or numbers that are too large
+        stated = np.empty(0)
     if stated.shape != prior.chances.shape or not np.allclose(stated, prior.chances, rtol=0, atol=_TOLERANCE):
         raise InputError("its probabilities are not those that its releases give; the file was changed")
     if document["digest"] != prior.digest:

@@ -296,7 +296,8 @@ class Release(Published):
         return release_plot(self, kind)
 
     def __repr__(self) -> str:
-        error = "not known" if self.outlook is None else f"{self.outlook.expected_rmse:.3g}"
+        unknown = "none" if self.determined else "not known"
+        error = unknown if self.outlook is None else f"{self.outlook.expected_rmse:.3g}"
         claim = self.guarantee.summary
         return f"Release({self.quantity} of {self.reviewers} reviewers; {claim}; expected error {error})"
 

@@ -11,6 +11,7 @@ import numpy as np
 from peerveil.inference.expected_error import ExpectedError
 from peerveil.inference.findings import Finding
 from peerveil.inference.verdict import Grounds, Verdict
+from peerveil.mechanisms import mechanism_from
 from peerveil.privacy.bins import NoisyCounts
 from peerveil.privacy.guarantee import Guarantee, caution
 from peerveil.privacy.series_claims import SeriesClaim
@@ -90,7 +91,16 @@ class Published:
     @property
     def error_summary(self) -> str:
         """The expected error in one line; ``"not known"`` without one."""
-        return "not known" if self.outlook is None else self.outlook.summary_of(quantity_words(self.quantity).number)
+        if self.outlook is None:
+            return "none, as public data determine these numbers" if self.determined else "not known"
+        return self.outlook.summary_of(quantity_words(self.quantity).number)
+
+    @property
+    def determined(self) -> bool:
+        """Whether public data determine what is released, so that there is no noise."""
+        known = mechanism_from(self.mechanism)
+        unstated = known is not None and known.stated is None  # a budget that needed no noise
+        return self.outlook is None and self.guarantee.kind != "stated" and unstated
 
     @property
     def human(self) -> str:

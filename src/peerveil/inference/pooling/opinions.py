@@ -24,8 +24,8 @@ LEAST_WITHIN = 1e-6
 #: The deviation of the skewness and kurtosis of opinions that is due to scales and single scores, not to leniency.
 TAILS_VARY = 0.35
 
-#: The greatest skewness, kurtosis or error that is stated.
-_FURTHEST = 100.0
+#: The greatest skewness, kurtosis or error that is stated, and the least error.
+_FURTHEST, _LEAST_ERROR = 100.0, 1e-6
 
 #: The least part of an opinion's skewness that deviations from the mean of a paper must keep; with two reviews they
 #: keep nothing.
@@ -94,7 +94,7 @@ class Tails:
     def __post_init__(self) -> None:
         errors = (self.skewness_error, self.kurtosis_error)
         near = all(abs(number) <= _FURTHEST for number in (self.skewness, self.kurtosis))
-        if not near or not all(0 < error <= _FURTHEST for error in errors):
+        if not near or not all(_LEAST_ERROR <= error <= _FURTHEST for error in errors):
             raise InputError(
                 f"tails must be a skewness and a kurtosis of at most {_FURTHEST:g}, each with its standard error"
             )
