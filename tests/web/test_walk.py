@@ -104,8 +104,8 @@ def reviews(seed: int = 3) -> Rows:
 def with_metareviews(rows: Rows) -> Rows:
     """The reviews of a system that exports the area chairs' metareviews among them."""
     head, *others = rows
-    papers = sorted({str(row[0]) for row in others})
-    summaries = [[paper, "chair@uni.example", 5.0, "A", "Metareview"] for paper in papers]
+    tracks = {str(row[0]): row[3] for row in others}
+    summaries = [[paper, "chair@uni.example", 5.0, tracks[paper], "Metareview"] for paper in sorted(tracks)]
     return [[*head, "Type"], *([*row, "Review"] for row in others), *summaries]
 
 
