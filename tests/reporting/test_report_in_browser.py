@@ -191,7 +191,20 @@ def unclear() -> look.Picture:
     return intervals(rows, title="Unclear", axis="correlation", none="no correlation", level=0.9, domain=(-1.0, 1.0))
 
 
+def steps(*shares: float) -> pv.Release:
+    """A release whose means jump at these shares of the reviewers, and are equal between."""
+    made = release(300)
+    values = 1 + 8 * np.mean([np.arange(300) >= 300 * share for share in shares], axis=0)
+    assert made.outlook is not None
+    outlook = replace(made.outlook, lower=values - 0.4, upper=values + 0.3)
+    return replace(made, values=values, lower=values - 1.5, upper=values + 1.5, outlook=outlook)
+
+
 COMPARED: dict[str, Callable[[], look.Picture]] = {
+    "bounds of late steps": lambda: charts.proven(steps(0.6, 0.75, 0.9)),
+    "bounds of early steps": lambda: charts.proven(steps(0.05, 0.1, 0.2)),
+    "bounds of many": lambda: charts.proven(release(1000)),
+    "cumulative": lambda: charts.cumulative(release(1000, spread=0.3)),
     "plan": many_lines,
     "one budget": one_budget,
     "three years": lambda: years(3),
