@@ -80,6 +80,17 @@ BROKEN = r"""() => {
 }"""
 
 
+#: Usual words of what stands out that stand on two lines.
+SPLIT = r"""() => [...document.querySelectorAll("h1, .human, .findings li:first-child")].flatMap((part) => {
+  const text = part.firstChild, range = document.createRange();
+  return [...text.data.matchAll(/\p{L}{1,12}(?!\p{L})/gu)].filter((word) => {
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+  }).map((word) => word[0]);
+})"""
+
+
 #: Whether the first chart stands beside the numbers that follow it.
 BESIDE = """() => {
   const [chart, numbers] = [".beside figure", ".beside .numbered"].map((name) => document.querySelector(name));
@@ -146,6 +157,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         smallest = measured.pop("smallest")
         assert measured == NOTHING, (width, percent)
         assert page.evaluate(BROKEN) == [], (width, percent)
+        assert page.evaluate(SPLIT) == [], (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
@@ -272,6 +284,17 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         assert page.evaluate(BROKEN) == [], (width, percent, media)
         assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
+
+
+def test_charts_of_a_comparison_begin_on_its_first_page(browser: Browser, tmp_path: Path) -> None:
+    """They do not all fit on one page, and must not be kept together."""
+    page = browser.new_page()
+    page.goto(pages(tmp_path)["years"].as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelector('main').innerHTML = '<div class=pictures><figure></figure></div>'")
+    assert page.eval_on_selector(".pictures", "e => getComputedStyle(e).breakInside") == "auto"
+    assert page.eval_on_selector(".pictures figure", "e => getComputedStyle(e).breakInside") == "avoid"
+    page.close()
 
 
 def pages(folder: Path) -> dict[str, Path]:
