@@ -16,6 +16,7 @@ import peerveil as pv
 from browser import chromium, program
 from made_up import release, reviews_of_groups
 from marks import mostly_slow
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.reporting import charts
 from peerveil.reporting.batch_page import batch_html
 from peerveil.reporting.charts import look
@@ -212,7 +213,16 @@ def steps(*shares: float) -> pv.Release:
     return replace(made, values=values, lower=values - 1.5, upper=values + 1.5, outlook=outlook)
 
 
+def from_zero() -> pv.Release:
+    """A release whose means reach from 0 to 1, as shares do."""
+    made, values = release(300), np.linspace(0, 1, 300)
+    outlook = ExpectedError(expected_rmse=0.1, lower=np.maximum(values - 0.1, 0), upper=np.minimum(values + 0.1, 1))
+    return replace(made, values=values, lower=np.zeros(300), upper=np.ones(300), outlook=outlook)
+
+
 COMPARED: dict[str, Callable[[], look.Picture]] = {
+    "shares": lambda: charts.cumulative(from_zero()),
+    "bounds of shares": lambda: charts.proven(from_zero()),
     "bounds of late steps": lambda: charts.proven(steps(0.6, 0.75, 0.9)),
     "bounds of early steps": lambda: charts.proven(steps(0.05, 0.1, 0.2)),
     "bounds of many": lambda: charts.proven(release(1000)),
