@@ -39,6 +39,8 @@ PUBLIC = {
     "What is published": {
         "reporting": "charts and the report",
         "releases": "files; refine, verify, compare",
+    },
+    "After a release": {
         "sampling": "tables for researchers",
     },
 }

@@ -47,6 +47,17 @@ def test_the_picture_shows_every_package_in_an_order_that_imports_keep(layers: d
         assert not layers["imports"](name) & set(order[place + 1 :]) - UPWARD.get(name, set()), name
 
 
+def test_no_box_of_the_picture_is_under_another(layers: dict[str, Any]) -> None:
+    drawn = ElementTree.fromstring(layers["svg"]())  # noqa: S314 - our own text
+    _, *boxes = (
+        [float(box.get(side, 0)) for side in ("x", "y", "width", "height")] for box in drawn.iterfind("{*}rect")
+    )
+    for place, (x, y, width, height) in enumerate(boxes):
+        for left, top, across, down in boxes[place + 1 :]:
+            apart = x + width <= left or left + across <= x or y + height <= top or top + down <= y
+            assert apart, "two boxes overlap"
+
+
 def test_the_parts_of_the_private_half_exist(layers: dict[str, Any]) -> None:
     for name in layers["PRIVATE"]:
         assert (SOURCE / "private" / name).is_dir() or (SOURCE / "private" / f"{name}.py").is_file(), name

@@ -349,6 +349,20 @@ def test_names_of_bounds_are_beside_their_curves(spread: float) -> None:
     assert not ends
 
 
+@pytest.mark.parametrize(("share", "cornered"), [(0.6, "90\N{NO-BREAK SPACE}% credible band"), (0.2, "released")])
+def test_a_name_of_bounds_that_has_no_room_at_its_curve_is_in_a_corner(share: float, cornered: str) -> None:
+    """Means that jump late leave room below their curve only where a name would leave the chart; early ones above."""
+    made = release(300)
+    assert made.outlook is not None
+    values = np.where(np.arange(300) < 300 * share, 1.0, 9.0)
+    outlook = replace(made.outlook, lower=values - 0.4, upper=values + 0.3)
+    spec = charts.specification(charts.proven(replace(made, values=values, outlook=outlook)))
+    layers = [(layer["data"]["values"][0].get("label"), layer["encoding"]["x"]) for layer in spec["layer"]]
+    placed = {name: "field" in x for name, x in layers if name is not None}
+    assert len(placed) == 3
+    assert {name for name, beside in placed.items() if not beside} == {cornered, "proven by public data"}
+
+
 def test_before_and_after_shows_both_counts() -> None:
     made = with_counts(release())
     spec = charts.specification(charts.refinement(made))

@@ -16,6 +16,7 @@ import peerveil as pv
 from browser import chromium, program
 from made_up import release, reviews_of_groups
 from marks import mostly_slow
+from peerveil.inference.expected_error import ExpectedError
 from peerveil.reporting import charts
 from peerveil.reporting.batch_page import batch_html
 from peerveil.reporting.charts import look
@@ -78,6 +79,17 @@ BROKEN = r"""() => {
   }
   return broken;
 }"""
+
+
+#: Usual words of what stands out that stand on two lines.
+SPLIT = r"""() => [...document.querySelectorAll("h1, .human, .findings li:first-child")].flatMap((part) => {
+  const text = part.firstChild, range = document.createRange();
+  return [...text.data.matchAll(/\p{L}{1,12}(?!\p{L})/gu)].filter((word) => {
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+  }).map((word) => word[0]);
+})"""
 
 
 #: Whether the first chart stands beside the numbers that follow it.
@@ -146,6 +158,7 @@ def test_nothing_is_cut_off(browser: Browser, tmp_path: Path, name: str) -> None
         smallest = measured.pop("smallest")
         assert measured == NOTHING, (width, percent)
         assert page.evaluate(BROKEN) == [], (width, percent)
+        assert page.evaluate(SPLIT) == [], (width, percent)
         assert smallest >= least, "letters of charts are about as large as the text"
         assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
@@ -191,7 +204,29 @@ def unclear() -> look.Picture:
     return intervals(rows, title="Unclear", axis="correlation", none="no correlation", level=0.9, domain=(-1.0, 1.0))
 
 
+def steps(*shares: float) -> pv.Release:
+    """A release whose means jump at these shares of the reviewers, and are equal between."""
+    made = release(300)
+    values = 1 + 8 * np.mean([np.arange(300) >= 300 * share for share in shares], axis=0)
+    assert made.outlook is not None
+    outlook = replace(made.outlook, lower=values - 0.4, upper=values + 0.3)
+    return replace(made, values=values, lower=values - 1.5, upper=values + 1.5, outlook=outlook)
+
+
+def from_zero() -> pv.Release:
+    """A release whose means reach from 0 to 1, as shares do."""
+    made, values = release(300), np.linspace(0, 1, 300)
+    outlook = ExpectedError(expected_rmse=0.1, lower=np.maximum(values - 0.1, 0), upper=np.minimum(values + 0.1, 1))
+    return replace(made, values=values, lower=np.zeros(300), upper=np.ones(300), outlook=outlook)
+
+
 COMPARED: dict[str, Callable[[], look.Picture]] = {
+    "shares": lambda: charts.cumulative(from_zero()),
+    "bounds of shares": lambda: charts.proven(from_zero()),
+    "bounds of late steps": lambda: charts.proven(steps(0.6, 0.75, 0.9)),
+    "bounds of early steps": lambda: charts.proven(steps(0.05, 0.1, 0.2)),
+    "bounds of many": lambda: charts.proven(release(1000)),
+    "cumulative": lambda: charts.cumulative(release(1000, spread=0.3)),
     "plan": many_lines,
     "one budget": one_budget,
     "three years": lambda: years(3),
@@ -259,6 +294,17 @@ def test_the_page_of_a_comparison_shows_everything(browser: Browser, tmp_path: P
         assert page.evaluate(BROKEN) == [], (width, percent, media)
         assert (width, percent) != (360, 100) or page.evaluate(RAGGED) == []
         page.close()
+
+
+def test_charts_of_a_comparison_begin_on_its_first_page(browser: Browser, tmp_path: Path) -> None:
+    """They do not all fit on one page, and must not be kept together."""
+    page = browser.new_page()
+    page.goto(pages(tmp_path)["years"].as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelector('main').innerHTML = '<div class=pictures><figure></figure></div>'")
+    assert page.eval_on_selector(".pictures", "e => getComputedStyle(e).breakInside") == "auto"
+    assert page.eval_on_selector(".pictures figure", "e => getComputedStyle(e).breakInside") == "avoid"
+    page.close()
 
 
 def pages(folder: Path) -> dict[str, Path]:

@@ -45,6 +45,13 @@ CUT = """(words) => {
     const [box, frame] = [text, text.closest("svg")].map((part) => part.getBoundingClientRect());
     if (box.width && (box.right > frame.right + 2 || box.left < frame.left - 2)) cut.push(`chart: ${text.textContent}`);
   }
+  const pen = document.createElement("canvas").getContext("2d");
+  for (const menu of words ? document.querySelectorAll("select") : []) {
+    const shown = getComputedStyle(menu), text = menu.selectedOptions[0]?.text ?? "";
+    pen.font = shown.font;
+    const room = menu.clientWidth - parseFloat(shown.paddingLeft) - parseFloat(shown.paddingRight) - 16;  // an arrow
+    if (menu.clientWidth && pen.measureText(text).width > room) cut.push(`menu: ${text}`);
+  }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   while (words && walker.nextNode()) {
@@ -186,6 +193,9 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
         walk.look("choices")
         walk.press("Compute the promise", "/promise$")
         walk.look("promise")
+        if width > 1000:
+            tops = [page.locator(heading).bounding_box() for heading in ("#not", "#noise")]
+            assert len({box and box["y"] for box in tops}) == 1, "headings side by side begin at one height"
         page.get_by_label("I have read this").check()
         walk.press("Release", "/result/")
         if width > 1000:

@@ -6,10 +6,11 @@ import re
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
-#: Blanks that belong to a number: before its unit, and around the sign of an equation with a symbol.
+#: Blanks that belong to a number: before its unit, and around the sign of an equation with a symbol or of a comparison.
 _BLANKS = re.compile(
     r"(?<=\d) (?=%|(?:points?|times|MB|GB|s)\b)|(?<=\bepsilon) (?=\d|= \d)|(?<=\b(?:delta|sigma)) (?== \d)"
-    r"|(?<=\w =) (?=\d)|(?<=\brank) (?=\d)"
+    r"|(?<=\w =) (?=\d)|(?<=\d) (?== \d)|(?<=\brank) (?=\d)"
+    r"|(?<=\w) (?=(?:[<>]|&[lg]t;)=? \d)|(?<=[<>]) (?=\d)|(?<=[<>]=) (?=\d)|(?<=&[lg]t;) (?=\d)|(?<=&[lg]t;=) (?=\d)"
 )
 
 #: Parts of a page: elements whose text stays as it is, tags, and text.
@@ -17,7 +18,7 @@ _PARTS = re.compile(r"<(script|style|pre|textarea|title)\b.*?</\1>|<[^>]*>|[^<]+
 
 
 #: The ends of an interval in parentheses.
-_INTERVAL = re.compile(r"\((\S{1,9}(?: %)?) to (\S{1,9}(?: %)?)\)")
+_INTERVAL = re.compile(r"(?:\(|(?<=interval: ))(\S{1,9}(?: %)?) to (\S{1,9}(?: %)?)\)")
 
 
 def unbroken(text: str) -> str:
@@ -27,6 +28,10 @@ def unbroken(text: str) -> str:
     'At epsilon~=~1, the middle 80~% span 3~points in 2026'
     >>> unbroken("28 % (19 to 53 %), or 0.61 (0.48 to 0.82)").replace(_NO_BREAK, "~")
     '28~% (19~to~53~%), or 0.61 (0.48~to~0.82)'
+    >>> unbroken("reviews with score >= 6, or &lt; 3").replace(_NO_BREAK, "~")
+    'reviews with score~>=~6, or~&lt;~3'
+    >>> unbroken("by at most a factor e^1 = 2.72 (90 % interval: 0.58 to 0.75)").replace(_NO_BREAK, "~")
+    'by at most a factor e^1~=~2.72 (90~% interval: 0.58~to~0.75)'
     """
     text = _INTERVAL.sub(lambda interval: interval[0].replace(" ", _NO_BREAK), text)
     return _BLANKS.sub(_NO_BREAK, text)

@@ -106,6 +106,7 @@ class Page:
         environment.globals |= {"described": described, "file_name": file_name, "can_quit": self.quit is not None}
         environment.globals |= {"noise_choices": noise_choices, "region_choices": region_choices}
         environment.filters["plain"] = lambda value: str(value).removesuffix(".0")
+        environment.filters["number"] = lambda value: f"{value:,}" if isinstance(value, int) else value
         return environment
 
     def show(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -146,7 +147,7 @@ def statistic_choices() -> list[tuple[str, str]]:
     """Return the names and labels of the reviewer statistics; the mean is the empty answer."""
     listed = [(statistic.name, f"{statistic.name}: {statistic.meaning}") for statistic in statistics.registered()]
     others = [(name, label) for name, label in listed if name != "mean"]
-    return [("", "mean: as described above"), *others, ("agreement", "agreement: mean distance from co-reviewers")]
+    return [("", "mean, as above"), *others, ("agreement", "agreement: mean distance from co-reviewers")]
 
 
 def noise_choices(*, to_refine: bool = False) -> list[tuple[str, str]]:

@@ -19,14 +19,27 @@ from peerveil.reporting.words import reviewers, say, say_of
 #: Where the names of curves begin or end, as a share of the ranks, and how much of the height they need beside them.
 _LEFT, _RIGHT, _HEIGHT = 0.4, 0.55, 0.2
 
+#: The last share of the ranks at which the longer name may begin, and the first at which the shorter one may end.
+_LAST, _FIRST = 0.42, 0.3
 
-def _rank(curve: Floats, share: float, *, below: bool) -> int:
-    """The rank at a share of all, or the nearest one that leaves room for a name below or above the curve."""
-    reach = float(curve[-1] - curve[0]) or 1.0
+
+def _rank(curve: Floats, share: float, *, below: bool) -> int | None:
+    """The rank nearest to a share of all that leaves room for a name below or above the curve, if any does."""
+    wanted, reach = int(share * curve.size), float(curve[-1] - curve[0])
+    if reach == 0:  # there is room above and below all of it
+        return wanted
     free = (curve - curve[0] if below else curve[-1] - curve) / reach
-    roomy = np.flatnonzero(free >= _HEIGHT)
-    wanted = int(share * curve.size)
-    return wanted if roomy.size == 0 else int(roomy[np.argmin(np.abs(roomy - wanted))])
+    shares = np.arange(curve.size) / curve.size
+    roomy = np.flatnonzero((free >= _HEIGHT) & (shares <= _LAST if below else shares >= _FIRST))
+    return None if roomy.size == 0 else int(roomy[np.argmin(np.abs(roomy - wanted))])
+
+
+def _named(words: str, colour: str, curve: Floats, *, below: bool) -> Any:
+    """The name of an ascending curve, right below or above it, or in the corner there if the curve leaves no room."""
+    at = _rank(curve, _LEFT if below else _RIGHT, below=below)
+    if at is None:
+        return look.corner(words, colour, top=not below, row=0 if below else 1)  # below the name of the bounds
+    return look.label(words, colour, x=at + 1, y=float(curve[at]), up=not below)
 
 
 @look.unvalidated
@@ -51,13 +64,12 @@ def proven(release: Published, *, width: int = WIDTH, height: int = HEIGHT) -> P
     ends = release.values, release.values
     if outlook is not None:
         ends = outlook.lower, outlook.upper
-        words, at = say("chart.credible", level=100 * outlook.level), _rank(ends[0], _LEFT, below=True)
-        layers.append(look.label(words, look.BLUE, x=at + 1, y=float(ends[0][at]), up=False))
+        words = say("chart.credible", level=100 * outlook.level)
+        layers.append(_named(words, look.BLUE, ends[0], below=True))
     if n == 1:  # there is no room before a curve of a single point
         layers.append(look.corner(say("chart.released"), look.INK, top=False))
     else:
-        at = _rank(ends[1], _RIGHT, below=False)
-        layers.append(look.label(say("chart.released"), look.INK, x=at + 1, y=float(ends[1][at]), up=True))
+        layers.append(_named(say("chart.released"), look.INK, ends[1], below=False))
     return look.finished(
         alt.layer(*layers),
         title=titles.widths(release),

@@ -97,7 +97,7 @@ _CONFIG: dict[str, Any] = {
         "tickSize": 4,
         "labelOverlap": True,
     },
-    "axisX": {"grid": False},
+    "axisX": {"grid": False, "labelFlush": False, "labelPadding": 4, "labelSeparation": 10},
     "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
     "text": {"fontSize": 14, "fontWeight": 600},
     "legend": {
