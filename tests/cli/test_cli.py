@@ -261,10 +261,18 @@ def test_columns_of_public_files_can_be_named(run: Run, tmp_path: Path) -> None:
     assert result.code == 0, result.err
 
 
+def test_inspect_says_once_how_a_file_was_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "titled.csv").write_text("All reviews\npaper,reviewer,score\np,ann,3\np,bob,3\nq,ann,5\nq,bob,5\n")
+    result = run("inspect", "titled.csv", "--score-scale", "1,9", "--write-public", "titled-public.csv")
+    assert result.code == 0, result.err
+    assert "line 1 was skipped" in result.out
+    assert "line 1 was skipped" not in result.err
+
+
 def test_inspect_tells_of_addresses_that_differ_in_case(run: Run, tmp_path: Path) -> None:
     (tmp_path / "case.csv").write_text("paper,reviewer,score\np,Ann@x.org,3\np,bob@x.org,3\nq,ann@x.org,5\nq,BOB,5\n")
     shown = run("inspect", "case.csv", "--json").out
-    assert "1 addresses that differ from another only in case were taken for the same people" in shown
+    assert "1 address that differs from another only in case was taken for the same person" in shown
     assert "ann" not in shown.lower()
     assert "only in case" not in run("inspect", "reviews.csv", "--json").out
 
@@ -473,7 +481,8 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--quantity", "mood"], "--quantity must be one of"),
     ([*RELEASE, "--lone", "drop"], "--lone must be 'refuse' or 'zero', got 'drop'"),
     ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
-    ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--quantity", "normalized"], "normalized needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--quantity", "subjectivity"], "subjectivity needs criteria; name their columns (--criteria)"),
     (
         [*RELEASE, "--criteria", "clarity"],
         "has no column 'clarity' for the criterion 'clarity' (--criteria); its columns are",
