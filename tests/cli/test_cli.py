@@ -269,6 +269,17 @@ def test_inspect_says_once_how_a_file_was_read(run: Run, tmp_path: Path) -> None
     assert "line 1 was skipped" not in result.err
 
 
+def test_a_file_that_is_read_twice_is_spoken_of_once(run: Run, tmp_path: Path) -> None:
+    lines = [f"p{i},r{(i + k) % 20}@x.org,{1 + i % 5},{'ab'[i % 2]}" for i in range(20) for k in (0, 1)]
+    (tmp_path / "titled.csv").write_text("\n".join(["All reviews", "paper,reviewer,score,track", *lines]))
+    result = run(
+        *("release", "titled.csv", "--public", "all", "--score-scale", "1,5", "--group-column", "track", "--dry-run"),
+        *("--mechanism", "histogram", "--epsilon", "1"),
+    )
+    assert result.code == 0, result.err
+    assert result.err.count("line 1 was skipped") == 1
+
+
 def test_inspect_tells_of_addresses_that_differ_in_case(run: Run, tmp_path: Path) -> None:
     (tmp_path / "case.csv").write_text("paper,reviewer,score\np,Ann@x.org,3\np,bob@x.org,3\nq,ann@x.org,5\nq,BOB,5\n")
     shown = run("inspect", "case.csv", "--json").out
@@ -898,6 +909,9 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
     made = run(*tracks, "--group-column", "track", "--ledger", "budgets.db", "--no-report", "-o", "out")
     assert made.code == 0, made.err
     assert "All groups together: epsilon = 2 per reviewer" in made.out
+    assert "Written: a folder for each group in out" in made.out
+    assert "Charged to the ledger as release " in made.out
+    assert "after 1 release: epsilon 3 of 5" in made.out
     assert "fewer than 20 reviewers" in made.err
     own = {"release.json", "release.csv"}
     files = {"theory", "Systems-nets"} | {f"{name}/{file}" for name in ("theory", "Systems-nets") for file in own}
@@ -909,7 +923,11 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
     for options in (["--group-column", "track"], ["--groups", "groups.csv"]):
         checked = run("verify", "out/theory", "--public", "shown.csv", *options)
         assert checked.code == 0, checked.out + checked.err
-    assert run("verify", "out/theory", "--public", "shown.csv").code == 1  # it is not of all papers
+    of_all = run("verify", "out/theory", "--public", "shown.csv")  # it is not of all papers
+    assert of_all.code == 1
+    assert "the group 'theory'; state the group of each paper (--groups or --group-column)" in of_all.out.replace(
+        "\n                ", " "
+    )
     refined = run("refine", "out/theory", "--public", "shown.csv", "--groups", "groups.csv", "-o", "better")
     assert refined.code == 0, refined.err
     assert pv.Release.load("better").group == pv.Release.load("out/theory").group
