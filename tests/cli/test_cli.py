@@ -458,6 +458,10 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (changed("--public", "none"), "their lowest and highest possible value (--score-scale)"),
     (changed("--public", "absent.csv"), "absent.csv"),
     (changed("--public", "public.csv"), "what is public about loads must be stated"),
+    (
+        ["plan", "public.csv", "--loads", "2:1,3:2", "--score-scale", "1,9"],
+        "state a range of loads (--loads 1-3) and the number of reviewers (--reviewers 3)",
+    ),
     (changed("--public", "public.csv"), "--loads 3:800,4:900, --loads 1-6 or --loads 3,4 with --reviewers, or"),
     ([*SHOWN, "--loads", "1-2"], "not both (got --load 2, --loads 1-2)"),
     ([*SHOWN, "--reviewers", "2"], "--reviewers 2 with --load 2 make 4 reviews"),
