@@ -535,6 +535,8 @@ BAD_CALLS: list[tuple[list[str], str]] = [
         [*RELEASE, "--score", "grade"],
         "has no column 'grade' for the score (--score); its columns are 'paper', 'reviewer'",
     ),
+    ([*RELEASE, "--weight", "words"], "has no column 'words' for the score (--weight); its columns are 'paper'"),
+    ([*RELEASE, "--share", "words>3"], "has no column 'words' for the score (--share); its columns are 'paper'"),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
     (changed("-o", "noisy.txt/below"), "cannot be written"),
     (changed("-o", "."), "or replace it (--overwrite)"),
