@@ -261,10 +261,29 @@ def test_columns_of_public_files_can_be_named(run: Run, tmp_path: Path) -> None:
     assert result.code == 0, result.err
 
 
+def test_inspect_says_once_how_a_file_was_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "titled.csv").write_text("All reviews\npaper,reviewer,score\np,ann,3\np,bob,3\nq,ann,5\nq,bob,5\n")
+    result = run("inspect", "titled.csv", "--score-scale", "1,9", "--write-public", "titled-public.csv")
+    assert result.code == 0, result.err
+    assert "line 1 was skipped" in result.out
+    assert "line 1 was skipped" not in result.err
+
+
+def test_a_file_that_is_read_twice_is_spoken_of_once(run: Run, tmp_path: Path) -> None:
+    lines = [f"p{i},r{(i + k) % 20}@x.org,{1 + i % 5},{'ab'[i % 2]}" for i in range(20) for k in (0, 1)]
+    (tmp_path / "titled.csv").write_text("\n".join(["All reviews", "paper,reviewer,score,track", *lines]))
+    result = run(
+        *("release", "titled.csv", "--public", "all", "--score-scale", "1,5", "--group-column", "track", "--dry-run"),
+        *("--mechanism", "histogram", "--epsilon", "1"),
+    )
+    assert result.code == 0, result.err
+    assert result.err.count("line 1 was skipped") == 1
+
+
 def test_inspect_tells_of_addresses_that_differ_in_case(run: Run, tmp_path: Path) -> None:
     (tmp_path / "case.csv").write_text("paper,reviewer,score\np,Ann@x.org,3\np,bob@x.org,3\nq,ann@x.org,5\nq,BOB,5\n")
     shown = run("inspect", "case.csv", "--json").out
-    assert "1 addresses that differ from another only in case were taken for the same people" in shown
+    assert "1 address that differs from another only in case was taken for the same person" in shown
     assert "ann" not in shown.lower()
     assert "only in case" not in run("inspect", "reviews.csv", "--json").out
 
@@ -439,6 +458,10 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (changed("--public", "none"), "their lowest and highest possible value (--score-scale)"),
     (changed("--public", "absent.csv"), "absent.csv"),
     (changed("--public", "public.csv"), "what is public about loads must be stated"),
+    (
+        ["plan", "public.csv", "--loads", "2:1,3:2", "--score-scale", "1,9"],
+        "state a range of loads (--loads 1-3) and the number of reviewers (--reviewers 3)",
+    ),
     (changed("--public", "public.csv"), "--loads 3:800,4:900, --loads 1-6 or --loads 3,4 with --reviewers, or"),
     ([*SHOWN, "--loads", "1-2"], "not both (got --load 2, --loads 1-2)"),
     ([*SHOWN, "--reviewers", "2"], "--reviewers 2 with --load 2 make 4 reviews"),
@@ -473,7 +496,8 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*RELEASE, "--quantity", "mood"], "--quantity must be one of"),
     ([*RELEASE, "--lone", "drop"], "--lone must be 'refuse' or 'zero', got 'drop'"),
     ([*RELEASE, "--quantity", "mood"], "'subjectivity', got 'mood'"),
-    ([*RELEASE, "--quantity", "normalized"], "needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--quantity", "normalized"], "normalized needs criteria; name their columns (--criteria)"),
+    ([*RELEASE, "--quantity", "subjectivity"], "subjectivity needs criteria; name their columns (--criteria)"),
     (
         [*RELEASE, "--criteria", "clarity"],
         "has no column 'clarity' for the criterion 'clarity' (--criteria); its columns are",
@@ -511,6 +535,8 @@ BAD_CALLS: list[tuple[list[str], str]] = [
         [*RELEASE, "--score", "grade"],
         "has no column 'grade' for the score (--score); its columns are 'paper', 'reviewer'",
     ),
+    ([*RELEASE, "--weight", "words"], "has no column 'words' for the score (--weight); its columns are 'paper'"),
+    ([*RELEASE, "--share", "words>3"], "has no column 'words' for the score (--share); its columns are 'paper'"),
     (changed("-o", "noisy.txt"), "output folder noisy.txt is a file"),
     (changed("-o", "noisy.txt/below"), "cannot be written"),
     (changed("-o", "."), "or replace it (--overwrite)"),
@@ -889,6 +915,9 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
     made = run(*tracks, "--group-column", "track", "--ledger", "budgets.db", "--no-report", "-o", "out")
     assert made.code == 0, made.err
     assert "All groups together: epsilon = 2 per reviewer" in made.out
+    assert "Written: a folder for each group in out" in made.out
+    assert "Charged to the ledger as release " in made.out
+    assert "after 1 release: epsilon 3 of 5" in made.out
     assert "fewer than 20 reviewers" in made.err
     own = {"release.json", "release.csv"}
     files = {"theory", "Systems-nets"} | {f"{name}/{file}" for name in ("theory", "Systems-nets") for file in own}
@@ -900,7 +929,11 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
     for options in (["--group-column", "track"], ["--groups", "groups.csv"]):
         checked = run("verify", "out/theory", "--public", "shown.csv", *options)
         assert checked.code == 0, checked.out + checked.err
-    assert run("verify", "out/theory", "--public", "shown.csv").code == 1  # it is not of all papers
+    of_all = run("verify", "out/theory", "--public", "shown.csv")  # it is not of all papers
+    assert of_all.code == 1
+    assert "the group 'theory'; state the group of each paper (--groups or --group-column)" in of_all.out.replace(
+        "\n                ", " "
+    )
     refined = run("refine", "out/theory", "--public", "shown.csv", "--groups", "groups.csv", "-o", "better")
     assert refined.code == 0, refined.err
     assert pv.Release.load("better").group == pv.Release.load("out/theory").group

@@ -571,6 +571,9 @@ class TestReading:
         place = tmp_path / "tracks.csv"
         place.write_text("Submission ID,Track\n1,theory\n2,systems\n1,theory\n")
         assert read_groups(place) == {"1": "theory", "2": "systems"}
+        place.write_text("paper,reviewer,track\n1,ann,theory\n2,bob,systems\nAverage,,\n")
+        with pytest.warns(pv.FileWarning, match=r"line 4, a row of totals below the reviews, was left out"):
+            assert read_groups(place) == {"1": "theory", "2": "systems"}
         place.write_text("pid,about\n1,theory\n")
         assert read_groups(place, paper="pid", group="about") == {"1": "theory"}
         place.write_text("paper,group\n1,theory\n1,systems\n")

@@ -26,7 +26,7 @@ def asked(**other: Any) -> dict[str, Any]:
 
 
 REFUSED = [
-    ({"by": "country"}, "by must be one of the 2 columns of the table of attributes"),
+    ({"by": "country"}, "by must be a column of the table of attributes that describes reviewers \\("),
     ({"compare": ("treated",)}, "compare must name two groups"),
     ({"compare": "treated,control"}, "compare must name two groups"),
     ({"compare": ("treated", "treated")}, "two different groups"),

@@ -36,7 +36,7 @@ def test_addresses_that_differ_in_case_are_one_person_and_other_ids_on_request()
     reviews = pv.read(table())
     assert reviews.reviewers == 6
     same, alike = reviews.report.problems
-    assert same == "1 addresses that differ from another only in case were taken for the same people"
+    assert same == "1 address that differs from another only in case was taken for the same person"
     assert alike.startswith("3 reviewers have the id of another but for case, blanks or accents: if they are the same")
     merged = pv.read(table(), merge_names=True)
     assert sorted(np.bincount(merged.reviewer).tolist()) == [2, 2, 3]

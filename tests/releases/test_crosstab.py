@@ -111,7 +111,7 @@ def test_consistent_forgeries_are_refused() -> None:
 
 
 REFUSED = [
-    ({"by": "country"}, "by must be one of the 2 columns"),
+    ({"by": "country"}, "by must be a column of the table of attributes"),
     ({"values": ("treated",)}, "at least two different groups"),
     ({"values": ("treated", "treated")}, "at least two different groups"),
     ({"values": "treated"}, "values must be the values"),

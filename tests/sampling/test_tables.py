@@ -332,6 +332,16 @@ def test_columns_of_attributes_hide_no_others() -> None:
     assert columns["reviewer (attribute)"] == ["a", "b"] * 2
 
 
+def test_tables_need_the_number_of_reviewers_and_say_how_to_declare_it() -> None:
+    rows = [(f"p{i}", f"r{(i + k) % 20}@x.org", 1 + (i + k) % 5, "yn"[i % 2]) for i in range(20) for k in (0, 1)]
+    frame = pl.DataFrame(rows, schema=["paper", "reviewer", "score", "kept"], orient="row")
+    reviews = pv.read(frame, scale=(1, 5), only="kept=y", visible_column="kept=paper")
+    noise = pv.Histogram(epsilon=1.0)
+    release = pv.release(reviews, public="all", mechanism=noise)
+    with pytest.raises(pv.InputError, match=r"A release that declares them \(declare_kept=True\) has them"):
+        pv.sample_tables(release, reviews.public("all"))
+
+
 @pytest.mark.promise("P-TABLES-6")
 def test_what_cannot_be_drawn_is_refused() -> None:
     record, means = conference(1, reviewers=60)

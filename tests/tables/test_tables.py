@@ -361,7 +361,7 @@ def test_public_records_come_with_a_row_a_paper_or_a_row_a_review(tmp_path: Path
         "paper,ratings\na,3;x\n": "line 2, column 'ratings': text",
         "paper,ratings\na,3;\n": "an empty cell is not a number",
         "paper,ratings\na,3;4\na,4\n": "one row per paper, or one row per review",
-        "paper,score\na,3\na,\n": "line 3, column 'score': the score is missing",
+        "paper,score\na,3\na,\n": "the score is missing; leave the row out, or write '.' if the score is hidden",
         "paper,ratings\na,\n": "holds no scores",
         "paper,decision\na,yes\n": "no column for the ratings",
     }.items():

@@ -84,7 +84,7 @@ def test_a_promise_states_precision_and_cost_and_one_charge_pays(
 @pytest.mark.parametrize(
     ("options", "field", "words"),
     [
-        ({"by": "Rank"}, "by", "“Column of groups” must be one of the 1 columns"),
+        ({"by": "Rank"}, "by", "“Column of groups” must be a column of the table"),
         ({"values": "senior"}, "values", "at least two different groups are needed (“The groups”)"),
         ({"values": "senior,chief"}, "values", "no reviewer is in the group 'chief'"),
         ({"question": "difference", "compare": "senior"}, "values", "“The groups” must name two groups"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from peerveil.app.options import ReadingOptions
 from peerveil.app.parsing import reading_arguments
 from peerveil.app.reading import read_reviews
 from peerveil.app.requests import InspectRequest
-from peerveil.errors import InputError
+from peerveil.errors import FileWarning, InputError
 from peerveil.private import inspection
 from peerveil.private.inspection import Columns
 from peerveil.private.readers import choices_from
@@ -28,7 +29,9 @@ def inspect(request: InspectRequest) -> dict[str, Any]:
     with renaming(ratings="score"):
         facts = inspection.inspect(request.file, mapping=request.reading.mapping, **reading_arguments(request.reading))
     if request.write_public is not None:
-        write_scores(request, request.write_public)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FileWarning)  # the facts say how the file was read
+            write_scores(request, request.write_public)
     return facts
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from peerveil.app.messages import refusal
+from peerveil.app.messages import refusal, renaming
 from peerveil.app.parsing import mechanism_or_auto, parse_about, reading_of, release_arguments
 from peerveil.app.reading import check_public_stated, groups_by_paper, public_of, read_reviews
 from peerveil.app.requests import ReleaseRequest
@@ -201,7 +201,9 @@ def read_release(request: ReleaseRequest, step: Step) -> tuple[Reviews, dict[str
     step("Reading the reviews")
     arguments = release_arguments(request.what)
     reading = reading_of(request.reading, arguments["quantity"])
-    reviews = read_reviews(request.file, reading)
+    named = "score" if reading is request.reading else "weight" if request.what.share is None else "share"
+    with renaming(score=named):  # the option that names the column
+        reviews = read_reviews(request.file, reading)
     public = public_of(reviews, request.what, request.loads, reading)
     return reviews, {"public": public, "mechanism": mechanism_or_auto(request.noise), **arguments}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from peerveil.app.messages import Spelling
+from peerveil.app.messages import Spelling, refusal
 from peerveil.app.options import LoadsOptions
 from peerveil.app.parsing import parse_prior
 from peerveil.app.reading import papers_of, public_weights
@@ -65,6 +65,9 @@ def verify(request: VerifyRequest, *, step: Step, spell: Spelling) -> Verificati
         if request.loads.given:
             raise
         problem = f"its stated loads do not fit the public record: {error.spelled(spell)}"
+        if release.group is not None and not request.tracks.given:
+            remedy = refusal("state the group of each paper ({groups} or {group_column})")
+            problem = f"it is of the papers of the group {release.group.name!r}; {remedy.spelled(spell)}"
         return Verification(checks=(*first, Check(name="record", result="fails", found=problem)))
     step("Recomputing the release")
     return verify_release(request.release, weights, signed_by=request.signed_by, prior=prior)

@@ -82,12 +82,19 @@ def main() -> None:
 
 @contextmanager
 def notices_shown() -> Iterator[None]:
-    """Print how files were read, where they could have been read otherwise, and years unlike others, as it is found."""
+    """Print how files were read, where they could have been read otherwise, and years unlike others, as it is found.
+
+    A file that is read twice, for its reviews and for its tracks, is spoken of once.
+    """
     usual = warnings.showwarning
+    shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, FileWarning | PriorWarning):
-            _complain(f"{'warning' if issubclass(category, WithdrawalWarning) else 'note'}: {message}")
+            words = f"{'warning' if issubclass(category, WithdrawalWarning) else 'note'}: {message}"
+            if words not in shown:
+                shown.add(words)
+                _complain(words)
         else:
             usual(message, category, *place, **more)
 

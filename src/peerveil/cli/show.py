@@ -208,9 +208,15 @@ def report_promise(
 
 
 def report_groups(
-    groups: GroupReleases, output: str, folders: dict[str, str], *, as_json: bool, everything: bool = False
+    groups: GroupReleases,
+    output: str,
+    folders: dict[str, str],
+    *,
+    as_json: bool,
+    everything: bool = False,
+    left: Iterable[str] = (),
 ) -> None:
-    """Print what was released of each group, and the joint guarantee."""
+    """Print what was released of each group, the joint guarantee, what was charged, and what is ``left``."""
     facts = {name: _facts(release) for name, release in groups.releases.items()}
     with after_writing(output):
         if as_json:
@@ -230,6 +236,12 @@ def report_groups(
         table = rows_table(("group", "reviewers", "expected error", "verdict", "folder", "claim"), rows)
         print_screenful(table, everything=everything, after=len(out.render_lines(joint)))
         out.print(joint)
+        out.print(f"Written: a folder for each group in {output}", soft_wrap=True)
+        charge = next(release.charge for release in groups.releases.values())
+        if charge is not None:
+            out.print(f"Charged to the ledger as release {charge}.")
+            for words in left:
+                out.print(words, soft_wrap=True)
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

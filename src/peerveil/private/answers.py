@@ -245,7 +245,7 @@ def attribute_of(reviews: Reviews, by: str) -> tuple[tuple[str, ...], tuple[str,
     if by not in attributes.names:
         raise InputError(
             Argument("by"),
-            f" must be one of the {len(attributes.names)} columns of the table of attributes that describe reviewers, "
+            f" must be a column of the table of attributes that describes reviewers ({', '.join(attributes.names)}), "
             f"got {by!r}",
         )
     return attributes.values[attributes.names.index(by)], whole.values[whole.names.index(by)]

@@ -34,7 +34,8 @@ class Normalized:
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
         """Return the values of the map."""
-        return learnt_map(record)(_criteria(held, self.name))
+        criteria = _criteria(held, self.name)  # first, so that an error names the quantity
+        return learnt_map(record)(criteria)
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
         """Return the values of the map; its least and greatest value where criteria are hidden."""
@@ -67,7 +68,8 @@ class Subjectivity:
 
     def weights(self, held: Judged, *, record: PublicRecord, lone: Lone) -> Floats:
         """Return the differences from the map."""
-        return held.score - learnt_map(record)(_criteria(held, self.name))
+        criteria = _criteria(held, self.name)
+        return held.score - learnt_map(record)(criteria)
 
     def hidden_bounds(self, record: PublicRecord, *, lone: Lone) -> tuple[Floats, Floats]:
         """Return the bounds of the scores minus the opposite bounds of the map."""

@@ -190,8 +190,12 @@ def _check_sum(sizes: Sequence[int], counts: Sequence[int], text: str, *, review
     if sum(counts) != reviewers or total != reviews:
         raise RecordError(
             f"loads do not add up: {text} make {sum(counts)} reviewers and {total} reviews, but the record has "
-            f"{reviewers} reviewers and {reviews} reviews; if some reviews have no score, state a range of loads and "
-            "the number of reviewers"
+            f"{reviewers} reviewers and {reviews} reviews; if some reviews have no score or were left out, state a "
+            "range of loads (",
+            Argument("loads", (1, max(sizes))),
+            ") and the number of reviewers (",
+            Argument("reviewers", sum(counts)),
+            ")",
         )
 
 

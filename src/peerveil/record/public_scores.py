@@ -38,6 +38,7 @@ COUNT_NAMES = ("reviews", "number of reviews")
 
 # Stands for a missing criterion among others.
 _GAP = math.inf
+_MISSING = "the score is missing; leave the row out, or write '?' if the score is hidden"
 _SEVERAL = "a paper occurs twice and a cell holds several scores; give one row per paper, or one row per review"
 
 #: The scores or one criterion of a row: text, or in PeerRead a list of texts.
@@ -260,7 +261,7 @@ class _Rows:
         if self.counts is not None:
             scores = _as_counted(self.table, scores, str(cells[-1]), row, self.counts)
         if self.per_review and len(scores) != 1:
-            raise self.table.error("the score is missing" if not scores else _SEVERAL, row=row, column=column)
+            raise self.table.error(_MISSING if not scores else _SEVERAL, row=row, column=column)
         grades = zip(cells[count:], self.graded, strict=False)
         return [scores, *(self._grades(scores, cell, row, name) if scores else [] for cell, name in grades)]
 

@@ -17,6 +17,7 @@ from peerveil.tables.headings import PAPER_NAMES
 from peerveil.tables.layout import PAPER
 from peerveil.tables.opening import Opening, Readable, announce, open_source
 from peerveil.tables.reading import read_table
+from peerveil.tables.totals import without_totals
 
 #: Usual names of the column of groups.
 GROUP_NAMES = ("group", "track", "area", "primary area", "subject area")
@@ -70,9 +71,11 @@ def read_groups(
     needs = (frozenset({paper or PAPER, *((group,) if group else ())}),)
     opened = open_source(source, Opening(sheet=sheet, encoding=encoding, columns=columns, needs=needs))
     table = read_table(opened)
-    announce(table.name, (*opened.notices, *table.notices))
-    papers = table.text(table.find("paper", PAPER_NAMES, paper))
+    named = table.find("paper", PAPER_NAMES, paper)
     column = table.find("group", GROUP_NAMES, group, remedy="call it 'group'")
+    table = without_totals(table, named, column)
+    announce(table.name, (*opened.notices, *table.notices))
+    papers = table.text(named)
     groups: dict[str, str] = {}
     for row, (name, label) in enumerate(zip(papers, table.text(column), strict=True)):
         if groups.setdefault(name, label) != label:

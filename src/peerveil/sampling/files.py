@@ -44,8 +44,9 @@ again from these with the seed {seed}.
 
 Compute your number for every table. With {number} numbers of mean M and variance B, the estimate for the true table is
 M, and its 90 % interval is M ± t √((1 + 1/{number}) B), with t = {t:.3f} (Student's law, {freedom} degrees of freedom).
-Never use one table alone, and never average tables before computing. In Python, `peerveil.combine(tables, function)`
-does this and warns where a function depends on what the releases do not tell.
+Never use one table alone, and never average tables before computing. In Python, `peerveil.sample_tables` draws the
+tables again, and `peerveil.combine(tables, function)` does this and warns where a function depends on what the releases
+do not tell.
 
 `tables.json` states what the tables were drawn from and how the draws went: the share of reviewers whose number is in
 another bin than the posterior draw asked for (misplaced), of accepted moves (acceptance), of reviews that changed

@@ -308,7 +308,12 @@ def source_of(release: Fitted, record: PublicRecord, lone: Lone) -> Source:
         )
     weights = replace(weigh(record, release.quantity, lone=lone), model=model_of(release.software))
     if weights.open:
-        raise InputError("the number of reviewers is not public, so their loads are not known; tables need them")
+        raise InputError(
+            "the number of reviewers with a kept review is not public, so their loads are not known; tables need them. "
+            "A release that declares them (",
+            Argument("declare_kept", True),
+            ") has them",
+        )
     if weights.digest() != release.record_digest:
         raise InputError(
             f"the public record is not the one that the release of {release.quantity} was made from; give the same "

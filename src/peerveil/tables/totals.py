@@ -24,7 +24,8 @@ def without_totals(table: Table, paper: str, reviewer: str | None = None) -> Tab
     """Return a table without the rows of totals at its end, with a notice.
 
     Such a row is called so in the column of papers, and nobody is its reviewer; or it names neither a paper nor a
-    reviewer. A row that may be somebody's review is never left out.
+    reviewer. A row that may be somebody's review is never left out. In a table of groups, the column of groups takes
+    the place of that of reviewers.
     """
     papers = table.cells[paper].tail(_MOST).str.strip_chars(BLANKS).to_list()
     people = (

@@ -406,12 +406,12 @@ def unsaid(remarks: Iterable[str], inspected: dict[str, Any]) -> list[str]:
 
     A remark of the ledger may end with what was left out; it is another one.
 
-    >>> unsaid(["left out: 2 bots", "stated before: left out: 2 bots", "a.csv: 1 tie"],
-    ...        {"left out": ["2 bots"], "notices": ["1 tie"]})
+    >>> unsaid(["left out: 2 bots", "1 odd id", "stated before: left out: 2 bots", "a.csv: 1 tie"],
+    ...        {"left out": ["2 bots"], "notices": ["1 tie"], "problems": ["1 odd id"]})
     ['stated before: left out: 2 bots']
     """
     notices = tuple(inspected.get("notices", ()))
-    told = {f"left out: {reason}" for reason in inspected.get("left out", ())}
+    told = {f"left out: {reason}" for reason in inspected.get("left out", ())} | {*inspected.get("problems", ())}
     return [remark for remark in remarks if remark not in told and not remark.endswith(notices)]
 
 

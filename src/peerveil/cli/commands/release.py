@@ -69,7 +69,10 @@ def release(
             released.release, request.output, as_json=as_json, everything=everything, report=report, left=left
         )
     else:
-        report_groups(released.release, request.output, released.folders, as_json=as_json, everything=everything)
+        made = released.release
+        charge = next(release.charge for release in made.releases.values())
+        left = () if as_json else balance(request.ledger, charge)
+        report_groups(made, request.output, released.folders, as_json=as_json, everything=everything, left=left)
 
 
 def _release_by(request: ReleaseRequest, *, dry_run: bool, as_json: bool) -> None:

@@ -70,8 +70,13 @@ def _additions(statement: Statement, stated: Sequence[Statement]) -> Sequence[Pa
         kind = "added_parts" if attribute_of(fact) is None else "added_attributes"
         more = additional(replace(scores, invariants=(fact,)), stated)
         kinds[kind] += [words for words in more if words not in kinds["added_scores"]]
-    phrases = [Phrase(kind, "; ".join(words)) for kind, words in kinds.items() if words]
+    joined = {kind: "; ".join(words) for kind, words in kinds.items() if words}
+    phrases = [Phrase(kind, text + _PARTS * (" of the part " in text)) for kind, text in joined.items()]
     return [part for phrase in phrases for part in ("; ", phrase)][1:]
+
+
+# Explains the word, because a part is named by a digest only.
+_PARTS = " (a part: the papers of a track, or what filters keep)"
 
 
 def _command(place: str, dataset: str, statement: Statement) -> str:

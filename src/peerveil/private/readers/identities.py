@@ -58,13 +58,21 @@ def same_people(reviewers: Names, *, merge: bool) -> tuple[Names, tuple[str, ...
     same, alike = (len(reviewers.values) - len(addressed.values), len(addressed.values) - len(merged.values))
     notices = []
     if same:
-        notices.append(f"{same} addresses that differ from another only in case were taken for the same people")
+        notices.append(
+            f"{same} addresses that differ from another only in case were taken for the same people"
+            if same > 1
+            else "1 address that differs from another only in case was taken for the same person"
+        )
     if alike and merge:
-        notices.append(f"{alike} ids that differ from another only in case, blanks or accents were merged with it")
+        notices.append(
+            f"{alike} ids that differ from another only in case, blanks or accents were merged with it"
+            if alike > 1
+            else "1 id that differs from another only in case, blanks or accents was merged with it"
+        )
     elif alike:
         notices.append(
-            f"{alike} reviewers have the id of another but for case, blanks or accents: if they are the same people, "
-            "merge them (--merge-names)"
+            f"{alike} {'reviewers have' if alike > 1 else 'reviewer has'} the id of another but for case, blanks or "
+            "accents: if they are the same people, merge them (--merge-names)"
         )
     return merged if merge else addressed, tuple(notices)
 
