@@ -150,6 +150,29 @@ def test_interval_without_offset_is_the_shortest_credible_one(observed: float) -
     assert value == pytest.approx(max(observed, 0.0))
 
 
+@pytest.mark.parametrize("observed", [3.0, 4.9, 5.001, 5.4, 7.0, 9.0, 60.0])
+def test_interval_of_what_noise_moved_beyond_the_possible_has_width(observed: float) -> None:
+    free, cut = (interval(observed, observed, observed, 1.0, least=0.0, most=most) for most in (np.inf, 5.0))
+    assert cut[1:] == free[1:]
+    if observed <= 5:
+        assert cut == free
+        return
+    assert cut[0] < min(5.0, free[0])
+    if observed < 20:  # beyond, a normal density on a grid is 0
+        grid = np.linspace(0, 5, 500_001)
+        below = np.cumsum(norm.pdf(grid, observed))
+        assert cut[0] == pytest.approx(grid[np.searchsorted(below, 0.1 * below[-1])], abs=1e-3)
+
+
+def test_reviewers_who_may_explain_everything_are_told_with_an_interval() -> None:
+    for quantity in ("ratings", "miscalibration"):
+        weights = made(reviewers=60, quantity=quantity)[0]
+        far = np.linspace(-40.0, 40.0, 60) + weights.low.mean()
+        share = module._of_variance(weights, EntryLikelihood(far, LaplaceLaw(scale=3.0)), 0.25)[0]
+        assert share.name == "leniency_share"
+        assert share.lower < share.upper == share.value == 1.0
+
+
 @pytest.mark.parametrize("wide", [0.0, 0.5, 1.0, 3.0, 20.0])
 def test_interval_holds_the_number_whatever_the_offset(wide: float) -> None:
     observed = 100 + norm.ppf((np.arange(400) + 0.5) / 400)

@@ -292,7 +292,8 @@ def _of_variance(
         return []
     moments = load_moments(weights.loads)
     least = moments[0][0] * total / (weights.low.size - 1)
-    ends = _variance_of_means(weights, likelihood, least)
+    most = total / (weights.low.size - max(square for _, square in moments))  # of all variance due to reviewers
+    ends = _variance_of_means(weights, likelihood, least, most)
     quantity, sizes = weights.quantity, weights.sizes()
     inverse = float(np.mean(1 / sizes))
     named: dict[str, Callable[[Components], float]] = {
@@ -341,22 +342,23 @@ def share_changed(leniency: float, accepted: float) -> float:
 
 
 def _variance_of_means(
-    weights: PublicWeights, likelihood: CountLikelihood | EntryLikelihood, least: float
+    weights: PublicWeights, likelihood: CountLikelihood | EntryLikelihood, least: float, most: float
 ) -> tuple[float, float, float]:
     """The lower end, the value and the upper end of the variance of the reviewers' means."""
     if isinstance(likelihood, CountLikelihood):
-        return interval(*_from_counts(weights, likelihood), least=least)
+        return interval(*_from_counts(weights, likelihood), least=least, most=most)
     n, noise = weights.reviewers, np.float64(likelihood.law.deviation)  # which overflows to infinity
     off = likelihood.centre - likelihood.centre.mean()
     # The mean square, less that of the noise; its own variance is greatest for Laplace noise.
     square = float(off @ off) / (n - 1) - noise**2
     error = noise * math.sqrt((4 * max(square, 0.0) + 5 * noise**2) / n)
-    squares = interval(square, square, square, error, least=least)
+    squares = interval(square, square, square, error, least=least, most=most)
     # The length along the quantiles of a normal law, which most of the noise is not along.
     normal = ndtri((np.arange(n) + 0.5) / n)
     length = float(normal @ off) / float(np.linalg.norm(normal)) / math.sqrt(n - 1)
     low, high = sorted((length, length / _ALIKE))
-    ends = interval(low, length / _LIKELY, high, noise / math.sqrt(n - 1), least=math.sqrt(least))
+    limits = {"least": math.sqrt(least), "most": math.sqrt(most)}
+    ends = interval(low, length / _LIKELY, high, noise / math.sqrt(n - 1), **limits)
     lower, value, upper = (end * end for end in ends)
     return squares if squares[2] - squares[0] < upper - lower else (lower, value, upper)
 
@@ -405,23 +407,38 @@ def _moments_in_bins(weights: PublicWeights, likelihood: CountLikelihood) -> tup
 
 
 def interval(
-    low: float, middle: float, high: float, noise: float, *, least: float, level: float = LEVEL
+    low: float,
+    middle: float,
+    high: float,
+    noise: float,
+    *,
+    least: float,
+    most: float = math.inf,
+    level: float = LEVEL,
 ) -> tuple[float, float, float]:
     """Return the interval of a number of at least ``least``, with its most likely value in the middle.
 
     The number was observed with normal noise, once an offset that is not known is taken off: the observation is
     anything from ``low`` to ``high``, in expectation ``middle``. Whatever the offset, about ``level`` of the intervals
-    contain the number (Imbens and Manski).
+    contain the number (Imbens and Manski). If noise has moved the observation beyond ``most``, which the number cannot
+    exceed, the interval reaches from there as far down as that of a number of at most ``most``; its upper end may lie
+    beyond.
 
     >>> [round(end, 3) for end in interval(5.0, 5.0, 5.0, 1.0, least=0.0)]
     [3.355, 5.0, 6.645]
     >>> [round(end, 3) for end in interval(-1.0, -1.0, -1.0, 1.0, least=0.0)]
     [0.0, 0.0, 1.148]
+    >>> [round(end, 3) for end in interval(9.0, 9.0, 9.0, 1.0, least=0.0, most=5.0)]
+    [4.485, 9.0, 10.645]
     """
     if noise == 0:
         return max(low, least), max(middle, least), max(high, least)
     level = 1 - 2 * float(ndtr(-_normal_reach(np.array((high - low) / noise), level)))
     lower, upper = _shortest(low, noise, least, level)[0], _shortest(high, noise, least, level)[1]
+    if low > most:
+        beyond = max((most - low) / noise, -30.0)
+        below = float(ndtri((1 - level) * ndtr(beyond))) - beyond
+        lower = max(min(lower, most + noise * below), least)
     return lower, min(max(middle, least, lower), upper), upper
 
 
