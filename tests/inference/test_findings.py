@@ -244,7 +244,7 @@ def test_findings_of_noise_on_the_vector_hold_the_truth() -> None:
         for law in (LaplaceLaw(scale=0.5), NormalLaw(sigma=0.1)):
             noisy = means + law.draw(np.random.default_rng(seed), means.size)
             lower, value, upper = module._variance_of_means(
-                weights, EntryLikelihood(noisy, law), 0.25 * weights.low.var(ddof=1)
+                weights, EntryLikelihood(noisy, law), 0.25 * weights.low.var(ddof=1), math.inf
             )
             ends = [components(weights, end, 0.25, 4.0).share for end in (lower, value, upper)]
             held.append(ends[0] <= true <= ends[2])

@@ -357,8 +357,8 @@ def _variance_of_means(
     normal = ndtri((np.arange(n) + 0.5) / n)
     length = float(normal @ off) / float(np.linalg.norm(normal)) / math.sqrt(n - 1)
     low, high = sorted((length, length / _ALIKE))
-    limits = {"least": math.sqrt(least), "most": math.sqrt(most)}
-    ends = interval(low, length / _LIKELY, high, noise / math.sqrt(n - 1), **limits)
+    limits = math.sqrt(least), math.sqrt(most)
+    ends = interval(low, length / _LIKELY, high, noise / math.sqrt(n - 1), least=limits[0], most=limits[1])
     lower, value, upper = (end * end for end in ends)
     return squares if squares[2] - squares[0] < upper - lower else (lower, value, upper)
 

@@ -210,7 +210,7 @@ def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, 
         raise RefusedError(f"the metadata in {name} differ from release.json")
     if any(each.replace("\r\n", "\n") != table for each in theirs.tables):
         raise RefusedError(f"the table in {name} is not release.csv")
-    return "written by other versions: claim, tables and numbers agree with release.json; other words and style not compared"
+    return "written by other versions: claim, tables and numbers agree with release.json; words and style not compared"
 
 
 def _same_words(release: Release, name: str, stored: str, ours: str) -> str:
