@@ -931,9 +931,8 @@ def test_groups_get_a_folder_each_and_one_charge(run: Run, tmp_path: Path, track
         assert checked.code == 0, checked.out + checked.err
     of_all = run("verify", "out/theory", "--public", "shown.csv")  # it is not of all papers
     assert of_all.code == 1
-    assert "the group 'theory'; state the group of each paper (--groups or --group-column)" in of_all.out.replace(
-        "\n                ", " "
-    )
+    told = " ".join(of_all.out.split())
+    assert "the group 'theory'; state the group of each paper (--groups or --group-column)" in told
     refined = run("refine", "out/theory", "--public", "shown.csv", "--groups", "groups.csv", "-o", "better")
     assert refined.code == 0, refined.err
     assert pv.Release.load("better").group == pv.Release.load("out/theory").group

@@ -239,7 +239,7 @@ def test_the_command_line_releases_and_verifies_both(run: Run, tmp_path: Path) -
         columns = ["--ratings", "score"] if place == "a" else []
         code, printed, problem = run("verify", place, "--public", "seen.csv", *columns)
         assert code == 0, printed + problem
-    report = html.unescape(Path("b/report.html").read_text())
+    report = html.unescape(Path("b/report.html").read_text()).replace("\u00a0", " ")
     assert "<h1>Reviewers by the share of their reviews with confidence >= 4</h1>" in report
     assert "A tenth of the reviewers have a share of" in report
     assert "of the variance of whether confidence >= 4" in report

@@ -36,7 +36,7 @@ from peerveil.web.workspace import file_name
 CRITERIA = ("clarity", "soundness")
 
 #: The modules that check releases.
-MODULES = ("verification", "release_checks", "file_check", "withdrawal")
+MODULES = ("verification", "checking/means", "checking/files", "withdrawal")
 
 
 @pytest.fixture(scope="module")
