@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import peerveil as pv
 from asked import KEYS, Answer, AtOnce, Chair, answered
-from peerveil.app.ledger import ledger_name, open_budget, pending_view
+from peerveil.app.ledger import ledger_name, ledger_view, open_budget, pending_view
 from peerveil.errors import LedgerWarning
 from peerveil.reporting.typography import unbroken
 from peerveil.web import serving
@@ -115,14 +116,26 @@ def test_a_release_without_a_budget_leads_to_opening_one(
     chair = Chair(tmp_path, monkeypatch, ledger=place)
     chair.choose("1")
     shown = chair.ask("GET", f"{chair.here}/promise").body.decode()
-    assert f'<a class="button" href="{KEYS.at}/ledger">Open a budget</a>' in shown
+    assert ">Open the budget</button>" in shown
     assert ">Release</button>" not in shown
-    open_budget(place, "conf", "reviewer", epsilon=3, delta=None)
+    assert 'id="read"' not in shown
+    for wrong, field in (({"epsilon": "3"}, "dataset"), ({"dataset": "conf"}, "epsilon")):
+        refused = chair.post("/budget", **wrong)
+        assert refused.status == 422
+        told = refused.body.decode()
+        assert re.search(rf'id="f-{field}"[^>]*aria-invalid="true"', told)
+        assert all(f'value="{value}"' in told for value in wrong.values()), "nothing typed is lost"
+    assert chair.post("/budget", dataset="conf", epsilon="0").status == 422
+    assert not Path(place).exists()
+    opened = chair.post("/budget", dataset="conf", epsilon="3", unit="review")
+    assert opened.status == 303
+    assert [(account["dataset"], account["unit"]) for account in ledger_view(place)[0]] == [("conf", "reviewer")]
     ledger = chair.ask("GET", "/ledger").body.decode()
     assert f'href="{KEYS.at}{chair.here}/promise">Go on with the release of ' in ledger
     shown = chair.ask("GET", f"{chair.here}/promise").body.decode()
     assert ">Release</button>" in shown
-    assert ">Open a budget</a>" not in shown
+    assert ">Open the budget</button>" not in shown
+    assert "3 of 3 left" in shown
 
 
 def test_without_a_ledger_the_page_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,10 +161,25 @@ SCREENS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", [*SCREENS, "desktop, new ledger", "phone, new ledger"])
 def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
     screen: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path
 ) -> None:
+    screen, _, ledger = screen.partition(", new ")
+    if not ledger:
+        walk_to_the_report(screen, browser, site, workbook, tmp_path)
+        return
+    place = tmp_path / "budgets.db"
+    with served("--ledger", str(place), folder=tmp_path) as found:
+        walk_to_the_report(screen, browser, found, workbook, tmp_path, ledger=True)
+    (account,) = pv.Ledger(str(place)).accounts()
+    assert (account.dataset, account.spent) == ("conf2026", 1)
+
+
+def walk_to_the_report(
+    screen: str, browser: Browser, site: Served, workbook: Path, tmp_path: Path, *, ledger: bool = False
+) -> None:
+    """All screens of a release, with a budget of 3 that is opened in a ledger without any."""
     chosen = SCREENS[screen]
     large = chosen.get("large", False)
     width, height = chosen["size"]
@@ -197,6 +212,12 @@ def test_a_newcomer_gets_from_a_spreadsheet_to_the_report(
         if width > 1000:
             tops = [page.locator(heading).bounding_box() for heading in ("#not", "#noise")]
             assert len({box and box["y"] for box in tops}) == 1, "headings side by side begin at one height"
+        if ledger:
+            page.get_by_label("Name of the data set").fill("conf2026")
+            page.get_by_label("Epsilon", exact=True).fill("3")
+            walk.press("Open the budget", "/promise$")
+            expect(page.locator(".accounts")).to_have_text("conf2026, per reviewer: epsilon 3 of 3 left")
+            walk.look("promise")
         page.get_by_label("I have read this").check()
         walk.press("Release", "/result/")
         if width > 1000:

@@ -14,6 +14,7 @@ from peerveil.app.ledger import charges_since, declare, ledger_view, pending_vie
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
+from peerveil.web.budgets import opened
 from peerveil.web.cases import (
     ABOUT,
     CHOICES,
@@ -359,6 +360,17 @@ async def _show_promise(page: Page, case: Case, **values: Any) -> Response:
     accounts = None if page.ledger is None else (await asyncio.to_thread(ledger_view, page.ledger))[0]
     series = [] if page.ledger is None else await asyncio.to_thread(series_view, page.ledger)
     return page.show("chair_promise.html", case=case, here="promise", accounts=accounts, series=series, **values)
+
+
+@router.post("/{name}/budget")
+async def open_its_budget(page: Here, request: Request, name: str) -> Response:
+    """Open the budget that the release will be charged to, for the unit that it protects."""
+    case, form = lookup(page.chairs, name), await form_of(request)
+    if not case.promised:
+        return page.to(f"/chair/{name}/choices")
+    if problem := await opened(page, form, unit=case.promised["options"]["unit"]):
+        return await _show_promise(page, case, status=422, problem=problem, typed=form)
+    return page.to(f"/chair/{name}/promise")
 
 
 @router.post("/{name}/release")

@@ -11,14 +11,13 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from peerveil.app.ledger import ledger_name, ledger_view, open_budget, pending_view, series_view
-from peerveil.errors import InputError, LedgerError
+from peerveil.app.ledger import ledger_name, ledger_view, pending_view, series_view
 from peerveil.reporting.charts.look import DARK, dark_css
-from peerveil.web.cases import STEP_OF, number
+from peerveil.web.budgets import opened
+from peerveil.web.cases import STEP_OF
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
-from peerveil.web.labels import Problem
-from peerveil.web.page import EXAMPLE, GONE, HERE, Here, Page, form_of, lookup, need
+from peerveil.web.page import EXAMPLE, GONE, HERE, Here, Page, form_of, lookup
 from peerveil.web.work import PACKED, Task
 
 router = APIRouter()
@@ -112,22 +111,8 @@ def _to_finish(page: Page) -> dict[str, str]:
 async def open_account(page: Here, request: Request) -> Response:
     """Open a budget, and create the ledger if there is none."""
     form = await form_of(request)
-    need(page.ledger, "start the page with a ledger first")
-    try:
-        missing = next((name for name in ("dataset", "epsilon") if not form.get(name, "").strip()), "")
-        if missing:
-            words = {"dataset": "Give the data set a name.", "epsilon": "Give the total budget in epsilon."}
-            return await _show_ledger(page, status=422, problem=Problem(words[missing], missing), typed=form)
-        await asyncio.to_thread(
-            open_budget,
-            str(page.ledger),
-            form["dataset"].strip(),
-            form.get("unit", ""),
-            epsilon=number(form, "epsilon"),
-            delta=number(form, "delta"),
-        )
-    except (InputError, LedgerError) as error:
-        return await _show_ledger(page, status=422, problem=Problem.of(error), typed=form)
+    if problem := await opened(page, form, unit=form.get("unit", "")):
+        return await _show_ledger(page, status=422, problem=problem, typed=form)
     return page.to("/ledger")
 
 
