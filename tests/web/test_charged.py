@@ -28,9 +28,7 @@ def chair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chair:
 
 def test_the_promise_says_which_budget_is_charged(chair: Chair, tmp_path: Path) -> None:
     assert charged(chair, None, []).startswith("Nothing, because there is no ledger. This release has epsilon = 1")
-    assert charged(chair, [], []).startswith(
-        "Nothing yet: the ledger has no budget, so open one below."
-    )
+    assert charged(chair, [], []).startswith("Nothing yet: the ledger has no budget, so open one below.")
     place = str(tmp_path / "b.db")
     ledger = pv.Ledger.create(place)
     ledger.open("x", epsilon=5)
