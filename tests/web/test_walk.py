@@ -394,16 +394,33 @@ def test_every_part_of_the_choices_fits_on_two_screens(browser: Browser, site: S
         assert max(heights.values()) <= 1600, heights
 
 
-def at_the_choices(guest: Visitor, site: Served, workbook: Path) -> Walk:
+def at_the_choices(guest: Visitor, site: Served, workbook: Path, screen: str = "desktop") -> Walk:
     """The walk of a chair who has opened a file, all of whose scores are public."""
+    chosen = SCREENS[screen]
     page = guest.page
     open_file(page, site, workbook)
     page.wait_for_url(re.compile("/file$"))
-    walk = Walk(guest, tallest=1600, words=True)
+    walk = Walk(guest, tallest=chosen["tallest"], words=True, shown=chosen.get("shown"))
     walk.press("Continue", "/public$")
     page.get_by_label("All scores").check()
     walk.press("Continue", "/choices$")
     return walk
+
+
+def test_tracks_fit_on_a_phone(browser: Browser, site: Served, workbook: Path) -> None:
+    width, height = SCREENS["phone"]["size"]
+    with visitor(browser, viewport={"width": width, "height": height}) as guest:
+        guest.page.goto(site.address)
+        guest.page.wait_for_url(f"{site.home}/")
+        page, walk = guest.page, at_the_choices(guest, site, workbook, "phone")
+        page.get_by_text("One release per track").click()
+        page.get_by_label("By a column").check()
+        walk.press("Compute the promise", "/promise$")
+        walk.look("promise")
+        page.get_by_label("I have read this").check()
+        walk.press("Release", "/result/")
+        walk.look("tracks")
+        assert not guest.complaints
 
 
 def test_tracks_from_a_column_to_their_reports(guest: Visitor, site: Served, workbook: Path, tmp_path: Path) -> None:
