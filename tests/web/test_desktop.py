@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import re
@@ -165,10 +166,18 @@ def built() -> Path:
     if program() is None:
         pytest.skip("Chromium is not installed (or its program is to be named in PEERVEIL_CHROMIUM)")
     make = ["make", "-C", str(ROOT), f"PYTHON={sys._base_executable}"]  # type: ignore[attr-defined]
-    if subprocess.run([*make, ".venv-app/.installed"], capture_output=True, check=False).returncode:
-        pytest.skip("the packages of the standalone program cannot be installed here")
-    made = subprocess.run([*make, "app"], capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
+    (ROOT / "build").mkdir(exist_ok=True)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    with (ROOT / "build" / "app.lock").open("a+") as lock:  # one process of a run builds it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if lock.read() != run:
+            if subprocess.run([*make, ".venv-app/.installed"], capture_output=True, check=False).returncode:
+                pytest.skip("the packages of the standalone program cannot be installed here")
+            made = subprocess.run([*make, "app"], capture_output=True, text=True, check=False)
+            assert made.returncode == 0, made.stdout + made.stderr
+            lock.truncate(0)
+            lock.write(run)
     return ROOT / "dist" / "Peerveil" / "Peerveil"
 
 
