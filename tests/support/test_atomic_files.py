@@ -81,7 +81,7 @@ def test_files_that_came_meanwhile_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-KEPT-10")
-def test_a_failure_leaves_nothing_behind_not_even_parents(tmp_path: Path) -> None:
+def test_a_failure_leaves_no_file_and_no_parent_folder(tmp_path: Path) -> None:
     for wrong in (ValueError, SystemExit):
         with pytest.raises(wrong), staged_folder(tmp_path / "new" / "deep" / "out", own=OWN):
             raise wrong

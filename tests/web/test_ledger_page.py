@@ -138,6 +138,21 @@ def test_a_release_without_a_budget_leads_to_opening_one(
     assert "3 of 3 left" in shown
 
 
+def test_a_budget_that_is_opened_with_a_promise_allows_its_delta(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    chair = Chair(tmp_path, monkeypatch, ledger=place)
+    assert chair.post("/budget", dataset="conf", epsilon="3").status == 303
+    assert not Path(place).exists(), "without a promise, one is led back to the choices"
+    chosen = {"quantity": "ratings", "unit": "reviewer", "mechanism": "gaussian", "epsilon": "1", "delta": "1e-6"}
+    assert chair.post("/choices", **chosen).status == 303
+    assert 'id="f-delta"' in chair.ask("GET", f"{chair.here}/promise").body.decode()
+    assert chair.post("/budget", dataset="conf", epsilon="3", delta="1e-5").status == 303
+    (account,) = pv.Ledger(place).accounts()
+    assert account.budget.delta == 1e-5
+    assert ">Release</button>" in chair.ask("GET", f"{chair.here}/promise").body.decode()
+
+
 def test_without_a_ledger_the_page_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     visitor = Visitor(None)

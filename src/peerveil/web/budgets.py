@@ -14,7 +14,7 @@ from peerveil.web.page import Page, need
 _MISSING = {"dataset": "Give the data set a name.", "epsilon": "Give the total budget in epsilon."}
 
 
-async def opened(page: Page, form: Mapping[str, str], *, unit: str) -> Problem | None:
+async def try_to_open(page: Page, form: Mapping[str, str], *, unit: str) -> Problem | None:
     """Open the budget of a form, in a new ledger if there is none; return what is wrong with the form, if anything."""
     need(page.ledger, "start the page with a ledger first")
     for name, words in _MISSING.items():

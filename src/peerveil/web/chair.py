@@ -14,7 +14,7 @@ from peerveil.app.ledger import charges_since, declare, ledger_view, pending_vie
 from peerveil.app.options import ReadingOptions, filled
 from peerveil.errors import Argument, InputError
 from peerveil.mechanisms import OWN
-from peerveil.web.budgets import opened
+from peerveil.web.budgets import try_to_open
 from peerveil.web.cases import (
     ABOUT,
     CHOICES,
@@ -368,7 +368,7 @@ async def open_its_budget(page: Here, request: Request, name: str) -> Response:
     case, form = lookup(page.chairs, name), await form_of(request)
     if not case.promised:
         return page.to(f"/chair/{name}/choices")
-    if problem := await opened(page, form, unit=case.promised["options"]["unit"]):
+    if problem := await try_to_open(page, form, unit=case.promised["options"]["unit"]):
         return await _show_promise(page, case, status=422, problem=problem, typed=form)
     return page.to(f"/chair/{name}/promise")
 

@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from peerveil.app.ledger import ledger_name, ledger_view, pending_view, series_view
 from peerveil.reporting.charts.look import DARK, dark_css
-from peerveil.web.budgets import opened
+from peerveil.web.budgets import try_to_open
 from peerveil.web.cases import STEP_OF
 from peerveil.web.guard import REPORT_POLICY
 from peerveil.web.jobs import Job
@@ -111,7 +111,7 @@ def _to_finish(page: Page) -> dict[str, str]:
 async def open_account(page: Here, request: Request) -> Response:
     """Open a budget, and create the ledger if there is none."""
     form = await form_of(request)
-    if problem := await opened(page, form, unit=form.get("unit", "")):
+    if problem := await try_to_open(page, form, unit=form.get("unit", "")):
         return await _show_ledger(page, status=422, problem=problem, typed=form)
     return page.to("/ledger")
 
