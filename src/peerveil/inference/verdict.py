@@ -77,6 +77,24 @@ class Grounds:
             "more."
         )
 
+    def why_released(self) -> str:
+        """Return why a release with its noisy data adds nothing, and what would help.
+
+        A guess can be nearer to the truth than a plan expects, which only noisy data can tell: then a release that was
+        planned as informative adds nothing.
+
+        >>> print(Grounds(people="300 reviewers", public=0.15, span=9.0, unit=" points").why_released())
+        As far as the noisy data tell, that guess is within ±0.15 points, which no plan can know beforehand. A larger
+        budget, more reviewers (tracks or years together) or another quantity would tell more.
+        """
+        if not self.public:
+            return self.why()
+        error = f"±{short(self.public)}{self.unit}"
+        return (
+            f"As far as the noisy data tell, that guess is within {error}, which no plan can know beforehand. A larger "
+            "budget, more reviewers (tracks or years together) or another quantity would tell more."
+        )
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -127,7 +145,9 @@ class Verdict:
     @property
     def why(self) -> str:
         """Why the release adds nothing, and what would help; empty if it adds something, or that is not known."""
-        return self.grounds.why() if self.grounds is not None and self.ratio > NOTHING else ""
+        if self.grounds is None or self.ratio <= NOTHING:
+            return ""
+        return self.grounds.why_released() if self.released else self.grounds.why()
 
     @property
     def sentence(self) -> str:
