@@ -24,7 +24,7 @@ import numpy as np
 import peerveil as pv
 from output import Growing, Output
 from peerveil.inference.prior import prior
-from peerveil.planning.plans import Choice
+from peerveil.planning.choices import Choice
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
 from peerveil.record.public_record import Floats

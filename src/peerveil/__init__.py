@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from peerveil.mechanisms.laplace import Laplace as Laplace
     from peerveil.mechanisms.sinh_normal import SinhNormal as SinhNormal
     from peerveil.planning.auto import Auto as Auto
+    from peerveil.planning.choices import Plan as Plan
     from peerveil.planning.crosstabs import CrosstabPlan as CrosstabPlan
     from peerveil.planning.crosstabs import plan_by as plan_by
     from peerveil.planning.effects import EffectPlan as EffectPlan
     from peerveil.planning.effects import plan_effect as plan_effect
     from peerveil.planning.linked import CorrelationPlan as CorrelationPlan
     from peerveil.planning.linked import plan_correlation as plan_correlation
-    from peerveil.planning.plans import Plan as Plan
     from peerveil.planning.plans import plan as plan
     from peerveil.privacy.guarantee import Guarantee as Guarantee
     from peerveil.privacy.guarantee import compose as compose
@@ -100,10 +100,11 @@ _NAMES = {
     "mechanisms.laplace": "Laplace",
     "mechanisms.sinh_normal": "SinhNormal",
     "planning.auto": "Auto",
+    "planning.choices": "Plan",
     "planning.crosstabs": "CrosstabPlan plan_by",
     "planning.effects": "EffectPlan plan_effect",
     "planning.linked": "CorrelationPlan plan_correlation",
-    "planning.plans": "Plan plan",
+    "planning.plans": "plan",
     "privacy.guarantee": "Guarantee compose",
     "privacy.stated_facts": "Statement",
     "private.grouped.promises": "AnswerPromise promise_effect",

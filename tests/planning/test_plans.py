@@ -16,7 +16,7 @@ from peerveil.inference.prior import prior
 from peerveil.inference.verdict import PROMISES, Verdict, short
 from peerveil.mechanisms import OwnMechanism
 from peerveil.planning import plans as planning
-from peerveil.planning.plans import Choice
+from peerveil.planning.choices import Choice
 from peerveil.planning.rehearsal import Rehearsal
 from peerveil.planning.rounds import LENIENCIES
 from peerveil.privacy.guarantee import caution

@@ -21,7 +21,7 @@ import peerveil as pv
 from cli.test_cli import Run, run
 from frozen import V1, Frozen, batch_v1, releases_v1
 from marks import mostly_slow
-from peerveil.planning.plans import Choice
+from peerveil.planning.choices import Choice
 from peerveil.private.ledger import Ledger
 from peerveil.private.readers.mapping import read_mapping
 from peerveil.record.tracks import part_of

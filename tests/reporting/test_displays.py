@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import peerveil as pv
-from peerveil.planning.plans import Choice
+from peerveil.planning.choices import Choice
 from peerveil.releases.plan_files import write_plan
 from peerveil.releases.release import COLUMNS
 from peerveil.reporting.plots import KINDS

@@ -13,7 +13,8 @@ from peerveil.app.release import Step, read_release
 from peerveil.app.requests import PlanRequest, ReleaseRequest
 from peerveil.inference.pooling import with_prior
 from peerveil.planning.auto import Auto
-from peerveil.planning.plans import EPSILONS, Plan
+from peerveil.planning.choices import Plan
+from peerveil.planning.plans import EPSILONS
 from peerveil.planning.plans import plan as plan_releases
 from peerveil.privacy.guarantee import caution
 from peerveil.private.promises import Promise, promise_release

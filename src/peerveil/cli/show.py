@@ -21,7 +21,7 @@ from peerveil.cli.options import option
 from peerveil.cli.working import after_writing
 from peerveil.errors import spelled
 from peerveil.inference.verdict import PROMISES
-from peerveil.planning.plans import Plan
+from peerveil.planning.choices import Plan
 from peerveil.quantities.base import words_of
 from peerveil.record.public_record import Floats
 from peerveil.releases.effects import answers

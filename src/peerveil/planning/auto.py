@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from peerveil.errors import Argument, InputError, PeerveilError, RecordError
 from peerveil.mechanisms import OWN, Asked, Histogram, Laplace, Mechanism
-from peerveil.planning.plans import Choice, Plan, check_budgets, plan, usual_draws
+from peerveil.planning.choices import Choice, Plan
+from peerveil.planning.plans import check_budgets, plan, usual_draws
 from peerveil.privacy.accounting import check_delta
 from peerveil.privacy.guarantee import Unit
 from peerveil.privacy.sensitivity import Sensitivity

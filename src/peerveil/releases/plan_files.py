@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from peerveil.planning.plans import Choice, Plan
+from peerveil.planning.choices import Choice, Plan
 from peerveil.reporting.plots import plan_plot
 from peerveil.reporting.plots import plan_rows as picture_rows  # noqa: F401 - its name in version 0.2
 from peerveil.support.frames import csv_text

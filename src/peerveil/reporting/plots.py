@@ -11,7 +11,7 @@ from html import escape, unescape
 from pathlib import Path, PurePath
 
 from peerveil.errors import InputError
-from peerveil.planning.plans import Choice, Plan
+from peerveil.planning.choices import Choice, Plan
 from peerveil.reporting.charts import comparison, error_against_epsilon, over_years, to_svg
 from peerveil.reporting.charts.over_years import Point
 from peerveil.reporting.published import Published

@@ -17,7 +17,7 @@ from typing import Any
 from peerveil.mechanisms import Asked
 from peerveil.planning.alike import likeness
 from peerveil.planning.auto import Auto, Undecided
-from peerveil.planning.plans import Choice, Plan
+from peerveil.planning.choices import Choice, Plan
 from peerveil.private.batch.folders import write_text
 from peerveil.support.atomic_files import rename_new
 
