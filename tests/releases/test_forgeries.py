@@ -64,6 +64,14 @@ def test_every_forgery_is_refused(honest: list[Base], number: int, tmp_path: Pat
     assert not accepted(list(forgeries(honest[number])), tmp_path)
 
 
+def test_what_pooling_needs_cannot_be_left_out(honest: list[Base]) -> None:
+    base = next(base for base in honest if base.name == "laplace of little noise, review")
+    for key in ("evidence", "shapes", "within", "tails", "chance"):
+        document = base.document
+        del document["extension"][key]
+        assert pv.verify(pv.Release.from_document(document), base.weights).failed == ("digest", "document"), key
+
+
 def test_changing_any_noisy_entry_by_a_hundredth_is_refused_where_noise_is_small(honest: list[Base]) -> None:
     base = next(base for base in honest if base.name == "laplace of little noise, review")
     for place in range(base.weights.reviewers):

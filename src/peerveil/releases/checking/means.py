@@ -401,7 +401,8 @@ def _document(
         raise RefusedError(f"extension/evidence differs from its recomputation{_versions(release)}")
     # Other extensions are not carried over and therefore refused.
     kept: dict[str, Any] = {"chance": release.chance, "evidence": release.evidence}
-    kept |= {name: None for name in ("within", "tails") if getattr(release, name) is None}  # as in earlier versions
+    if release.software != software():  # earlier versions do not state them
+        kept |= {name: None for name in ("within", "tails") if getattr(release, name) is None}
     kept["shapes"] = release.shapes
     written = replace(again, mechanism=described, part=weights.part, extension={}, **kept)
     return check_document(document, json.loads(written.to_json())) + _versions(release)
@@ -418,9 +419,9 @@ def _same_chance(release: Release, again: Release, bounds: Region) -> bool:
 def _same_evidence(release: Release, again: Release) -> bool:
     """Whether the evidence equals its recomputation; earlier versions do not state it."""
     for ours, theirs in ((again.evidence, release.evidence), (again.shapes, release.shapes)):
-        if theirs is None:
+        if theirs is None and (ours is None or release.software != software()):
             continue
-        if ours is None or _furthest(ours, theirs) > _EVIDENCE[0 if same_versions(release) else 1]:
+        if ours is None or theirs is None or _furthest(ours, theirs) > _EVIDENCE[0 if same_versions(release) else 1]:
             return False
     return True
 
