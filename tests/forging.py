@@ -226,6 +226,8 @@ def _fields(base: Base) -> Iterator[tuple[str, Change]]:
         yield f"without {key}", _without(key)
     for key in document["guarantee"]:
         yield f"without guarantee/{key}", _without(key, "guarantee")
+    for key in document.get("extension", {}):
+        yield f"without extension/{key}", _without(key, "extension")
     yield "a field more", put(("approved_by",), "everyone")
     yield "an addition more", put(("extension", "approved"), True)
     yield "a parameter more", put(("mechanism", "approved"), True)

@@ -171,6 +171,8 @@ def test_a_condition_that_leaves_nothing_out_is_mentioned() -> None:
         ("Score", [str(number % 9 + 1) for number in range(96)]),  # a true value
         ("Signed", [f"ann{number % 7}@x.org" for number in range(96)]),
         ("Signed", ["r1@x.org" if number % 7 else "Nobody" for number in range(96)]),
+        ("Assigned by", ["Jo Doe" if number % 5 else "Al Roe" for number in range(96)]),
+        ("Who", [f"Name {number % 5}{'.' * (number % 7)}" for number in range(96)]),  # spelt in several ways
     ],
 )
 def test_values_that_could_tell_about_people_or_scores_are_not_shown(column: str, cells: list[str]) -> None:
@@ -180,6 +182,20 @@ def test_values_that_could_tell_about_people_or_scores_are_not_shown(column: str
     with pytest.raises(pv.FileError) as caught:
         pv.read(frame, scale=(1, 10), only=f"{column}=77", visible_column=f"{column}=review")
     assert "none of the 96 rows has this value (values of this column are not shown" in str(caught.value)
+
+
+def test_values_are_not_shown_if_papers_have_one_review_and_reviewers_one_value() -> None:
+    rows = {"paper": range(20), "reviewer": [f"r{k % 5}" for k in range(20)], "score": [3] * 20}
+    frame = pl.DataFrame(rows | {"Who": [f"Person {'ABC'[k % 5 % 3]}" for k in range(20)]})
+    (idle,) = pv.read(frame, scale=(1, 5), leave_out="Who=Ann", visible_column="Who=paper").report.idle
+    assert "not shown" in idle.why
+    assert "Person" not in idle.why
+
+
+def test_people_who_review_on_behalf_of_others_are_no_ground() -> None:
+    frame = conference().with_columns(Subreviewer=pl.Series(["Jo Doe" if k % 5 else "" for k in range(96)]))
+    with pytest.raises(pv.FileError, match="would reveal who wrote which review"):
+        read(frame, leave_out="Subreviewer=", visible_column={"Subreviewer": "review"})
 
 
 def test_scores_are_a_ground_only_if_all_are_public() -> None:

@@ -23,6 +23,7 @@ from forging import KINDS, TRACKS, Base, Forgery, bases, conference, forgeries, 
 from frozen import releases_v1
 from marks import mostly_slow
 from peerveil.releases.documents import document_digest
+from peerveil.releases.page_text import PageText
 
 __all__ = ["run"]  # a fixture
 
@@ -61,6 +62,20 @@ def test_there_are_many_forgeries_and_a_sample_is_refused(honest: list[Base], tm
 @pytest.mark.parametrize("number", range(len(KINDS) + 2 + len(TRACKS)))
 def test_every_forgery_is_refused(honest: list[Base], number: int, tmp_path: Path) -> None:
     assert not accepted(list(forgeries(honest[number])), tmp_path)
+
+
+@pytest.mark.parametrize("scipy", [None, "1.0.0"])
+def test_what_this_version_states_cannot_be_left_out(honest: list[Base], scipy: str | None) -> None:
+    """Not even if other versions of packages are claimed, whose results may differ slightly."""
+    base = next(base for base in honest if base.name == "laplace of little noise, review")
+    places = [("extension", key) for key in ("evidence", "shapes", "within", "tails", "chance")]
+    for part, key in (*places, ("outlook", "public_rmse")):
+        document = base.document
+        document["rendered"] |= {} if scipy is None else {"scipy": scipy}
+        del document[part][key]
+        document["digest"] = document_digest(document)
+        failed = pv.verify(pv.Release.from_document(document), base.weights).failed
+        assert failed == (("document",) if part == "extension" else ("outlook",)), (key, failed)
 
 
 def test_changing_any_noisy_entry_by_a_hundredth_is_refused_where_noise_is_small(honest: list[Base]) -> None:
@@ -118,7 +133,41 @@ STATED = [
     ("report.html", "<main>", '<main><button formaction="https://example.org">Go</button>'),
     ("report.html", "<main>", '<main><a href="release.csv" ping="https://example.org/seen">Table</a>'),
     ("figures/means.svg", "</svg>", '<path d="M0 0" fill="url(https://example.org/seen#a)"/></svg>'),
+    ("report.html", "<main>", "<main><!--><p onclick=x()></p>-->"),
+    ("report.html", "<main>", '<main><a href="javascript:x()" href="release.csv">Table</a>'),
+    ("figures/means.svg", "</svg>", "<style><img src=x onerror=x()></style></svg>"),
 ]
+
+#: What a browser runs, loads or hides, though a plain parser reads it as text or as a harmless element.
+DISGUISED = (
+    "<svg><style><img src=x onerror=x()></style></svg>",
+    "<svg><style>p{background:&#117;rl(https://example.org)}</style></svg>",
+    "<svg><title><style><img src=x onerror=x()></title></svg>",
+    '<noscript><p title="</noscript><img src=x onerror=x()>"></p></noscript>',
+    '<noembed><p title="</noembed><img src=x onerror=x()>"></p></noembed>',
+    '<xmp><p title="</xmp><img src=x onerror=x()>"></p></xmp>',
+    "<!--><script>x()</script>-->",
+    "<![CDATA[><script>x()</script>]]>",
+    '<?xml-stylesheet href="https://example.org/x.css"?>',
+    '<!DOCTYPE svg [<!ENTITY x "y">]>',
+    "<h:script>x()</h:script>",
+    '<a href="javascript:x()" href="release.csv">Table</a>',
+    '<a href="/\\example.org">Table</a>',
+    '<a href="/\t/example.org">Table</a>',
+    "<plaintext>",
+)
+
+
+@pytest.mark.parametrize("html", DISGUISED)
+def test_what_browsers_read_otherwise_is_active(html: str) -> None:
+    assert PageText(f"<!doctype html><main><p>epsilon = 1</p>{html}</main>").active
+
+
+def test_nothing_that_peerveil_writes_is_active(honest: list[Base]) -> None:
+    written = [file for base in honest for file in base.folder.rglob("*") if file.suffix in (".html", ".svg")]
+    assert len(written) >= 10
+    for file in written:
+        assert not PageText(file.read_text(encoding="utf-8")).active, file
 
 
 class TestOtherVersions:

@@ -22,6 +22,7 @@ from peerveil.web.cases import Case
 from peerveil.web.earlier import PRIOR, add_earlier, forget_earlier
 from peerveil.web.published import is_prior, sort_file
 from peerveil.web.work import Task, pack
+from peerveil.web.workspace import safe_name
 
 ANSWERS = {"quantity": "ratings", "unit": "reviewer", "epsilon": "2"}
 
@@ -70,6 +71,15 @@ def test_dropped_releases_are_pooled_as_the_command_pools_them(years: Path, case
     forget_earlier(case)
     assert "prior" not in case.options()
     assert drop(case, years / "2024.zip") == "2024"
+
+
+def test_a_file_of_reviews_may_have_the_name_of_a_prior(years: Path, case: Case) -> None:
+    case.files["file"] = "prior.json"
+    (case.folder / "prior.json").write_text("private reviews")
+    drop(case, years / "2023" / "release.json")
+    assert (case.folder / case.files["file"]).read_text() == "private reviews"
+    assert "private" not in (case.folder / case.files["prior"]).read_text()
+    assert safe_name(PRIOR.partition("/")[0]) != PRIOR.partition("/")[0]
 
 
 def test_a_prior_takes_the_place_of_all(years: Path, case: Case) -> None:

@@ -8,15 +8,21 @@ import re
 from html.parser import HTMLParser
 
 _NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[+-]?\d+)?")
-_ACTIVE = frozenset(
-    {"script", "iframe", "frame", "object", "embed", "link", "base", "form", "foreignobject", "animate", "set", "slot"}
-    | {"img", "image", "feimage", "use", "picture", "source", "video", "audio", "track", "template"}
-    | {"applet", "button", "input", "select", "textarea"}
+# What reports and charts consist of. Others may be active, or be read differently by browsers than by this parser.
+_ELEMENTS = frozenset(
+    {"html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "aside", "nav"}
+    | {"h1", "h2", "h3", "p", "div", "span", "br", "a", "b", "i", "em", "strong", "sub", "sup", "code", "pre", "cite"}
+    | {"time", "ul", "ol", "li", "dl", "dt", "dd", "figure", "figcaption"}
+    | {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    | {"svg", "g", "defs", "clippath", "lineargradient", "stop", "path", "line", "rect", "circle", "ellipse"}
+    | {"polygon", "polyline", "text", "tspan"}
 )
 # Attributes whose addresses a browser loads, or tells that a link was followed.
 _LOADING = frozenset({"srcset", "srcdoc", "poster", "ping", "formaction", "action", "background", "data"})
 # What styles load; only places in the same file are harmless. An escape can hide such words.
 _STYLE_LOADS = re.compile(r"url\(\s*(?!\s*[\"']?#)|src\(|image\(|image-set\(|@import|\\", re.IGNORECASE)
+# Left out of addresses by browsers.
+_IGNORED = re.compile(r"[\x00-\x1f]")
 _LOADS = "a style that loads something"
 # Attributes that hold words, which no browser takes for addresses.
 _WORDS = frozenset({"aria-label", "content", "data-label", "title", "alt", "href"})
@@ -52,8 +58,13 @@ class PageText(HTMLParser):
         self._parts, self._open, self._drawn = list[str](), list[str](), list[str]()
         self.feed(html)
         self.close()
-        if _STYLE_LOADS.search("".join(self._styles)):
+        if self.cdata_elem is not None or self.rawdata:
+            self.active.add("an element without an end")
+        styles = "".join(self._styles)
+        if _STYLE_LOADS.search(styles):
             self.active.add(_LOADS)
+        if "<" in styles or "&" in styles:  # within charts, browsers read elements and references there
+            self.active.add("a style with elements")
         self.text = " ".join("".join(self._parts).split())
         self.numbers = set(_NUMBER.findall(self.text))
 
@@ -63,11 +74,10 @@ class PageText(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what an element opens, loads or describes."""
-        attributes = {key.lower(): value or "" for key, value in attrs}
+        attributes = {key.lower(): value or "" for key, value in reversed(attrs)}  # browsers take the first of equals
         self.active |= {key for key in attributes if key.startswith("on")}
-        if tag == "script" and attributes == _DATA:
-            pass
-        elif tag in _ACTIVE or attributes.get("http-equiv", "").lower() == "refresh":
+        data = tag == "script" and attributes == _DATA
+        if not (data or tag in _ELEMENTS) or attributes.get("http-equiv", "").strip().lower() == "refresh":
             self.active.add(tag)
         self.active |= _LOADING & attributes.keys()
         if any(_STYLE_LOADS.search(value) for key, value in attributes.items() if key not in _WORDS):
@@ -85,7 +95,25 @@ class PageText(HTMLParser):
         if tag not in _VOID:
             self._open.append(tag)
 
+    def handle_comment(self, data: str) -> None:
+        """Refuse a comment: browsers may end it elsewhere."""
+        self.active.add("a comment")
+
+    def handle_decl(self, decl: str) -> None:
+        """Refuse declarations other than that of a page."""
+        if decl.lower() != "doctype html":
+            self.active.add("a declaration")
+
+    def handle_pi(self, data: str) -> None:
+        """Refuse an instruction, which may load a style."""
+        self.active.add("an instruction")
+
+    def unknown_decl(self, data: str) -> None:
+        """Refuse a section of another kind, which may hold anything."""
+        self.active.add("a declaration")
+
     def _link(self, address: str, *, loads: bool) -> None:
+        address = _IGNORED.sub("", address).replace("\\", "/").strip()  # as browsers read it
         if address.startswith(_TABLE):
             try:
                 self.tables.append(base64.b64decode(address.removeprefix(_TABLE), validate=True).decode())

@@ -30,7 +30,7 @@ from peerveil.web.cases import (
     texts,
     whole,
 )
-from peerveil.web.earlier import PRIOR, add_earlier, forget_earlier
+from peerveil.web.earlier import add_earlier, forget_earlier
 from peerveil.web.jobs import Job, State
 from peerveil.web.labels import Problem, label
 from peerveil.web.page import (
@@ -120,7 +120,8 @@ async def _keep_earlier(request: Request, page: Page, case: Case, name: str) -> 
 async def prior(page: Here, name: str) -> Response:
     """Return the prior that earlier releases give, to be published with the release."""
     case = lookup(page.chairs, name)
-    return FileResponse(case.folder / lookup(case.files, "prior"), media_type="application/json", filename=PRIOR)
+    file = case.folder / lookup(case.files, "prior")
+    return FileResponse(file, media_type="application/json", filename=file.name)
 
 
 @router.get("/{name}/file")

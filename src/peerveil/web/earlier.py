@@ -12,8 +12,8 @@ from peerveil.releases.withdrawal import MARKS
 from peerveil.web.cases import Case
 from peerveil.web.published import is_prior, is_release, store, title_of
 
-#: The file of the prior in the folder of a case.
-PRIOR = "prior.json"
+#: The file of the prior in the folder of a case, where no upload can be: names of uploads do not begin with a dot.
+PRIOR = ".pooled/prior.json"
 
 
 def add_earlier(case: Case, file: Path, *, name: str, several: bool) -> str:
@@ -52,8 +52,10 @@ def forget_earlier(case: Case) -> None:
 
 def _keep(case: Case, prior: PooledPrior, titles: dict[str, str]) -> str:
     """Write a prior as `peerveil pool` does, and return the names of its releases."""
-    (case.folder / PRIOR).unlink(missing_ok=True)
-    prior.save(case.folder / PRIOR)
+    file = case.folder / PRIOR
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    prior.save(file)
     case.files["prior"], case.releases = PRIOR, titles
     names = [each.name for each in prior.releases]
     if len(titles) == len(names):  # unless two are of one record

@@ -23,7 +23,16 @@ from peerveil.tables.table import BLANKS, Names, Table
 
 # Columns that identify reviewers, including those of EasyChair and CMT.
 _OTHERS = ("member", "member #", "member name", "reviewer first name", "reviewer last name", "reviewer person #")
-_PEOPLE = {plain(name) for name in (*REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *_OTHERS, "reviewer number", "signature")}
+_ON_BEHALF = ("subreviewer", "subreviewer name", "subreviewer email", "external reviewer", "delegate")
+_PEOPLE = {
+    plain(name)
+    for names in (REVIEWER_NAMES, REVIEWER_NAMES_ELSE, _OTHERS, _ON_BEHALF, ("reviewer number", "signature"))
+    for name in names
+}
+
+# Parts of the names of columns whose values messages do not list, as they may be people.
+_OF_PEOPLE = ("reviewer", "referee", "name", "person", "people", "mail", "member", "user", "author", "chair", "editor")
+_OF_PEOPLE += ("assign", "delegat", "signature", "signed")
 
 _OF_REVIEWERS = "a filter on a column about reviewers would reveal who wrote which review, so it is refused"
 _NOT_PUBLIC = "chooses reviews by a column that is not stated to be public, and the choice would reveal it."
@@ -93,7 +102,7 @@ def filter_reviews(extract: Extract, choices: Choices, papers: Names, reviewers:
         problems += _checked(table, column, condition, choices.kind_of(condition.column), varies)
         scored = (table.cells[name] for name in (extract.score, *extract.criteria.values()))
         by_score = any(table.cells[column].equals(cells) for cells in scored)
-        show = not by_score and not _like_people(varies) and not set(_plain_cells(table, column)) & people
+        show = not by_score and _shown(table, column, varies, people, single=len(papers.values) == table.rows)
         holds = condition.holds(table, column)
         named = filter_argument(condition, kept=wanted)
         gone = left & (holds != wanted)
@@ -120,6 +129,23 @@ def _why_none(condition: Condition, table: Table, column: str, holds: Booleans, 
     if holds.all():
         return f"all {table.rows:,} rows are like this"
     return "other conditions leave out the rest, and all of them hold together"
+
+
+def _shown(table: Table, column: str, varies: Mapping[str, int | None], people: set[str], *, single: bool) -> bool:
+    """Return whether messages may list the values of a column: not if they may be people.
+
+    ``single`` tells whether every paper has a single review, so that a column of reviewers is one of papers, too.
+    """
+    values = set(_plain_cells(table, column))
+    if len(values) == 1 and not values & people:
+        return not any(part in plain(column) for part in _OF_PEOPLE)
+    like_people = varies["reviewer"] is None and (single or varies["paper"] is not None)
+    return not (
+        like_people
+        or values & people
+        or len(values) >= len(people)  # such as names that are spelt in several ways
+        or any(part in plain(column) for part in _OF_PEOPLE)
+    )
 
 
 def _plain_cells(table: Table, column: str) -> Iterable[str]:

@@ -336,7 +336,7 @@ def _outlook(release: Release, again: Release, bounds: Region) -> str:
     if (
         ours.level != theirs.level
         or abs(ours.expected_rmse - theirs.expected_rmse) > slack
-        or not _same_public(ours.public_rmse, theirs.public_rmse, slack, optional=not same_versions(release))
+        or not _same_public(ours.public_rmse, theirs.public_rmse, slack, optional=_earlier(release))
         or max(_furthest(ours.lower, theirs.lower), _furthest(ours.upper, theirs.upper)) > slack
     ):
         raise RefusedError(f"expected error and bands differ from their recomputation{_versions(release)}")
@@ -401,7 +401,8 @@ def _document(
         raise RefusedError(f"extension/evidence differs from its recomputation{_versions(release)}")
     # Other extensions are not carried over and therefore refused.
     kept: dict[str, Any] = {"chance": release.chance, "evidence": release.evidence}
-    kept |= {name: None for name in ("within", "tails") if getattr(release, name) is None}  # as in earlier versions
+    if _earlier(release):
+        kept |= {name: None for name in ("within", "tails") if getattr(release, name) is None}
     kept["shapes"] = release.shapes
     written = replace(again, mechanism=described, part=weights.part, extension={}, **kept)
     return check_document(document, json.loads(written.to_json())) + _versions(release)
@@ -418,15 +419,20 @@ def _same_chance(release: Release, again: Release, bounds: Region) -> bool:
 def _same_evidence(release: Release, again: Release) -> bool:
     """Whether the evidence equals its recomputation; earlier versions do not state it."""
     for ours, theirs in ((again.evidence, release.evidence), (again.shapes, release.shapes)):
-        if theirs is None:
+        if theirs is None and (ours is None or _earlier(release)):
             continue
-        if ours is None or _furthest(ours, theirs) > _EVIDENCE[0 if same_versions(release) else 1]:
+        if ours is None or theirs is None or _furthest(ours, theirs) > _EVIDENCE[0 if same_versions(release) else 1]:
             return False
     return True
 
 
 def _furthest(a: Floats, b: Floats) -> float:
     return float(np.abs(a - b).max(initial=0.0))
+
+
+def _earlier(release: Release) -> bool:
+    """Whether a version wrote a release that did not state all that this one does."""
+    return model_of(release.software) == 1
 
 
 def same_versions(release: Release) -> bool:
