@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
-from peerveil.quantities.distinct import greatest
 from peerveil.quantities.statistics import MEAN, attainable
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
@@ -217,11 +216,8 @@ def reach(weights: PublicWeights) -> tuple[float, float]:
     """
     if weights.statistic is not MEAN:
         return weights.statistic.reach(*weights.span)
-    last = np.cumsum(weights.sizes()) - 1
-    load = weights.loads.smallest
-    least = greatest(-weights.low[last - weights.sizes() + 1], load)
-    most = greatest(weights.high[last], load)
-    return -math.fsum(least) / least.size, math.fsum(most) / most.size
+    least, most = weights.ends_of_papers(weights.loads.smallest)
+    return math.fsum(least) / least.size, math.fsum(most) / most.size
 
 
 def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
@@ -249,9 +245,7 @@ def _attainable_means(weights: PublicWeights, values: Floats, most: int) -> Floa
     step = common_step(values)
     if step is None:
         return None
-    last = np.cumsum(weights.sizes()) - 1
-    most_held = weights.loads.largest
-    ends = -greatest(-weights.low[last - weights.sizes() + 1], most_held), greatest(weights.low[last], most_held)
+    ends = weights.ends_of_papers(weights.loads.largest)  # which are the same on both sides
     least, dearest = (np.rint((end - values[0]) / step).astype(np.int64) for end in ends)
     multiples: set[Fraction] = set()
     for load in weights.loads.sizes:

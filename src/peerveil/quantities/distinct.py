@@ -12,6 +12,9 @@ from peerveil.record.public_record import Floats, Ints
 #: The maximal number of distinct values that are told.
 MOST_DISTINCT = 4_096
 
+#: Where the least or the greatest weights are sought, so many papers are looked at first.
+SEEN_FIRST = 65_536
+
 #: The maximal number of distinct values that are searched for one by one.
 _SEARCHED = 64
 
