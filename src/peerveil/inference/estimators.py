@@ -31,6 +31,7 @@ from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
 from peerveil.regions.isotonic import Curves
 from peerveil.regions.projection import VIOLATION_TOLERANCE, Projection, check_vector, project
+from peerveil.support.long_vectors import minimum_from, running_maximum
 
 ESTIMATORS = ("projection", "safe", "bayes")
 
@@ -168,8 +169,7 @@ def _expected_error(
     lower, upper = np.minimum(first, second), np.maximum(first, second)
     if honest:
         lower, upper = _with_width(lower, upper, np.sqrt(squares), (least, most))
-        lower = np.minimum.accumulate(np.minimum(lower, values)[::-1])[::-1]
-        upper = np.maximum.accumulate(np.maximum(upper, values))
+        lower, upper = minimum_from(np.minimum(lower, values)), running_maximum(np.maximum(upper, values))
     rmse = math.sqrt(float(np.mean(squares)))
     return ExpectedError(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumption)
 

@@ -239,7 +239,7 @@ class Prior:
 
 
 def _stable_order(keys: Floats) -> Ints:
-    """The stable order of each row. Where keys differ, as random ones do, any order is stable, and others are faster."""
+    """The stable order of each row. Where keys differ, as random ones do, any order is stable; others are faster."""
     order = np.argsort(keys, axis=1)
     ordered = np.take_along_axis(keys, order, axis=1)
     return np.argsort(keys, axis=1, kind="stable") if (ordered[:, 1:] == ordered[:, :-1]).any() else order

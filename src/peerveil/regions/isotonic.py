@@ -15,6 +15,7 @@ from scipy.optimize import brentq, isotonic_regression
 
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
+from peerveil.support.long_vectors import running_maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Curves:
         if (t[:-1] - t[1:]).max(initial=0.0) > 1e-9 * region.spread + round_off:
             return None
         low, high = region.lower[0], region.upper[-1]
-        return blocks, np.maximum.accumulate(t.clip(low - centre, high - centre)), pushed
+        return blocks, running_maximum(t.clip(low - centre, high - centre)), pushed
 
     def reach(self, direction: Floats, t: Floats) -> float:
         """The maximum of ``direction · (theta - t)`` over the set."""
