@@ -71,12 +71,15 @@ class Curves:
         """The blocks, the projection of each, and what the second pass subtracts; ``None`` if it is not exact."""
         region, centre = self.region, self.centre
         blocks = self._blocks(noisy)
+        low, high = region.lower[0] - centre, region.upper[-1] - centre
+        within = blocks.value.clip(low, high)
+        if blocks.allowed(within, self.total, 1e-12 * region.spread):
+            return blocks, within, blocks.value - within  # nothing within the range is nearer
         t, pushed = blocks.second_pass(blocks.best_total(self.total))
         round_off = 1e-12 * max(map(abs, (*region.total, blocks.value[0], blocks.value[-1])))
         if (t[:-1] - t[1:]).max(initial=0.0) > 1e-9 * region.spread + round_off:
             return None
-        low, high = region.lower[0], region.upper[-1]
-        return blocks, running_maximum(t.clip(low - centre, high - centre)), pushed
+        return blocks, running_maximum(t.clip(low, high)), pushed
 
     def reach(self, direction: Floats, t: Floats) -> float:
         """The maximum of ``direction · (theta - t)`` over the set."""
@@ -146,6 +149,13 @@ class Blocks:
         curve = np.maximum(self.least, total - self.top_most)
         curve[0], curve[-1] = 0.0, total
         return curve
+
+    def allowed(self, t: Floats, between: tuple[float, float], slack: float) -> bool:
+        """Whether the total and the running sums of a vector are within bounds, with a slack for each entry."""
+        reached = np.cumsum(t * self.size)
+        total = float(reached[-1])
+        inside = between[0] <= total <= between[1]
+        return inside and bool((reached >= self.curve(total)[1:] - slack * self.ends[1:]).all())
 
     # Theorem P1.
     def second_pass(self, total: float) -> tuple[Floats, Floats]:

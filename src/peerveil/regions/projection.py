@@ -90,13 +90,8 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
         # A convex combination of vertices: a member by construction.
         values, gap = region.project(r)
         return Projection(values=values + 0.0, gap=gap, violation=0.0)
-    if ascends(r):
-        if region.violation(r) == 0:
-            return Projection(values=r, gap=0.0, violation=0.0)
-        within = r.clip(region.lower, region.upper)
-        # Nothing within the bounds on entries is nearer.
-        if region.total[0] < region.total[1] and not np.array_equal(within, r) and region.violation(within) == 0:
-            return Projection(values=within, gap=0.0, violation=0.0)
+    if ascends(r) and region.violation(r) == 0:
+        return Projection(values=r, gap=0.0, violation=0.0)
     tried: list[Projection] = []
     for values, gap, exact in _attempts(r, region):
         attempt = Projection(values=values + 0.0, gap=gap, violation=region.violation(values))
