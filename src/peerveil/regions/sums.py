@@ -261,7 +261,7 @@ def _unlimited_may_tell(rows: Rows) -> bool:
         x, mean = rows.ascending, rows.mean
         below = int(x.searchsorted(mean))
         missing = others * (below * mean - float(x[:below].sum()))
-        return missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0])
+        return bool(missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0]))
     value, count = rows.counted
     ends = np.append(0, np.cumsum(count))
     surplus = np.append(0.0, np.cumsum(count * (value - value @ count / rows.reviews)))  # of the smallest weights
