@@ -317,29 +317,43 @@ class CountPosterior:
         middle = height[-1] / 2
         square = middle**2 + self._expected(np.diff((height - middle) ** 2))
         variance = np.maximum(square - (self.mean - self.least - middle) ** 2, 0.0)
-        width = (self.bins.high - self.bins.low)[self.bins.place(self.mean)]
-        return np.asarray(variance if self.doubt is None else variance + self.doubt.variance(width))
+        if self.doubt is None:
+            return variance
+        width = self.bins.high - self.bins.low
+        return np.asarray(variance + self.doubt.variance(width)[self.bins.place(self.mean)])
 
     def band(self, level: float) -> tuple[Floats, Floats]:
         """The equal-tailed credible band of each entry."""
-        return self._between((1 - level) / 2, level)
+        return self._shortest(level, (0.5,))
 
     def shortest_band(self, level: float) -> tuple[Floats, Floats]:
         """The shortest of several credible bands of each entry."""
-        lower, upper = self.band(level)
-        for share in _TAIL_SHARES:
-            low, high = self._between(share * (1 - level), level)
+        return self._shortest(level, (0.5, *_TAIL_SHARES))
+
+    def _shortest(self, level: float, shares: Sequence[float]) -> tuple[Floats, Floats]:
+        """The shortest of the bands with shares of the probability outside below them; computed where any changes."""
+        ranks = [self._ranks_between(share * (1 - level), level) for share in shares]
+        starts = np.unique(np.concatenate([[0], *(side for pair in ranks for side in pair)]))
+        starts = starts[starts < self.entries]
+        lower, upper = self._between(ranks[0], starts, level)
+        for pair in ranks[1:]:
+            low, high = self._between(pair, starts, level)
             shorter = high - low < upper - lower
             lower, upper = np.where(shorter, low, lower), np.where(shorter, high, upper)
-        return lower, upper
+        times = np.diff(starts, append=self.entries)
+        return np.repeat(lower, times), np.repeat(upper, times)
 
-    def _between(self, tail: float, level: float) -> tuple[Floats, Floats]:
-        """The quantiles of each entry at a lower tail and at the level above it."""
+    def _ranks_between(self, tail: float, level: float) -> tuple[Ints, Ints]:
+        """The first ranks above each step at a lower tail, and at the level above it."""
         laws = (self.below, *self.cases)
         few = np.maximum.accumulate(np.min([law.quantile(1 - tail - level) for law in laws], axis=0))
         many = np.maximum.accumulate(np.max([law.quantile(1 - tail) for law in laws], axis=0))
-        ranks = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (many, few))
-        lower, upper = (self.least + _stairs(rank, self.width, self.entries) for rank in ranks)
+        few, many = (np.clip(np.rint(side), 0, self.entries).astype(np.int64) for side in (few, many))
+        return many, few
+
+    def _between(self, ranks: tuple[Ints, Ints], starts: Ints, level: float) -> tuple[Floats, Floats]:
+        """The band between the quantiles with these ranks, of the entries at some ranks."""
+        lower, upper = (self.least + _stairs_at(starts, rank, self.width) for rank in ranks)
         lower = np.minimum(lower, upper)  # sums in another order may differ in their last digit
         if self.doubt is not None:
             bins, slack = self.bins, 1e-9 * (self.bins.high[-1] - self.bins.low[0])
@@ -354,6 +368,13 @@ def _stairs(ranks: Ints, width: Floats, entries: int) -> Floats:
     """For each entry the total width of the steps whose rank is at most its own."""
     if ranks.size > entries // 4:
         return np.asarray(np.cumsum(np.bincount(ranks, weights=width, minlength=entries + 1))[:entries])
-    start, stair = np.unique(ranks, return_inverse=True)  # the same sums, without a pass over all entries
+    starts = np.unique(np.append(ranks, 0))  # the same sums, without a pass over all entries
+    starts = starts[starts < entries]
+    return np.repeat(_stairs_at(starts, ranks, width), np.diff(starts, append=entries))
+
+
+def _stairs_at(at: Ints, ranks: Ints, width: Floats) -> Floats:
+    """The total width of the steps whose rank is at most each of the ranks at which it is asked for."""
+    start, stair = np.unique(ranks, return_inverse=True)
     height = np.concatenate(([0.0], np.cumsum(np.bincount(stair, weights=width))))
-    return np.asarray(np.repeat(height, np.diff(np.concatenate(([0], start, [entries])).clip(0, entries))))
+    return np.asarray(height[np.searchsorted(start, at, side="right")])

@@ -31,8 +31,12 @@ from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
 from peerveil.regions.isotonic import Curves
 from peerveil.regions.projection import VIOLATION_TOLERANCE, Projection, check_vector, project
+from peerveil.support.long_vectors import minimum_from, running_maximum
 
 ESTIMATORS = ("projection", "safe", "bayes")
+
+#: Long vectors are given by runs of equal entries if these are on average as long as this.
+_LEAST_RUN = 8
 
 #: Prior deviation of the best point from the posterior mean, as a share of the segment from the projection to it.
 _DOUBT = 0.2
@@ -168,8 +172,7 @@ def _expected_error(
     lower, upper = np.minimum(first, second), np.maximum(first, second)
     if honest:
         lower, upper = _with_width(lower, upper, np.sqrt(squares), (least, most))
-        lower = np.minimum.accumulate(np.minimum(lower, values)[::-1])[::-1]
-        upper = np.maximum.accumulate(np.maximum(upper, values))
+        lower, upper = minimum_from(np.minimum(lower, values)), running_maximum(np.maximum(upper, values))
     rmse = math.sqrt(float(np.mean(squares)))
     return ExpectedError(expected_rmse=rmse, lower=lower, upper=upper, assumption=assumption)
 
@@ -263,23 +266,26 @@ def nearest_safe(
     """
     if np.array_equal(projected.values, r):
         return projected  # the noisy vector is possible, so nothing else is safe
-    curves = Curves.of(region)
+    starts, times = runs_of(r, guess.values) if long else (None, None)
+    r, mean = (r, guess.values) if starts is None else (r[starts], guess.values[starts])
+    curves = Curves.of(region, times)
     if curves.point(r) is None:
-        low, high = (np.full(r.size, end) for end in (region.lower[0], region.upper[-1]))
-        curves = Curves.of(Region(name="ends", lower=low, upper=high, total=region.total))
-    if _is_safe(guess.values, r, curves, region):
+        low, high = (np.full(region.reviewers, end) for end in (region.lower[0], region.upper[-1]))
+        curves = Curves.of(Region(name="ends", lower=low, upper=high, total=region.total), times)
+    if _is_safe(mean, r, curves, region):
         return guess
     best: Floats | None = None
     fails, passes, steps = (-8.0, 8.0, 8) if long else (-20.0, 40.0, 40)  # base-2 logarithms of multipliers
     for _ in range(steps):
         middle = (fails + passes) / 2
         m = 2.0**middle
-        pulled = curves.point(r + (r - guess.values) / m)
-        t = None if pulled is None else (guess.values + m * pulled) / (1 + m)
+        pulled = curves.point(r + (r - mean) / m)
+        t = None if pulled is None else (mean + m * pulled) / (1 + m)
         if t is not None and _is_safe(t, r, curves, region):
             best, passes = t, middle
         else:
             fails = middle
+    best = best if best is None or times is None else np.repeat(best, times)
     if best is None:
         return projected
     if long and (violation := region.violation(best)) <= region.slack(VIOLATION_TOLERANCE):
@@ -290,6 +296,22 @@ def nearest_safe(
         return projected
 
 
+def runs_of(*vectors: Floats) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None]:
+    """Where all vectors begin a run of equal entries, and how long these are; ``None`` if there are too many.
+
+    >>> starts, times = runs_of(np.zeros(40), np.repeat([1.0, 2.0], 20))
+    >>> starts.tolist(), times.tolist()
+    ([0, 20], [20, 20])
+    >>> runs_of(np.arange(40.0))
+    (None, None)
+    """
+    changes = np.logical_or.reduce([vector[1:] != vector[:-1] for vector in vectors])
+    starts = np.append(0, np.flatnonzero(changes) + 1)
+    if starts.size > len(vectors[0]) // _LEAST_RUN:
+        return None, None
+    return starts, np.diff(starts, append=len(vectors[0]))
+
+
 # Theorem P4.
 def _is_safe(t: Floats, r: Floats, curves: Curves, region: Region) -> bool:
     """Whether ``t`` is no further than ``r`` from any ``theta`` of the set, with a margin for round-off.
@@ -297,6 +319,7 @@ def _is_safe(t: Floats, r: Floats, curves: Curves, region: Region) -> bool:
     ``|r - theta|^2 - |t - theta|^2 = |d|^2 - 2 d·(theta - t)`` with ``d = r - t``.
     """
     d = r - t
+    all_d = d if curves.times is None else d * curves.times
     offset = max(abs(float(region.lower[0])), abs(float(region.upper[-1])))
-    round_off = (1e-15 * t.size * region.spread + 1e-15 * offset) * float(np.sum(np.abs(d)))
-    return curves.reach(d, t) + round_off <= 0.5 * float(d @ d)
+    round_off = (1e-15 * region.reviewers * region.spread + 1e-15 * offset) * float(np.sum(np.abs(all_d)))
+    return curves.reach(d, t) + round_off <= 0.5 * float(all_d @ d)

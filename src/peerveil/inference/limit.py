@@ -93,10 +93,9 @@ def limit_ensembles(weights: PublicWeights, ranges: Iterable[tuple[float, float]
             vectors = ensemble.vectors
             pooled = np.sort(vectors, axis=None)
             limits = [law.means(some.loads, leniency) for law in laws]
-            usual = [limit.shares_below(pooled) for limit in limits]
-            both = list(zip(limits, usual, strict=True)) * (len(vectors) // len(laws))
-            varied = [limit.varied(vector, own, shrink) for (limit, own), vector in zip(both, vectors, strict=True)]
-            at_ranks = np.array([law.quantiles() for law in varied])
+            each = [vectors] if weights.exact else vectors[:, None]
+            varied = [limit.varied(own, pooled, shrink) for limit, own in zip(limits, each, strict=True)]
+            at_ranks = np.concatenate([law.quantiles() for law in varied])
             by_load = tuple(stretched(part.mean(axis=0), RANKS)[None] for part in ensemble.by_load)
             yield LimitEnsemble(leniency, at_ranks, by_load, laws=tuple(varied), entries=weights.reviewers)
 
@@ -106,7 +105,7 @@ class LimitEnsemble(Ensemble):
     """Long vectors, given at :data:`RANKS`.
 
     Attributes:
-        laws: the law of a reviewer's mean in each draw.
+        laws: the law of a reviewer's mean in all draws that share its values.
         entries: the number of entries of a vector.
     """
 
@@ -115,7 +114,7 @@ class LimitEnsemble(Ensemble):
 
     def counted(self, bins: Bins) -> Ensemble:
         """The number of entries in each bin, for each draw."""
-        counts = self.entries * np.array([law.shares(bins) for law in self.laws])
+        counts = self.entries * np.concatenate([law.shares(bins) for law in self.laws])
         each = np.float64(self.entries / RANKS)
         by_load = tuple(np.asarray(each * bins.counts(drawn), dtype=np.float64) for drawn in self.by_load)
         return Ensemble(self.leniency, counts, by_load)
@@ -157,11 +156,11 @@ def _part_of_loads(loads: Loads) -> Loads:
 
 @dataclass(frozen=True, eq=False)
 class MeanLaw:
-    """The law of a reviewer's mean.
+    """The law of a reviewer's mean, or several laws with the same values.
 
     Attributes:
         value: the values, ascending.
-        below: the chance to have at most each.
+        below: the chance to have at most each; where there are several laws, one row per law.
         known: whether means have no other values; otherwise each stands for those around it.
     """
 
@@ -169,27 +168,32 @@ class MeanLaw:
     below: Floats
     known: bool
 
-    def varied(self, drawn: Floats, usual: Floats, shrink: float) -> MeanLaw:
-        """This law with chances that differ as those of drawn means from the usual ones, times a factor."""
-        moved = shrink * (self.shares_below(drawn) - usual)
-        return replace(self, below=np.maximum.accumulate(self.below + moved).clip(0.0, 1.0))
+    def varied(self, drawn: Floats, others: Floats, shrink: float) -> MeanLaw:
+        """Laws, one per row of drawn means, with chances that differ as theirs from those of others, times a factor."""
+        shares = np.array([self.shares_below(row) for row in drawn])
+        moved = shrink * (shares - self.shares_below(others))
+        return replace(self, below=np.maximum.accumulate(self.below + moved, axis=1).clip(0.0, 1.0))
 
     def shares_below(self, means: Floats) -> Floats:
         """The shares of ascending means up to the end of what each value stands for."""
         return np.asarray(np.searchsorted(means, self._ends, side="right") / means.size)
 
     def quantiles(self) -> Floats:
-        """The values at :data:`RANKS`."""
+        """The values at :data:`RANKS`, one row per law."""
+        rows = np.atleast_2d(self.below)
         if not self.known:
-            return np.asarray(np.interp(_RANK, self.below, self._ends))
-        ranks = np.searchsorted(_RANK, self.below, side="right")  # up to each value
-        ranks[-1] = RANKS
-        return np.asarray(np.repeat(self.value, np.diff(ranks, prepend=0)))
+            return np.array([np.interp(_RANK, below, self._ends) for below in rows])
+        ranks = np.searchsorted(_RANK, rows, side="right")  # up to each value
+        ranks[:, -1] = RANKS
+        value = np.tile(self.value, len(rows))
+        return np.repeat(value, np.diff(ranks, axis=1, prepend=0).ravel()).reshape(len(rows), RANKS)
 
     def shares(self, bins: Bins) -> Floats:
-        """The chance of each bin."""
-        chance = np.diff(self.below, prepend=0.0)
-        return np.asarray(np.bincount(bins.place(self.value), weights=chance, minlength=bins.number), dtype=np.float64)
+        """The chance of each bin, one row per law."""
+        chance = np.diff(np.atleast_2d(self.below), axis=1, prepend=0.0)
+        place = bins.place(self.value) + bins.number * np.arange(len(chance))[:, None]
+        shares = np.bincount(place.ravel(), weights=chance.ravel(), minlength=bins.number * len(chance))
+        return np.asarray(shares.reshape(len(chance), bins.number), dtype=np.float64)
 
     @cached_property
     def _ends(self) -> Floats:

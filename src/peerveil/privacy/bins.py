@@ -14,16 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
-from peerveil.quantities.distinct import greatest
 from peerveil.quantities.statistics import MEAN, attainable
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
+from peerveil.support.long_vectors import ascends, running_maximum
 
 #: The largest number of bins.
 MOST = 4_096
 
 #: The number of places inside a bin of positive width.
 PLACES = 16
+
+#: With so many ascending means for each bin, it is faster to place the cuts between bins among the means.
+_LONG = 16
 
 #: The largest ratio of the least gap between weights to the step of their common grid.
 _STEPS = 12
@@ -93,7 +96,10 @@ class Bins:
 
     def place(self, means: Floats) -> Ints:
         """Return the bin of each mean."""
-        return np.searchsorted(self.cuts, means, side="right")
+        cuts = self.cuts
+        if means.ndim == 1 and means.size > _LONG * self.number and ascends(means):
+            return np.repeat(np.arange(self.number), np.diff(means.searchsorted(cuts), prepend=0, append=means.size))
+        return np.searchsorted(cuts, means, side="right")
 
     def counts(self, vectors: Floats) -> Ints:
         """Return the number of entries in each bin, for one vector or one vector per row."""
@@ -122,7 +128,7 @@ class Bins:
         # Entries within one place are exact.
         first = np.minimum(np.searchsorted(end, ranks[:-1], side="right"), end.size - 1)
         entry = np.where(end[first] >= ranks[1:], value[first], entry)
-        return np.asarray(np.maximum.accumulate(np.clip(entry, value[0], value[-1])))
+        return running_maximum(np.clip(entry, value[0], value[-1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,11 +223,8 @@ def reach(weights: PublicWeights) -> tuple[float, float]:
     """
     if weights.statistic is not MEAN:
         return weights.statistic.reach(*weights.span)
-    last = np.cumsum(weights.sizes()) - 1
-    load = weights.loads.smallest
-    least = greatest(-weights.low[last - weights.sizes() + 1], load)
-    most = greatest(weights.high[last], load)
-    return -math.fsum(least) / least.size, math.fsum(most) / most.size
+    least, most = weights.ends_of_papers(weights.loads.smallest)
+    return math.fsum(least) / least.size, math.fsum(most) / most.size
 
 
 def attainable_means(weights: PublicWeights, most: int) -> Floats | None:
@@ -249,9 +252,7 @@ def _attainable_means(weights: PublicWeights, values: Floats, most: int) -> Floa
     step = common_step(values)
     if step is None:
         return None
-    last = np.cumsum(weights.sizes()) - 1
-    most_held = weights.loads.largest
-    ends = -greatest(-weights.low[last - weights.sizes() + 1], most_held), greatest(weights.low[last], most_held)
+    ends = weights.ends_of_papers(weights.loads.largest)  # which are the same on both sides
     least, dearest = (np.rint((end - values[0]) / step).astype(np.int64) for end in ends)
     multiples: set[Fraction] = set()
     for load in weights.loads.sizes:

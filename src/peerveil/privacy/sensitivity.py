@@ -12,7 +12,7 @@ import numpy as np
 
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Unit
-from peerveil.quantities.distinct import greatest
+from peerveil.quantities.distinct import SEEN_FIRST, greatest
 from peerveil.quantities.statistics import MEAN, comes_with_the_package
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.parts import is_open
@@ -267,11 +267,13 @@ def _turned_over(weights: PublicWeights, most: int) -> Floats:
     paper take part. The sum is at most that between the greatest of all papers' two greatest weights and the least of
     all papers' two least.
     """
-    sizes = weights.sizes()
-    last = np.cumsum(sizes) - 1
-    first, several = last - sizes + 1, sizes > 1
-    above = greatest(np.concatenate([weights.high[last], weights.high[last[several] - 1]]), most)
-    below = -greatest(-np.concatenate([weights.low[first], weights.low[first[several] + 1]]), most)
+    for sizes in (weights.sizes()[:SEEN_FIRST], weights.sizes()):
+        last = np.cumsum(sizes) - 1
+        first, several = last - sizes + 1, sizes > 1
+        above = greatest(np.concatenate([weights.high[last], weights.high[last[several] - 1]]), most)
+        below = -greatest(-np.concatenate([weights.low[first], weights.low[first[several] + 1]]), most)
+        if above.size == most and (below[-1], above[-1]) == weights.span:
+            break  # no other paper has less, or more
     # Beyond the number of weights nothing is added; a negative difference would not be exchanged.
     gains = np.zeros(most)
     gains[: above.size] = np.maximum(above - below, 0.0)

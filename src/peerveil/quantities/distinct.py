@@ -12,6 +12,12 @@ from peerveil.record.public_record import Floats, Ints
 #: The maximal number of distinct values that are told.
 MOST_DISTINCT = 4_096
 
+#: Where the least or the greatest weights are sought, so many papers are looked at first.
+SEEN_FIRST = 65_536
+
+#: The maximal number of distinct values that are searched for one by one.
+_SEARCHED = 64
+
 #: The number of entries from which :func:`greatest` learns what the greatest may be.
 _FEW = 10_000
 
@@ -35,11 +41,13 @@ class Distinct:
         """
         ordered = np.sort(self.array)
         ends = [0]
-        while ends[-1] < ordered.size:
-            if len(ends) > MOST_DISTINCT:
-                return None
+        while ends[-1] < ordered.size and len(ends) <= _SEARCHED:
             ends.append(int(ordered.searchsorted(ordered[ends[-1]], side="right")))
-        return ordered[ends[:-1]], np.diff(ends)
+        if ends[-1] < ordered.size:  # from here on, one pass over all is faster than searches
+            rest = ordered[ends[-1] :]
+            further = np.flatnonzero(rest[1:] != rest[:-1]) + 1 + ends[-1]
+            ends += [*further[:MOST_DISTINCT].tolist(), ordered.size]
+        return None if len(ends) > MOST_DISTINCT + 1 else (ordered[ends[:-1]], np.diff(ends))
 
     def values(self) -> Floats:
         """Return the distinct values, ascending."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from peerveil.errors import Argument, InputError, RecordError
 from peerveil.quantities.base import HiddenReach, Judged, Lone, reach_of
-from peerveil.quantities.distinct import Distinct
+from peerveil.quantities.distinct import SEEN_FIRST, Distinct, greatest
 from peerveil.quantities.functions import QuantityLike, quantity_of
 from peerveil.quantities.own_statistics import check_statistic
 from peerveil.quantities.statistics import Statistic, split
@@ -128,7 +128,7 @@ class PublicWeights:
         """Whether every weight is public."""
         return self.low is self.high or bool((self.low[:1] == self.high[:1]).all() and (self.low == self.high).all())
 
-    @property
+    @cached_property
     def span(self) -> tuple[float, float]:
         """The least and the greatest weight that any review may have."""
         return float(self.low.min()), float(self.high.max())
@@ -153,6 +153,20 @@ class PublicWeights:
     def rows_high(self) -> list[list[float]]:
         """Return the upper ends, one list per paper."""
         return split_rows(self.high, self.sizes())
+
+    def ends_of_papers(self, number: int) -> tuple[Floats, Floats]:
+        """Return the least, and the greatest, weights that so many reviews of different papers may have.
+
+        >>> PublicWeights.from_rows([[1, 5], [2, 2], [4, 7]], load=2).ends_of_papers(2)
+        (array([1., 2.]), array([7., 5.]))
+        """
+        sizes = self.sizes()
+        for few in (sizes[:SEEN_FIRST], sizes):
+            last = np.cumsum(few) - 1
+            least, most = -greatest(-self.low[last - few + 1], number), greatest(self.high[last], number)
+            if least.size == number and self.span == (least[-1], most[-1]):
+                break  # no other paper has less, or more
+        return least, most
 
     def digest(self) -> str:
         """Return a digest of everything a refinement uses, for checking a release against its public record.

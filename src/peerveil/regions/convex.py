@@ -18,6 +18,10 @@ from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
+from peerveil.support.long_vectors import minimum_from, running_maximum
+
+#: The number of entries of a vector that are checked together.
+_AT_A_TIME = 32_768
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,19 +108,27 @@ class Region:
         """The largest violation of a constraint by a vector, per entry summed; 0 for members."""
         t = self.checked("theta", theta)
         n = t.size
-        worst = [(self.lower - t).max(), (t - self.upper).max(), (t[:-1] - t[1:]).max(initial=0.0)]
-        # Sums are relative to those of equal entries: with a large offset, differences of plain sums would cancel.
         level = float(t.mean())
-        running = np.cumsum(t - level)
+        # Sums are relative to those of equal entries: with a large offset, differences of plain sums would cancel.
+        running = np.subtract(t, level)
+        np.cumsum(running, out=running)
         total = float(running[-1])
-        worst += [(self.total[0] - n * level - total) / n, (total - (self.total[1] - n * level)) / n]
-        count = np.arange(1.0, n)
-        for place, bound in enumerate(self.sums()):
-            if bound.strides != (0,) or isfinite(bound[0]):  # else it is one infinity, seen n + 1 times
+        worst = [(self.total[0] - n * level - total) / n, (total - (self.total[1] - n * level)) / n]
+        sums = [
+            (place, bound) for place, bound in enumerate(self.sums()) if bound.strides != (0,) or isfinite(bound[0])
+        ]
+        for start in range(0, n, _AT_A_TIME):  # which is faster than passes over all
+            end = min(start + _AT_A_TIME, n)
+            part = t[start:end]
+            worst += [(self.lower[start:end] - part).max(), (part - self.upper[start:end]).max()]
+            worst.append((t[start : end - 1] - t[start + 1 : end]).max(initial=0.0))
+            worst.append(t[end - 1] - t[end] if end < n else 0.0)
+            count = np.arange(start + 1.0, min(end + 1, n))
+            for place, bound in sums:
                 # The sum of the i largest is the total minus the sum of the n - i smallest.
-                short = bound[1:-1] - count * level
-                short -= total - running[-2::-1] if place >= 2 else running[:-1]
-                short /= count
+                of_part = slice(start, start + count.size)
+                reached = total - running[-2::-1][of_part] if place >= 2 else running[of_part]
+                short = (bound[1:-1][of_part] - count * level - reached) / count
                 worst.append(-short.min(initial=0.0) if place % 2 else short.max(initial=0.0))
         return max(0.0, *map(float, worst))
 
@@ -159,12 +171,17 @@ class Region:
         count = np.arange(1.0, n + 1)
         least, most, top_least, top_most = self.sums()
         low, high = self.total
-        lower = np.maximum.reduce([self.lower, least[1:] / count, (low - top_most[n - 1 :: -1]) / count])
-        upper = np.minimum.reduce([self.upper, top_most[:0:-1] / count[::-1], (high - least[:-1]) / count[::-1]])
+        lower, upper = (
+            np.maximum(self.lower, least[1:] / count),
+            np.minimum(self.upper, (high - least[:-1]) / count[::-1]),
+        )
+        if top_most.strides != (0,):  # else it is one infinity, seen n + 1 times
+            lower = np.maximum(lower, (low - top_most[n - 1 :: -1]) / count)
+            upper = np.minimum(upper, top_most[:0:-1] / count[::-1])
         # The largest entry is at least the mean, the smallest at most.
         lower[-1] = max(lower[-1], top_least[1], low / n)
         upper[0] = min(upper[0], most[1], high / n)
-        return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+        return running_maximum(lower), minimum_from(upper)
 
     def describe(self) -> str:
         """Return a table of the mean width of the bounds on an entry, with more and more constraints.
@@ -202,6 +219,11 @@ class Region:
         notes = (("note", note, "") for note in self.notes)
         header = ("", "at least", "at most")
         return table(f"Region {self.name} of {n} entries", [*bounds, total, *notes], header=header)
+
+
+def _told(bound: Floats) -> bool:
+    """Whether anything is bounded: else it is one infinity, seen n + 1 times."""
+    return bound.strides != (0,) or isfinite(bound[0])
 
 
 #: The regions by name: functions of public weights.

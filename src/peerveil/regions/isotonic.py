@@ -15,6 +15,7 @@ from scipy.optimize import brentq, isotonic_regression
 
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
+from peerveil.support.long_vectors import running_maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,23 +26,28 @@ class Curves:
         region: the region.
         total: least and greatest total, centred.
         centre: subtracted from every entry, so that large offsets do not cancel.
+        times: how many equal entries each number of a vector stands for, if vectors are given by runs of these.
     """
 
     region: Region
     total: tuple[float, float]
     centre: float
+    times: npt.NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, region: Region) -> Curves:
-        """The curves of a region."""
+    def of(cls, region: Region, times: npt.NDArray[np.int64] | None = None) -> Curves:
+        """The curves of a region, for vectors given by all their entries, or by runs of equal ones."""
         n = region.reviewers
         low = max(region.total[0], float(region.cumulative_lower[-1]))
         high = min(region.total[1], float(region.top_upper[-1]))
         centre = (low + high) / 2 / n
-        return cls(region, (low - n * centre, high - n * centre), centre)
+        return cls(region, (low - n * centre, high - n * centre), centre, times)
 
     def project(self, r: Floats) -> tuple[Floats, float] | None:
-        """The projection and its gap; ``None`` if the bounds are not convex, so that two passes are not exact."""
+        """The projection and its gap; ``None`` if the bounds are not convex, so that two passes are not exact.
+
+        The vector is given by all its entries.
+        """
         noisy = r - self.centre
         made = self._two_passes(noisy)
         if made is None:
@@ -59,25 +65,30 @@ class Curves:
     def _values(self, blocks: Blocks, t: Floats) -> Floats:
         """The entries, given the value of each block."""
         values = (t + self.centre).clip(self.region.lower[0], self.region.upper[-1])
-        return np.repeat(values, blocks.size)
+        return np.repeat(values, blocks.numbers)
 
     def _two_passes(self, noisy: Floats) -> tuple[Blocks, Floats, Floats] | None:
         """The blocks, the projection of each, and what the second pass subtracts; ``None`` if it is not exact."""
         region, centre = self.region, self.centre
         blocks = self._blocks(noisy)
+        low, high = region.lower[0] - centre, region.upper[-1] - centre
+        within = blocks.value.clip(low, high)
+        if blocks.allowed(within, self.total, 1e-12 * region.spread):
+            return blocks, within, blocks.value - within  # nothing within the range is nearer
         t, pushed = blocks.second_pass(blocks.best_total(self.total))
         round_off = 1e-12 * max(map(abs, (*region.total, blocks.value[0], blocks.value[-1])))
         if (t[:-1] - t[1:]).max(initial=0.0) > 1e-9 * region.spread + round_off:
             return None
-        low, high = region.lower[0], region.upper[-1]
-        return blocks, np.maximum.accumulate(t.clip(low - centre, high - centre)), pushed
+        return blocks, running_maximum(t.clip(low, high)), pushed
 
     def reach(self, direction: Floats, t: Floats) -> float:
         """The maximum of ``direction · (theta - t)`` over the set."""
         blocks = self._blocks(direction)
         centred = t - self.centre
-        reached = np.cumsum(np.add.reduceat(centred, blocks.ends[:-1]))
-        rest = (np.repeat(blocks.value, blocks.size) - direction) @ centred
+        if self.times is not None:
+            centred *= self.times
+        reached = np.cumsum(np.add.reduceat(centred, np.cumsum(blocks.numbers) - blocks.numbers))
+        rest = (np.repeat(blocks.value, blocks.numbers) - direction) @ centred
         return blocks.reach(blocks.value, reached, self.total) + float(rest)
 
     # Theorem P3.
@@ -96,12 +107,14 @@ class Curves:
 
     def _blocks(self, noisy: Floats) -> Blocks:
         """The first pass. Bounds on the least and the greatest entry are added as linear bounds on sums."""
-        fit = isotonic_regression(noisy)
-        ends = np.asarray(fit.blocks, dtype=np.int64)
-        above = noisy.size - ends
+        fit = isotonic_regression(noisy, weights=self.times)
+        places = np.asarray(fit.blocks, dtype=np.int64)
+        ends = places if self.times is None else np.append(0, np.cumsum(self.times))[places]
         region, centre = self.region, self.centre
+        above = region.reviewers - ends
         return Blocks(
-            value=np.asarray(fit.x[ends[:-1]], dtype=np.float64),
+            value=np.asarray(fit.x[places[:-1]], dtype=np.float64),
+            numbers=places[1:] - places[:-1],
             ends=ends,
             least=np.maximum(region.cumulative_lower[ends] - ends * centre, ends * (region.lower[0] - centre)),
             top_most=np.minimum(region.top_upper[above] - above * centre, above * (region.upper[-1] - centre)),
@@ -114,12 +127,14 @@ class Blocks:
 
     Attributes:
         value: the value of each block, ascending.
+        numbers: how many numbers of the vector each block holds: all its entries, or runs of equal ones.
         ends: the number of entries before the first block and up to the end of each block.
         least: `P` at these ends.
         top_most: `R` of the entries after these ends.
     """
 
     value: Floats
+    numbers: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     least: Floats
     top_most: Floats
@@ -134,6 +149,13 @@ class Blocks:
         curve = np.maximum(self.least, total - self.top_most)
         curve[0], curve[-1] = 0.0, total
         return curve
+
+    def allowed(self, t: Floats, between: tuple[float, float], slack: float) -> bool:
+        """Whether the total and the running sums of a vector are within bounds, with a slack for each entry."""
+        reached = np.cumsum(t * self.size)
+        total = float(reached[-1])
+        inside = between[0] <= total <= between[1]
+        return inside and bool((reached >= self.curve(total)[1:] - slack * self.ends[1:]).all())
 
     # Theorem P1.
     def second_pass(self, total: float) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from peerveil.regions.convex import Region
 from peerveil.regions.hull import Hull
 from peerveil.regions.isotonic import Curves
 from peerveil.regions.quadratic_programme import Programme
+from peerveil.support.long_vectors import ascends
 
 #: Maximal gap of a projection, as a share of `n` times the region's spread times the larger of spread and move.
 GAP_TOLERANCE = 1e-10
@@ -89,7 +90,7 @@ def project(noisy: npt.ArrayLike, region: Region) -> Projection:
         # A convex combination of vertices: a member by construction.
         values, gap = region.project(r)
         return Projection(values=values + 0.0, gap=gap, violation=0.0)
-    if (r[1:] >= r[:-1]).all() and region.violation(r) == 0:
+    if ascends(r) and region.violation(r) == 0:
         return Projection(values=r, gap=0.0, violation=0.0)
     tried: list[Projection] = []
     for values, gap, exact in _attempts(r, region):

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from peerveil.quantities.distinct import Distinct
+from peerveil.quantities.distinct import SEEN_FIRST, Distinct
 from peerveil.record.public_record import Floats, Ints
 
 #: Beyond this many reviewers, `pinned_totals` ignores limits of papers if one has more than half as many reviews.
@@ -37,11 +37,27 @@ class Rows:
     ) -> None:
         self.weight, self.size, self.reviewers, self.load, self.centre = weight, size, reviewers, load, centre
         self.distinct = Distinct(weight) if distinct is None else distinct
-        self.end: Ints = np.cumsum(size)
-        self.start: Ints = self.end - size
+        self.reviews = int(weight.size)
         self.most = int(size.max())  # the largest number of reviews of a paper
         self.limited = (self.most - 1) * load  # the maximal number of held reviews where limits of papers bind
         self.sparse = 2 * self.most <= reviewers  # both limits of a paper never bind for the same `i`
+
+    @cached_property
+    def counted(self) -> tuple[Floats, Ints] | None:
+        """The distinct weights, ascending, and how often each occurs; ``None`` if there are too many."""
+        if self.distinct.counted is None:
+            return None
+        return self.distinct.counted[0] - self.centre, self.distinct.counted[1]
+
+    @cached_property
+    def end(self) -> Ints:
+        """For each paper, the number of reviews up to its last one."""
+        return np.cumsum(self.size)
+
+    @cached_property
+    def start(self) -> Ints:
+        """For each paper, the number of reviews before its first one."""
+        return self.end - self.size
 
     @cached_property
     def rank(self) -> Ints:
@@ -51,29 +67,45 @@ class Rows:
     @cached_property
     def ascending(self) -> Floats:
         """The weights of all papers, ascending."""
-        ascending = self.distinct.ascending()
-        ascending -= self.centre
-        return ascending
+        return np.sort(self.weight) - self.centre if self.counted is None else np.repeat(*self.counted)
+
+    def at(self, ranks: Ints) -> Floats:
+        """The weights at some ranks from 0, in ascending order."""
+        if self.counted is None:
+            return self.ascending[ranks]
+        values, counts = self.counted
+        return np.asarray(values[np.searchsorted(np.cumsum(counts), ranks, side="right")])
 
     @cached_property
     def running(self) -> Floats:
         """Running sums of these, from none to all."""
-        running = np.zeros(self.weight.size + 1)
+        running = np.zeros(self.reviews + 1)
         np.cumsum(self.ascending, out=running[1:])
         return running
 
     @cached_property
     def totals(self) -> Floats:
         """Every `l`-th of these sums: the least totals without limits of papers."""
-        totals = np.zeros(self.reviewers + 1)
-        np.einsum("ij->i", self.ascending.reshape(self.reviewers, self.load), out=totals[1:])
-        np.cumsum(totals[1:], out=totals[1:])
+        totals = np.empty(self.reviewers + 1)
+        totals[0] = 0.0
+        np.cumsum(self._of_each(), out=totals[1:])
         return totals
+
+    def _of_each(self) -> Floats:
+        """The sums of each `l` weights, ascending. Where these are all equal, so are those of the next ones."""
+        n, load = self.reviewers, self.load
+        if self.counted is None:
+            return np.asarray(np.einsum("ij->i", self.ascending.reshape(n, load)))
+        ends = np.cumsum(self.counted[1])  # of equal weights
+        others = np.unique(np.concatenate(([0], ends // load, -(-ends // load))))
+        others = others[others < n]
+        held = self.at((others[:, None] * load + np.arange(load)).ravel()).reshape(-1, load)
+        return np.repeat(np.einsum("ij->i", held), np.diff(np.append(others, n)))
 
     @property
     def mean(self) -> float:
         """The mean of all weights."""
-        return float(self.totals[-1]) / self.weight.size
+        return float(self.totals[-1]) / self.reviews
 
     @cached_property
     def smallest(self) -> Floats:
@@ -88,15 +120,17 @@ class Rows:
     @cached_property
     def unlimited(self) -> tuple[bool, bool]:
         """Whether the ``limited`` smallest, and largest, reviews can be of different papers, which breaks no limit."""
-        few = slice(self.limited)
+        few = np.arange(min(self.limited, self.reviews))
+        smallest, largest = self.at(few), self.at(self.reviews - 1 - few)
+        some, ends = self.start[:SEEN_FIRST], self.end[:SEEN_FIRST] - 1
         return (
-            _of_different_papers(self.ascending[few], self.smallest),
-            _of_different_papers(-self.ascending[::-1][few], -self.largest),
+            _all_equal(smallest, self.weight[some] - self.centre) or _of_different_papers(smallest, self.smallest),
+            _all_equal(largest, self.weight[ends] - self.centre) or _of_different_papers(-largest, -self.largest),
         )
 
     def negated(self) -> Rows:
         """The same papers in reverse order with all signs changed."""
-        return Rows(-self.weight[::-1], self.size[::-1], self.reviewers, self.load, -self.centre)
+        return _Negated(self)
 
     @cached_property
     def extremes(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -119,6 +153,28 @@ class Rows:
         return Rows(self.weight[reviews], size, self.reviewers, self.load, self.centre)
 
 
+class _Negated(Rows):
+    """Papers in reverse order with all signs changed, computed as far as it is asked for."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, self.size, self.reviewers, self.load = rows, rows.size[::-1], rows.reviewers, rows.load
+        self.centre, self.reviews = -rows.centre, rows.reviews
+        self.most, self.limited, self.sparse = rows.most, rows.limited, rows.sparse
+
+    @cached_property
+    def weight(self) -> Floats:  # type: ignore[override]
+        return -self._rows.weight[::-1]
+
+    @cached_property
+    def counted(self) -> tuple[Floats, Ints] | None:
+        counted = self._rows.counted
+        return None if counted is None else (-counted[0][::-1], counted[1][::-1])
+
+    @cached_property
+    def unlimited(self) -> tuple[bool, bool]:
+        return self._rows.unlimited[::-1]
+
+
 # Theorem R4.
 def least_totals(rows: Rows) -> Floats:
     """For each `i`, the exact least total of the reviews that `i` reviewers can hold; shape ``(n + 1,)``.
@@ -131,8 +187,10 @@ def least_totals(rows: Rows) -> Floats:
     """
     if not rows.sparse:
         return _within_limits(rows, rows.reviewers)
-    least, most = rows.totals.copy(), rows.most
-    first, last = rows.unlimited
+    most, (first, last) = rows.most, rows.unlimited
+    if first and last:
+        return rows.totals
+    least = rows.totals.copy()
     if not first:
         least[:most] = _within_limits(rows.select(rows.extremes[0]), most - 1)
     if not last:
@@ -184,14 +242,36 @@ def pins_may_tell(rows: Rows) -> bool:
     """
     if not (rows.sparse and all(rows.unlimited)):
         return True
-    x, mean, others = rows.ascending, rows.mean, rows.load - 1
-    below = int(x.searchsorted(mean))
-    missing = others * (below * mean - float(x[:below].sum()))
-    if missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0]):
+    mean, others, last = rows.mean, rows.load - 1, rows.reviews - 1
+    if _unlimited_may_tell(rows):
         return True
     # Where limits of papers bind, reviews of other papers take their place, which are small, too.
-    small, large = (x[rows.limited - 1], x[-rows.limited]) if rows.limited else (x[0], x[-1])
-    return bool(x[-1] + others * small > rows.load * mean or x[0] + others * large < rows.load * mean)
+    few = rows.limited - 1 if rows.limited else 0
+    least, small, large, greatest = rows.at(np.array([0, few, last - few, last])).tolist()
+    return bool(greatest + others * small > rows.load * mean or least + others * large < rows.load * mean)
+
+
+def _unlimited_may_tell(rows: Rows) -> bool:
+    """Whether bounds of `pinned_totals` without limits of papers may add to order and total.
+
+    They are compared where both bounds are straight lines, or by inequalities if there are many distinct weights.
+    """
+    others = rows.load - 1
+    if rows.counted is None or not others:
+        x, mean = rows.ascending, rows.mean
+        below = int(x.searchsorted(mean))
+        missing = others * (below * mean - float(x[:below].sum()))
+        return bool(missing < below * (x[-1] - mean) or missing < (x.size - below) * (mean - x[0]))
+    value, count = rows.counted
+    ends = np.append(0, np.cumsum(count))
+    surplus = np.append(0.0, np.cumsum(count * (value - value @ count / rows.reviews)))  # of the smallest weights
+    turns = np.concatenate((ends, (rows.reviews - ends) / others)), np.concatenate((rows.reviews - ends, ends / others))
+    for turn, smallest in zip(turns, (True, False), strict=True):
+        q = turn[(turn > 0) & (turn < rows.reviewers)]
+        pinned, rest = (q, rows.reviews - others * q) if smallest else (rows.reviews - q, others * q)
+        if (np.interp(rest, ends, surplus) > np.interp(pinned, ends, surplus)).any():
+            return True
+    return False
 
 
 def _limits_may_tell(rows: Rows, sign: int) -> list[int]:
@@ -222,6 +302,11 @@ def _pinned(rows: Rows, count: int) -> float:
     missing = count * (rows.load - 1) - int(np.count_nonzero(must))
     smallest = np.partition(rest, missing - 1)[:missing] if 0 < missing < rest.size else rest[: max(missing, 0)]
     return float(np.sum(weight[pinned]) + np.sum(weight[must]) + np.sum(smallest))
+
+
+def _all_equal(reviews: Floats, some: Floats) -> bool:
+    """Whether reviews are all equal, and some of the papers, each with one of these, are as many."""
+    return not reviews.size or bool(reviews[0] == reviews[-1] and np.count_nonzero(some == reviews[0]) >= reviews.size)
 
 
 def _of_different_papers(reviews: Floats, smallest: Floats) -> bool:
