@@ -366,3 +366,13 @@ def test_a_release_that_public_data_determine_does_not_speak_of_noise(tmp_path: 
     external = pv.refine(made.values, pv.weigh(alike.public("all"), "ratings"))
     assert "elsewhere" in words(page(external))
     assert external.error_summary == "not known"
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.02, 300.0])
+def test_numbers_of_a_column_have_the_same_decimals(unit: float) -> None:
+    values = unit * np.array([1.0, 2.5, 3.25, 4.125])
+    source = page(replace(release(), values=values, lower=values - unit / 3, upper=values + unit))
+    table = source[source.index('class="ranks') :].partition("</table>")[0]
+    numbers = re.findall(r"\d[\d,]*\.(\d+)", re.sub(r"<[^>]*>", " ", table))
+    assert len(numbers) >= 21
+    assert len({len(decimals) for decimals in numbers}) == 1
