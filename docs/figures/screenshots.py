@@ -74,7 +74,9 @@ def draw() -> None:
     charts.write_png(charts.comparison(years), HERE / "chart-comparison.png")
     public = pv.read_public(RELEASES / "public-2026.csv", load=4, scale=(1, 10))
     plan = pv.plan(public, draws=2, workers=1)
-    charts.write_png(charts.error_against_epsilon(plan_rows(plan), alone=plan.alone), HERE / "chart-plan.png")
+    least = {choice.epsilon: choice.rmse for choice in plan.recommended}
+    chart = charts.error_against_epsilon(plan_rows(plan), alone=plan.alone, least=least)
+    charts.write_png(chart, HERE / "chart-plan.png")
 
 
 def reviews_of(folder: Path, year: int) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -410,3 +411,17 @@ def test_a_plan_of_one_draw_is_written_without_standard_errors(tmp_path: Path) -
     assert "NaN" not in text
     assert json.loads(text)["choices"][0]["rmse_error"] is None
     assert "NaN" not in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+
+
+def test_a_plan_and_its_chart_state_the_same_error(made: pv.Plan) -> None:
+    """Also where more bins are better by less than a standard error, and the default ones are recommended."""
+    usual = made.choose(1.0)
+    finer = usual._replace(bins=17, rmse=0.9 * usual.rmse, rmse_error=usual.rmse)
+    usual = usual._replace(bins=None, mechanism="histogram")
+    other = usual._replace(epsilon=4.0, rmse=usual.rmse / 4)
+    plan = replace(made, choices=(usual, finer._replace(mechanism="histogram"), other))
+    assert plan.choose(1.0) == usual
+    shown = str(plan.plot().svg).replace("\N{NO-BREAK SPACE}", " ")
+    words = " ".join(re.findall(r">([^<>]+)</(?:text|tspan)>", shown))
+    assert short(finer.rmse) != short(usual.rmse)
+    assert f"Expected error: {short(usual.rmse)} at epsilon 1," in words

@@ -141,3 +141,20 @@ def test_rows_that_occur_twice_are_counted(tmp_path: Path) -> None:
         FileError, match=r"line 6.*in line 2; keep one of them .3 rows repeat one, 2 with the same score"
     ):
         inspect(tmp_path / "reviews.csv")
+
+
+@pytest.mark.parametrize(
+    ("heading", "score"),
+    [("Overall Merit", "Overall Merit"), ("overall evaluation", "overall evaluation"), ("Score", "Score")],
+)
+def test_the_overall_question_is_the_score_if_no_column_is_called_so(heading: str, score: str, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(f"Paper #,Reviewer,{heading},Overall merit \n1,ann,3,1\n1,bob,4,2\n2,ann,5,1\n")
+    if heading == "Score":
+        assert taken(inspect(tmp_path / "own.csv"))[2][:2] == ("Score", "score")
+        return
+    with pytest.raises(FileError, match="several columns could be the score"):
+        inspect(tmp_path / "own.csv")
+    (tmp_path / "own.csv").write_text(
+        f"All reviews\nPaper #,Reviewer,{heading},Type\n1,ann,3,x\n1,bob,4,x\n2,ann,5,x\n"
+    )
+    assert taken(inspect(tmp_path / "own.csv"))[2] == (score, "score", "a usual name")

@@ -164,7 +164,7 @@ def test_findings_are_told_apart_if_their_intervals_are() -> None:
     for second, told in ((near, "no clear difference"), (high, "higher, likely")):
         (sentence,) = pv.compare(low, second).sentences()
         assert sentence.endswith(f"{told}.")
-        assert f"In the second release {round(100 * second.findings[0].value)} % (" in sentence
+        assert f"In the second release: {round(100 * second.findings[0].value)} % (" in sentence
     assert pv.compare(high, low).sentences()[0].endswith("lower, likely.")
     assert len(pv.compare(high, high).findings) == 1  # the tenths are among the quantiles
     assert json.loads(json.dumps(pv.compare(low, high).to_document()))["findings"][0][1]["value"] == 0.4

@@ -281,14 +281,14 @@ def test_uploads_say_what_they_were_taken_for(researcher: Researcher, published:
     [
         ("no clear difference", "no clear difference", "no clear difference. The releases may differ all the same"),
         ("higher, likely", "no clear difference", "differences of the means at 10\N{NO-BREAK SPACE}% of reviewers"),
-        ("no clear difference", "lower, likely", "A finding. In the second release less: lower, likely."),
+        ("no clear difference", "lower, likely", "A finding. In the second release: less, lower, likely."),
     ],
 )
 def test_a_comparison_begins_with_what_is_more_than_noise(
     tells: str, finding: str, words: str, researcher: Researcher
 ) -> None:
     case = researcher.page.new_case(researcher.page.studies)
-    sentence = f"A finding. In the second release less: {finding}."
+    sentence = f"A finding. In the second release: less, {finding}."
     pair = {"title": "2026", "sentences": [sentence], "rows": [("10%", "1", "2", "+1", "", tells)], "words": []}
     case.results["m"] = {"releases": {"2025": {}, "2026": {}}, "first": "2025", "pairs": [pair], "svg": ""}
     shown = researcher.ask("GET", f"/compare/{case.id}/result/m").body.decode()

@@ -645,3 +645,47 @@ def test_every_screen_of_a_researcher_fits_whatever_is_unfolded(
             walk.look(address)
         assert not guest.complaints
     check_terms("\n".join(walk.texts.values()))
+
+
+def test_what_a_corrected_file_holds_is_shown_before_going_on(guest: Visitor, site: Served, tmp_path: Path) -> None:
+    page = guest.page
+    head, *rows = reviews(5)
+    book = by_openpyxl(tmp_path / "own.xlsx", {"Reviews": [[*head[:2], "Points", head[3]], *rows]})
+    open_file(page, site, book)
+    page.wait_for_url(re.compile(r"/file\?failed="))
+    page.get_by_label("Column of scores").select_option("Points")
+    page.get_by_label("Lowest", exact=True).fill("1")
+    page.get_by_label("Highest").fill("10")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(re.compile("/file$"))  # nobody has seen yet what was read
+    expect(page.locator(".facts")).to_contain_text("240")
+    expect(page.get_by_label("Highest")).to_have_value("10")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(re.compile("/public$"))
+
+
+def test_going_back_finds_the_files_and_paper_is_white(guest: Visitor, site: Served, published: Path) -> None:
+    page = guest.page
+    page.goto(f"{site.home}/verify")
+    give(page, "release", published / "2025.zip")
+    page.get_by_role("button", name="Verify", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    page.go_back()
+    expect(page.locator("[data-study-drop=release]")).to_contain_text("release.json")
+    give(page, "public_file", published / "2025.csv")
+    page.get_by_role("button", name="Verify", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Verified")
+    page.goto(f"{site.home}/researcher")
+    page.emulate_media(color_scheme="dark")
+    give(page, "noisy", published / "2025.zip")
+    give(page, "public_file", published / "2025.csv")
+    page.get_by_role("button", name="Refine", exact=True).click()
+    page.wait_for_url(re.compile("/result/"))
+    page.wait_for_selector("[data-picture=means][data-live=yes] .live svg")
+    ink = "getComputedStyle(document.querySelector('h1')).color"
+    assert page.evaluate(ink) == "rgb(232, 234, 237)"
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(ink) == "rgb(27, 31, 36)"
+    expect(page.locator("[data-picture=means] .live")).to_be_hidden()
+    expect(page.locator("[data-picture=means] .still svg")).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,6 +72,19 @@ class Choice(NamedTuple):
         return kind.from_parameters({parameter: getattr(self, parameter) for parameter in kind.planned} | bins)
 
 
+def most_accurate(choices: Iterable[Choice]) -> Choice:
+    """Return the choice with the least expected error.
+
+    Another number of bins than the default is taken where it is better by more than a standard error.
+    """
+    listed = list(choices)
+    best = min(listed, key=lambda choice: choice.rmse)
+    for usual in listed:
+        if usual[:3] == (best.mechanism, None, best.estimator) and not usual.rmse > best.rmse + best.rmse_error:
+            return usual
+    return best
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
     """Expected errors of all choices, from :func:`peerveil.plan`.
@@ -128,8 +142,7 @@ class Plan:
     def best(self, epsilon: float, *, guaranteed: bool = True) -> Choice:
         """Return the most accurate choice at a budget, by default among the guaranteed ones.
 
-        A mechanism with a delta, whose guarantee is weaker, is considered only if a delta was given. Another number of
-        bins than the default is taken where it is better by more than a standard error.
+        A mechanism with a delta, whose guarantee is weaker, is considered only if a delta was given.
         """
         choices = [choice for choice in self.choices if choice.epsilon == epsilon and choice.guaranteed >= guaranteed]
         choices = [choice for choice in choices if self._delta_stated or not choice.delta]
@@ -137,11 +150,7 @@ class Plan:
             raise InputError(
                 Argument("epsilon", epsilon), f" is not in the plan; its budgets are {list(self.epsilons)}"
             )
-        best = min(choices, key=lambda choice: choice.rmse)
-        for usual in choices:
-            if usual[:3] == (best.mechanism, None, best.estimator) and not usual.rmse > best.rmse + best.rmse_error:
-                return usual
-        return best
+        return most_accurate(choices)
 
     def choose(self, epsilon: float, *, estimator: str | None = None) -> Choice:
         """Return the recommended choice at a budget, or the most accurate one with an estimator.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 
 from peerveil.errors import InputError
 from peerveil.privacy.guarantee import Guarantee, Unit, compose
@@ -185,15 +187,15 @@ def joint_epsilon(scales: Sequence[float], moved: Sequence[int], largest_load: i
 
     Each group has noise of a scale on its counts, and a largest number of means that can move in it.
 
-    >>> round(joint_epsilon([10.0] * 10, [5] * 10, 4), 9)          # each claims epsilon 1
+    >>> joint_epsilon([10.0] * 10, [5] * 10, 4)          # each claims epsilon 1
     3.2
     """
-    partners, loss = 2 * largest_load, 0.0
+    partners, loss = 2 * largest_load, Fraction(0)
     for rank, (scale, most) in enumerate(sorted(zip(scales, moved, strict=True))):  # the most costly first
         others = min(max(0, most - 1), partners)
         partners -= others
-        loss += 2 * (others + (rank < 2 * largest_load)) / scale
-    return loss * (1 + 2.0**-50)
+        loss += 2 * (others + (rank < 2 * largest_load)) / Fraction(scale)
+    return _stated(loss)
 
 
 # Theorem E8.
@@ -204,8 +206,8 @@ def joint_sums_epsilon(costs: Sequence[SumCosts], largest_load: int) -> float:
     touches the groups of both its reviews, so that at most ``2 L`` times a group has the cost of an exchange, and as
     often a partner's squares change. The reviewer's own change in at most ``2 L`` groups.
 
-    >>> round(joint_sums_epsilon([SumCosts(exchange=0.25, exchanges=4)] * 10, 4), 9)          # each claims epsilon 1
-    2.0
+    >>> joint_sums_epsilon([SumCosts(exchange=0.25, exchanges=4)] * 10, 4)          # each claims epsilon 1
+    2.0000000001
     """
     touched, loss = 2 * largest_load, 0.0
     for each in sorted(costs, key=lambda cost: -cost.exchange):  # the most costly first
@@ -218,7 +220,17 @@ def joint_sums_epsilon(costs: Sequence[SumCosts], largest_load: int) -> float:
         touched -= times
         loss += times * each.square
     loss += math.fsum(sorted((each.own * each.square for each in costs), reverse=True)[: 2 * largest_load])
-    return loss * (1 + 2.0**-46)
+    return _stated(Fraction(loss * (1 + 2.0**-46)))  # costs are computed in floating point
+
+
+def _stated(loss: Fraction) -> float:
+    """Return a loss as it is stated: a decimal number of eleven digits that is not smaller.
+
+    >>> _stated(Fraction(11, 5)), _stated(Fraction(11, 3))
+    (2.2, 3.6666666667)
+    """
+    upward = Context(prec=11, rounding=ROUND_CEILING)
+    return float(upward.divide(Decimal(loss.numerator), Decimal(loss.denominator)))
 
 
 def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scale: float | None) -> GroupClaim:

@@ -24,7 +24,7 @@ from peerveil.record.public_record import Floats, check_scale
 from peerveil.record.public_scores import public_scores
 from peerveil.tables.cells import to_number
 from peerveil.tables.conditions import IdleFilter
-from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
+from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, wanted_columns
 from peerveil.tables.layout import PAPER, SCORE
 from peerveil.tables.opening import Opening, Readable, Source, located, open_source
 from peerveil.tables.reading import FORMATS, read_table
@@ -242,7 +242,7 @@ def _is_cell(table: Table, heading: str) -> bool:
 
 def _usual(table: Table) -> dict[str, str]:
     """Return the column of each role that exactly one column has a usual name for."""
-    roles = {"paper": PAPER_NAMES, "reviewer": table.reviewer_names(), "score": SCORE_NAMES}
+    roles = {"paper": PAPER_NAMES, "reviewer": table.reviewer_names(), "score": table.score_names()}
     matches = {role: table.matches(names) for role, names in roles.items()}
     return {role: columns[0] for role, columns in matches.items() if len(columns) == 1}
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path, PurePath
+from typing import Any
 
 from peerveil.errors import InputError
-from peerveil.planning.choices import Choice, Plan
+from peerveil.planning.choices import Choice, Plan, most_accurate
 from peerveil.reporting.charts import comparison, error_against_epsilon, over_years, to_svg
 from peerveil.reporting.charts.over_years import Point
 from peerveil.reporting.published import Published
@@ -80,7 +81,9 @@ def release_plot(release: Published, kind: str) -> Plot:
 
 def plan_plot(plan: Plan, *, chosen: float | None = None) -> Plot:
     """Return the chart of a plan; the budget ``chosen`` is marked."""
-    return Plot(to_svg(error_against_epsilon(plan_rows(plan), chosen=chosen, alone=plan.alone, quantity=plan.quantity)))
+    least = {choice.epsilon: choice.rmse for choice in plan.recommended}
+    how: dict[str, Any] = {"chosen": chosen, "alone": plan.alone, "least": least, "quantity": plan.quantity}
+    return Plot(to_svg(error_against_epsilon(plan_rows(plan), **how)))
 
 
 def comparison_plot(releases: Mapping[str, Published]) -> Plot:
@@ -109,9 +112,8 @@ def plan_rows(plan: Plan) -> list[tuple[str, str, float, float, float]]:
     >>> [row[:3] for row in plan_rows(pv.plan(weights, epsilons=[1], draws=2, workers=1))][:2]
     [('laplace', 'projection', 1.0), ('laplace', 'safe', 1.0)]
     """
-    best: dict[tuple[str, str, float], Choice] = {}
+    listed: dict[tuple[str, str, float], list[Choice]] = {}
     for choice in plan.choices:
-        key = (choice.mechanism, choice.estimator, choice.epsilon)
-        if key not in best or choice.rmse < best[key].rmse:
-            best[key] = choice
+        listed.setdefault((choice.mechanism, choice.estimator, choice.epsilon), []).append(choice)
+    best = {key: most_accurate(choices) for key, choices in listed.items()}
     return [(*key, choice.rmse, choice.rmse_error) for key, choice in best.items()]

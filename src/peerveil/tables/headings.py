@@ -13,6 +13,8 @@ REVIEWER_NAMES = ("reviewer", "reviewer id", "email", "reviewer email")
 #: Used only if none of the above occurs: an id or an address identifies people better than a name.
 REVIEWER_NAMES_ELSE = ("reviewer name", "reviewer full name", "referee", "referee name")
 SCORE_NAMES = ("score", "rating", "overall", "overall score", "overall rating", "recommendation")
+#: Used only if none of the above occurs: what review systems call the question about a paper as a whole.
+SCORE_NAMES_ELSE = ("overall merit", "overall evaluation", "overall recommendation", "overall assessment")
 RATING_NAMES = ("ratings", "rating", "scores", "score", "overall", "overall score", "overall rating")
 NOISY_NAMES = ("noisy", "value", "values", "mean", "theta")
 
@@ -40,8 +42,11 @@ def plain(name: str) -> str:
 #: Names of columns that identify nobody, without case and punctuation.
 SHOWABLE = {
     plain(name)
-    for names in (PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, RATING_NAMES, NOISY_NAMES)
-    for name in (*names, *_OTHER_NAMES)
+    for names in (
+        *(PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, SCORE_NAMES_ELSE, RATING_NAMES, NOISY_NAMES),
+        _OTHER_NAMES,
+    )
+    for name in names
 }
 
 

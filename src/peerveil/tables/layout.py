@@ -14,6 +14,7 @@ from peerveil.tables.headings import (
     REVIEWER_NAMES,
     REVIEWER_NAMES_ELSE,
     SCORE_NAMES,
+    SCORE_NAMES_ELSE,
     SHOWABLE,
     plain,
 )
@@ -32,7 +33,7 @@ _ROLES = {
     for role, names in (
         (PAPER, PAPER_NAMES),
         (REVIEWER, (*REVIEWER_NAMES, *REVIEWER_NAMES_ELSE)),
-        (SCORE, (*SCORE_NAMES, *RATING_NAMES)),
+        (SCORE, (*SCORE_NAMES, *SCORE_NAMES_ELSE, *RATING_NAMES)),
     )
     for name in names
 }

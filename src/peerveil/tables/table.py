@@ -19,6 +19,8 @@ from peerveil.tables.cells import LARGEST, UNUSABLE, shown, to_number, usable
 from peerveil.tables.headings import (
     REVIEWER_NAMES,
     REVIEWER_NAMES_ELSE,
+    SCORE_NAMES,
+    SCORE_NAMES_ELSE,
     SHOWABLE,
     check_names,
     field_called,
@@ -289,6 +291,10 @@ class Table:
     def reviewer_names(self) -> tuple[str, ...]:
         """Return the names to match when looking for the column of reviewers."""
         return REVIEWER_NAMES if self.matches(REVIEWER_NAMES) else REVIEWER_NAMES_ELSE
+
+    def score_names(self) -> tuple[str, ...]:
+        """Return the names to match when looking for the column of scores."""
+        return SCORE_NAMES if self.matches(SCORE_NAMES) else SCORE_NAMES_ELSE
 
     def showable(self, asked: Collection[str | None] = ()) -> list[str]:
         """Return the names of columns that messages may show: all headings, or usual ones and those the user named."""

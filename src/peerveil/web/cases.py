@@ -52,6 +52,7 @@ class Case:
         files: the names of its files by role.
         demo: whether the conference is synthetic.
         inspected: facts about the file of reviews.
+        seen: whether such facts were shown.
         sheets: the sheets of its workbook, if there are several; ``None`` until somebody looks.
         headings: the headings of its table; ``None`` until somebody looks, or after an answer has changed.
         attributes: the headings of its table of reviewers.
@@ -73,6 +74,7 @@ class Case:
     files: dict[str, str] = field(default_factory=dict)
     demo: bool = False
     inspected: dict[str, Any] = field(default_factory=dict)
+    seen: bool = False
     sheets: tuple[str, ...] | None = None
     headings: tuple[str, ...] | None = None
     attributes: tuple[str, ...] = ()

@@ -131,6 +131,7 @@ async def inspected(page: Here, name: str, failed: str = "") -> Response:
     if case.sheets is None:
         case.sheets = await asyncio.to_thread(sheets_of, str(case.folder / case.files["file"]))
     await _see_headings(case)
+    case.seen = case.seen or bool(case.inspected)
     told = page.failed(failed)
     if told["problem"] is None:
         told["problem"] = _idle_filter(case)
@@ -189,7 +190,7 @@ async def reading(page: Here, request: Request, name: str) -> Response:
     case.answers = {key: value for key, value in case.answers.items() if key not in (*before, "declare_kept")} | stated
     case.inspected, case.headings = {}, None
     case.changed()
-    return await page.follow(_inspect(page, case, ahead="file" if again else "public"))
+    return await page.follow(_inspect(page, case, ahead="file" if again or not case.seen else "public"))
 
 
 @router.get("/{name}/public")

@@ -7,7 +7,14 @@ from collections import Counter
 from peerveil.private.readers.marks import MARKS, reasons_by_mark, unclear_types
 from peerveil.private.readers.protocol import Choices, Extract
 from peerveil.tables.conditions import filter_columns
-from peerveil.tables.headings import PAPER_NAMES, REVIEWER_NAMES, REVIEWER_NAMES_ELSE, SCORE_NAMES, wanted_columns
+from peerveil.tables.headings import (
+    PAPER_NAMES,
+    REVIEWER_NAMES,
+    REVIEWER_NAMES_ELSE,
+    SCORE_NAMES,
+    SCORE_NAMES_ELSE,
+    wanted_columns,
+)
 from peerveil.tables.opening import Source
 from peerveil.tables.reading import FORMATS, read_table
 from peerveil.tables.sniffing import Look
@@ -22,7 +29,7 @@ def recognise(look: Look) -> str:
 def extract(source: Source, choices: Choices) -> Extract:
     """Return all rows of a table with one row per review."""
     asked = (choices.paper, choices.reviewer, choices.score, *choices.criteria)
-    usual = (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *MARKS)
+    usual = (*PAPER_NAMES, *REVIEWER_NAMES, *REVIEWER_NAMES_ELSE, *SCORE_NAMES, *SCORE_NAMES_ELSE, *MARKS)
     table = read_table(
         source,
         format=choices.format if choices.format in FORMATS else None,
@@ -37,7 +44,7 @@ def extract(source: Source, choices: Choices) -> Extract:
         table=without_totals(table, paper, reviewer),
         paper=paper,
         reviewer=reviewer,
-        score=table.find("score", SCORE_NAMES, choices.score),
+        score=table.find("score", table.score_names(), choices.score),
         criteria=dict(zip(choices.criteria, table.find_criteria(choices.criteria), strict=True)),
         labels=table.find_labels(filter_columns(choices.filters)),
         left_out=left_out,

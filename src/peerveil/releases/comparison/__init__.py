@@ -268,7 +268,7 @@ class Comparison:
 
         ``second`` is what the second release is called.
         """
-        return [f"{a.sentence} In {second} {b.clause}: {_apart(a, b)}." for a, b in self.findings]
+        return [f"{a.sentence} In {second}: {b.clause}, {_apart(a, b)}." for a, b in self.findings]
 
 
 @overload

@@ -69,6 +69,7 @@ def error_against_epsilon(
     *,
     chosen: float | None = None,
     alone: float | None = None,
+    least: Mapping[float, float] | None = None,
     width: int = WIDTH,
     height: int = HEIGHT,
     quantity: str = "ratings",
@@ -76,7 +77,8 @@ def error_against_epsilon(
     """Return a log-log chart of expected error against the budget, by mechanism and estimator.
 
     ``rows`` have the fields of :class:`ExpectedError`; the budget ``chosen`` is marked, and the error
-    ``alone`` of public data without a release is a line. The errors are those of ``quantity``.
+    ``alone`` of public data without a release is a line. The errors are those of ``quantity``. The title states
+    ``least``, the expected error at each budget; by default the least of the rows.
 
     >>> picture = error_against_epsilon([("laplace", "safe", 1.0, 0.2, 0.01), ("laplace", "safe", 3.0, 0.1, 0.01)])
     >>> " ".join(picture.to_dict()["title"]["text"]).replace("\N{NO-BREAK SPACE}", " ")
@@ -102,7 +104,7 @@ def error_against_epsilon(
     levels = [*(row[key] for row in drawn for key in ("low", "high")), *([alone] if alone else [])]
     x = with_room(Span(budgets[0] / 1.1, budgets[-1] * 1.05, log=True), ends, width)
     y = Span(min(levels) / 1.25, max(levels) * 1.08, log=True)
-    title = titles.errors(_least(listed), chosen=chosen, alone=alone, unit=titles.unit_of(quantity))
+    title = titles.errors(least or _least(listed), chosen=chosen, alone=alone, unit=titles.unit_of(quantity))
     explained = [say("chart.bars")] if len(budgets) == 1 else _explained(estimators)
     at = alt.X("epsilon:Q", title=look.below(say("chart.axis_budget")), scale=x.scale(), axis=_at(budgets))
     error = alt.Y("rmse:Q", title=look.beside(_error_title(quantity)), scale=y.scale(), axis=_decades(y))

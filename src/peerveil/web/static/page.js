@@ -27,13 +27,20 @@ const addressFor = (drop, name, together) => {
   return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}${together}`;
 };
 
+// The study that a file began is in the address from then on, so that going back finds its files.
+const keep = (study) => {
+  const held = one("[data-study]");
+  held.value = study;
+  history.replaceState(null, "", held.dataset.study + study);
+};
+
 const upload = async (drop, file, name, together = "&first=1") => {
   const state = one(".drop-state", drop);
   state.classList.remove("bad");
   state.textContent = `Opening ${name} …`;
   try {
     const saved = await send(addressFor(drop, name, together), file);
-    if (saved.study) one("[data-study]").value = saved.study;
+    if (saved.study) keep(saved.study);
     if (saved.next) { location.assign(saved.next); return true; }
     state.textContent = saved.role && saved.role !== drop.dataset.studyDrop ? "" : saved.name;
     const other = saved.role && one(`[data-study-drop=${saved.role}] .drop-state`);
@@ -224,8 +231,10 @@ const leastWidth = 380;
 const pictures = one("[data-pictures]");
 if (pictures) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  let latest = 0; // colours may change while charts are drawn
   const draw = async () => {
     if (!window.vegaEmbed) return;
+    const turn = ++latest;
     const specifications = await (await fetch(pictures.dataset.pictures)).json();
     const colours = dark.matches ? await (await fetch(`${prefix}/static/dark.json`)).json() : {};
     for (const place of all("[data-picture]")) {
@@ -249,7 +258,15 @@ if (pictures) {
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", plain.description);
       svg.removeAttribute("aria-roledescription");
-      place.replaceChildren(canvas);
+      if (turn !== latest) return;
+      let still = one(".still", place); // for paper
+      if (!still) {
+        still = document.createElement("div");
+        still.className = "still";
+        still.append(...place.childNodes);
+      }
+      canvas.classList.add("live");
+      place.replaceChildren(canvas, still);
       place.dataset.live = "yes";
     }
   };
