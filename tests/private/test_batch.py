@@ -292,7 +292,7 @@ def test_no_review_goes_to_the_engine(tmp_path: Path) -> None:
         assert not any(person.encode() in sent for person in PEOPLE)
 
 
-@pytest.mark.promise("P-README-1", "P-PLATFORM-13")
+@pytest.mark.promise("P-README-1", "P-PLATFORM-13", "P-THREAT-3")
 @pytest.mark.parametrize("public", ["all", "none"])
 def test_what_goes_to_the_engine_is_the_same_whoever_wrote_which_review(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: str
