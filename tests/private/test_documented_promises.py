@@ -19,6 +19,7 @@ import peerveil as pv
 from peerveil.inference.verdict import PROMISES
 from peerveil.privacy.guarantee import Guarantee
 from peerveil.private.noise import Prepared
+from peerveil.record.public_record import Ints
 from peerveil.releases.documents import document_digest
 from peerveil.simulation.conferences import synthetic_conference
 
@@ -50,14 +51,14 @@ def test_no_public_package_reaches_private_code_by_any_chain_of_imports() -> Non
 @pytest.mark.promise("P-README-6")
 def test_a_release_says_that_all_scores_and_loads_were_declared_public_and_guesses_no_other_record() -> None:
     """What is stated is all that is published as public: of a record without load counts, none are."""
-    reviews, how = conference(), {"mechanism": pv.Laplace(epsilon=1.0), "estimator": "projection"}
-    made = pv.release(reviews, public="all", **how)  # type: ignore[arg-type]
+    reviews, noise = conference(), pv.Laplace(epsilon=1.0)
+    made = pv.release(reviews, public="all", mechanism=noise, estimator="projection")
     assert made.claim is not None
     assert "all scores, and load counts" in " ".join(made.claim["invariants"])
     assert made.loads.counts is not None
     shown = reviews.public("all")
     record = pv.PublicRecord.from_rows(shown.rows(), papers=shown.papers, loads=(1, 9), reviewers=24, scale=(1, 10))
-    careful = pv.release(reviews, public=record, **how)  # type: ignore[arg-type]
+    careful = pv.release(reviews, public=record, mechanism=noise, estimator="projection")
     assert careful.loads.counts is None
     assert careful.mechanism["scale"] > made.mechanism["scale"]
 
@@ -93,11 +94,13 @@ def changes_of(statement: Any) -> list[Any]:
 def test_the_count_of_reviewers_without_a_kept_review_is_noisy_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     reviews = conference(60)
     part = reviews.only(reviews.papers[:20])
-    seen: list[np.ndarray] = []
+    seen: list[Ints] = []
 
-    def draw(self: Prepared, counts: np.ndarray) -> np.ndarray:
+    def draw(self: Prepared, counts: Ints) -> Ints:
         seen.append(counts)
-        return drawn(self, counts) + 1000 * (np.arange(counts.size) == counts.size - 1)
+        noisy = drawn(self, counts)
+        noisy[-1] += 1000
+        return noisy
 
     drawn = Prepared.draw_counts
     monkeypatch.setattr(Prepared, "draw_counts", draw)
