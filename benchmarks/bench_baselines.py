@@ -142,7 +142,7 @@ def _root(square: Cell) -> Cell:
     """The root of a mean, with its standard error by the delta method."""
     assert isinstance(square, Measured)
     value = float(np.sqrt(square.value))
-    return Measured(value, square.error / (2 * value) if value else 0.0)
+    return Measured(value, square.error / (2 * value) if value else 0.0, square.draws)
 
 
 def columns(first: str) -> list[Column]:

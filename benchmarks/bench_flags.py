@@ -92,10 +92,10 @@ def measured(out: Output, seed: int, releases: int) -> None:
         Column("setting", "setting"),
         Column("told", "told, flagged", digits="d", better="lower"),
         Column("of_told", "of", digits="d"),
-        Column("most", "greatest move", digits=".2f", better="lower"),
+        Column("most", "greatest move", digits=".2f"),
         Column("not_told", "not told, flagged", digits="d", better="higher"),
         Column("of_not_told", "of", digits="d"),
-        Column("least", "least move", digits=".2f", better="higher"),
+        Column("least", "least move", digits=".2f"),
     )
     title = "Functions that combine flags; moves in standard errors, limit 0.15"
     seeds = f"{seed} to {seed + releases - 1} in each setting"

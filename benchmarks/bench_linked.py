@@ -159,7 +159,7 @@ def trait_columns(trait: list[Interval], correlation: float) -> list[Cell]:
     return [
         correlation,
         float(np.sqrt(np.nanmean((rho - correlation) ** 2))),
-        Measured(float(np.nanmean(rho)) - correlation, float(np.nanstd(rho)) / np.sqrt(len(trait))),
+        Measured(float(np.nanmean(rho)) - correlation, float(np.nanstd(rho)) / np.sqrt(len(trait)), len(trait)),
         mean_of([one.low <= correlation <= one.high for one in trait], 100),
         float(np.mean([one.high - one.low for one in trait])),
     ]

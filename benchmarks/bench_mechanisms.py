@@ -86,7 +86,7 @@ def cell(values: Floats) -> Cell:
     """Mean and standard error; over leniencies their plain average."""
     by_leniency = np.atleast_2d(values)
     error = float(np.sqrt(np.mean(by_leniency.var(axis=1, ddof=1)) / by_leniency.size))
-    return Measured(float(by_leniency.mean()), error)
+    return Measured(float(by_leniency.mean()), error, by_leniency.shape[1])
 
 
 WAYS = Column("mechanism", "mechanism"), Column("estimator", "estimator")

@@ -121,7 +121,7 @@ def root_ratio(top: Floats, bottom: Floats) -> Measured:
     """Return the square root of a ratio of means, and its standard error over pairs."""
     value = top.mean() / bottom.mean()
     error = (top - value * bottom).std(ddof=1) / np.sqrt(top.size) / bottom.mean()
-    return Measured(float(np.sqrt(value)), float(error / (2 * np.sqrt(value))))
+    return Measured(float(np.sqrt(value)), float(error / (2 * np.sqrt(value))), top.size)
 
 
 COLUMNS = (

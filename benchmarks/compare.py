@@ -6,7 +6,8 @@ Each is a folder of results, or one file of it; `make bench` writes to bench-res
 benchmarks/results. Numbers with standard errors differ beyond noise where their difference exceeds so many standard
 errors that one false alarm among all numbers compared has a chance of 5 % (Bonferroni). Of numbers with few draws the
 errors are uncertain themselves: the law is Student's with the fewer draws of both, less one. So quick runs show large
-changes only. Numbers without an error differ where they changed by more than their column tolerates. Times are never
+changes only. Numbers without an error differ where they changed by more than their column tolerates;
+beside a number with an error, they are taken to have the same one. Times are never
 compared: two runs meet different machines, and what else these do. Where a benchmark has a yardstick, such as one sort
 of the same data, its table has their ratio, and that is compared. The exit code is 1 if anything became worse.
 """
@@ -47,6 +48,11 @@ class Change:
     after: float | Measured
 
     @property
+    def measured(self) -> list[Measured]:
+        """Those of the two numbers that have a standard error."""
+        return [one for one in (self.before, self.after) if isinstance(one, Measured)]
+
+    @property
     def worse_by(self) -> float:
         """How much worse the number is now; negative if it is better."""
         first, second = value_of(self.before), value_of(self.after)
@@ -61,12 +67,14 @@ class Change:
             errors: so many of a normal law; with few draws, what is as likely of Student's law.
         """
         first, second = value_of(self.before), value_of(self.after)
-        if isinstance(self.before, Measured) or isinstance(self.after, Measured):
-            draws = [one.draws for one in (self.before, self.after) if isinstance(one, Measured) and one.draws]
+        noise, measured = self.column.tolerance * max(abs(first), abs(second)), self.measured
+        if measured:
+            draws = [one.draws for one in measured if one.draws]
             limit = float(t.isf(norm.sf(errors), min(draws) - 1)) if draws else errors
-            noise = limit * math.hypot(error_beside(self.before, self.after), error_beside(self.after, self.before))
-        else:
-            noise = self.column.tolerance * max(abs(first), abs(second))
+            beside = limit * math.hypot(error_beside(self.before, self.after), error_beside(self.after, self.before))
+            noise = beside if len(measured) == 2 else max(noise, beside)
+            if len(measured) == 1 and draws and not measured[0].error:
+                return False  # few draws that were all alike, beside a number without an error: nothing is known
         return abs(self.worse_by) > noise + 1e-12 * max(abs(first), abs(second))
 
     def __str__(self) -> str:
@@ -78,15 +86,15 @@ def value_of(number: float | Measured) -> float:
     return number.value if isinstance(number, Measured) else number
 
 
-def error_of(number: float | Measured) -> float:
-    """The standard error; that of an exact number is 0."""
-    return number.error if isinstance(number, Measured) else 0.0
-
-
 def error_beside(number: float | Measured, other: float | Measured) -> float:
-    """The standard error; of draws that were all alike, such as hits, that of the other number with as many draws."""
-    if not isinstance(number, Measured) or not isinstance(other, Measured):
-        return error_of(number)
+    """The standard error; of a number without one, that of the other.
+
+    Of draws that were all alike, such as hits, it is that of the other number with as many draws.
+    """
+    if not isinstance(number, Measured):
+        return other.error if isinstance(other, Measured) else 0.0
+    if not isinstance(other, Measured):
+        return number.error
     alike = number.draws and other.draws and not number.error
     return other.error * math.sqrt((other.draws or 1) / (number.draws or 1)) if alike else number.error
 

@@ -9,9 +9,10 @@ A number stands between comments that nobody sees on a page:
 
 The address is benchmark, table, row and column; rows are listed with their keys by `--rows BENCHMARK`. Words after the
 address say how: `value` or `error` alone; a format such as `.1f`; `percent` or `inverse`, applied before; and if the
-row is a pattern with `*`, one of `min`, `max`, `range`, `count`. The row `@` has what holds for a whole table: `draws`,
-`seeds`, `date`, `cores`, `processor`. Whole tables stand between `<!--table BENCHMARK/TABLE-->` and `<!--/table-->`,
-with `columns=a,b` and `rows=PATTERN` (several with `|`) for a part of them.
+row is a pattern with `*`, or several with `|`, one of `min`, `max`, `range`, `count`. The row `@` has what holds for a
+whole table: `draws`, `seeds`, `date`, `cores`, `processor`. Whole tables stand between
+`<!--table BENCHMARK/TABLE-->` and `<!--/table-->`, with `columns=a,b` and `rows=PATTERN` (several with `|`) for a part
+of them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def inserted(results: Results, address: str, how: Sequence[str] = ()) -> str:
     table = table_at(results, benchmark, name)
     if row == "@":
         return about(table, column)
-    matching = [key for key in map(table.row_key, table.rows) if key == row or fnmatchcase(key, row)]
+    patterns = row.split("|")
+    matching = [key for key in map(table.row_key, table.rows) if any(key == p or fnmatchcase(key, p) for p in patterns)]
     over = [word for word in how if word in OVER_ROWS]
     if not matching or (len(matching) > 1 and not over):
         raise KeyError(f"{address}: {len(matching)} rows; the table has {', '.join(map(table.row_key, table.rows))}")
@@ -123,16 +125,21 @@ def filled(text: str, results: Results) -> str:
     return TABLE.sub(table, NUMBER.sub(number, text))
 
 
-#: What looks measured: a number with its standard error, or a seed.
-MEASURED = re.compile(r"\d\s*%?\s*±\s*\d|\bseeds? \[?\d")
+#: What looks measured: a number with its standard error, a seed, a range of percentages or of ratios, a time, memory,
+#: or a number of draws. Other numbers are exact, mostly; a test cannot tell.
+MEASURED = re.compile(
+    r"\d\s*%?\s*±\s*\d|\bseeds? \[?\d|\d to \d+(?:\.\d+)? %|\d\.\d+ to \d+\.\d+ (?:times|of)\b"
+    r"|\d (?:ms|s|MB|GB)\b|\b\d[\d,]* (?:draws|trials)\b|\b\d+ of \d+ simulated"
+)
 
 
 def unmarked(text: str) -> list[tuple[str, str]]:
     """Lines with numbers that look measured and that no marker inserts, each with the heading above it.
 
-    Blocks of code are left out: their output is compared elsewhere.
+    Blocks of code are left out: their output is compared elsewhere. So is the list of promises, in the words of others.
     """
-    text = re.sub(r"^( *)```.*?^\1```$", "", TABLE.sub("", NUMBER.sub("", text)), flags=re.S | re.M)
+    text = re.sub(r"<!-- promises:.*?<!-- /promises -->", "", TABLE.sub("", NUMBER.sub("", text)), flags=re.S)
+    text = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.S | re.M)
     found, above, heading, measurements = [], "", "", False
     for line in text.splitlines():
         if line.startswith("#"):

@@ -91,6 +91,7 @@ TOUR: list[tuple[int, list[str]]] = [
 ]
 
 
+@pytest.mark.promise("P-AUTOMATION-2")
 @pytest.mark.slow
 def test_every_document_fits_its_schema(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     printed: list[str] = []

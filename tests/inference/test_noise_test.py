@@ -22,6 +22,7 @@ LAWS: list[Law] = [LaplaceLaw(scale=2.0), NormalLaw(sigma=3.0), SinhNormalLaw(si
 class TestLaws:
     """With bounds that leave nothing open, the probabilities given are the exact ones; draws must be uniform."""
 
+    @pytest.mark.promise("P-THREAT-4")
     @pytest.mark.parametrize("law", LAWS, ids=repr)
     @pytest.mark.parametrize("size", [1, 2, 3, 40])
     def test_of_noise_that_is_known(self, law: Law, size: int) -> None:
@@ -74,6 +75,7 @@ class TestFalseAlarms:
     """Whatever the truth within its bounds, what is computed bounds the statistic of the noise itself."""
 
     # Theorem V1.
+    @pytest.mark.promise("P-THREAT-4")
     @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(0, 50), st.sampled_from(LAWS))
     def test_bounds_only_make_it_milder(self, seed: int, size: int, width: float, law: Law) -> None:
         rng = np.random.default_rng(seed)
@@ -101,6 +103,7 @@ class TestFalseAlarms:
         assert below + abs(kept - total) <= np.abs(noise).sum()
         assert abs(int(noisy.sum()) - total) == abs(int(noise.sum()))
 
+    @pytest.mark.promise("P-THREAT-4")
     def test_none_in_many_honest_vectors(self) -> None:
         rng = np.random.default_rng(4)
         for law in LAWS:

@@ -185,6 +185,19 @@ def test_what_is_clearly_worse_is_not_rehearsed_on_and_on() -> None:
 
 
 @pytest.mark.promise("P-BUDGET-2")
+def test_a_plan_is_the_same_whoever_wrote_which_review() -> None:
+    papers = [f"p{i:02d}" for i in range(24) for _ in range(3)]
+    scores = [float(1 + 7 * i * i % 10) for i in range(len(papers))]
+    plans = []
+    for step, order in ((1, 1), (5, -1)):  # other reviewers of each paper, and the rows in another order
+        people = [f"r{(i + k * step) % 24}" for i in range(24) for k in range(3)]
+        columns = (column[::order] for column in (papers, people, scores))
+        record = pv.Reviews.from_columns(*columns, scale=(1, 10)).public("all")  # type: ignore[arg-type]
+        plans.append(pv.plan(record, epsilons=[1], mechanisms=["histogram"], draws=1, workers=1))
+    assert repr(plans[0]) == repr(plans[1])
+
+
+@pytest.mark.promise("P-BUDGET-2")
 def test_a_public_record_will_do() -> None:
     rng = np.random.default_rng(1)
     conference = synthetic_conference(reviewers=24, rng=rng)

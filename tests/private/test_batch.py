@@ -15,6 +15,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import peerveil as pv
@@ -289,6 +290,27 @@ def test_no_review_goes_to_the_engine(tmp_path: Path) -> None:
     for sent in watched.seen:
         assert b"peerveil.private" not in sent
         assert not any(person.encode() in sent for person in PEOPLE)
+
+
+@pytest.mark.promise("P-README-1", "P-PLATFORM-13", "P-THREAT-3")
+@pytest.mark.parametrize("public", ["all", "none"])
+def test_what_goes_to_the_engine_is_the_same_whoever_wrote_which_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: str
+) -> None:
+    """Byte for byte, if the noisy vector is the same; and with no score public, whatever the scores are."""
+    noisy = np.array([2.0, 4.0, 6.0])
+    monkeypatch.setattr(Prepared, "draw", lambda *_: noisy.copy())
+    scores = [[1, 4, 7, 1, 4, 7], [4, 1, 1, 7, 7, 4] if public == "all" else [9, 2, 8, 3, 5, 5]]
+    sent = []
+    for place, own in enumerate(scores):
+        private = Reviews.from_columns(PAPERS, PEOPLE, own, scale=(1, 10))
+        watched, one = Watched(), venue()
+        one = Venue(**vars(one) | {"read": lambda private=private: (private, public)})
+        (outcome,) = run_batch([one], tmp_path / str(place), executor=watched)
+        assert outcome.status == "released"
+        sent.append(watched.seen)
+    assert len(sent[0]) == 1
+    assert sent[0] == sent[1]
 
 
 TOML = """

@@ -106,6 +106,7 @@ def test_no_mark_of_a_private_file_is_logged_or_written(
     assert not [mark for mark in PEOPLE if mark.lower() in shown.lower()], "not even where reasons may be"
 
 
+@pytest.mark.promise("P-AUTOMATION-1")
 def test_lines_and_metrics_fit_their_schemas(run: Run, exports: Path, tmp_path: Path) -> None:
     run("ledger", "open", "budgets.db", "--dataset", "good", "--epsilon", "1")
     for place, levels in {"quiet.jsonl": "error", "all.jsonl": "debug"}.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 import peerveil as pv
 from cli.test_cli import GOOD, Run, run
 from marks import slow
+from peerveil.app.requests import BatchRequest
 from peerveil.errors import UnreachableError
 from peerveil.planning import auto
 from peerveil.planning.alike import likeness
@@ -197,6 +199,7 @@ def test_a_bounded_number_of_venues_is_under_way(tmp_path: Path) -> None:
     )
     assert [outcome.status for outcome in outcomes] == ["released"] * 9
     assert slowly.peak == 3
+    assert inspect.signature(run_batch).parameters["in_flight"].default == BatchRequest.in_flight == 64
     with pytest.raises(pv.InputError, match="in_flight must be"):
         run_batch(venues, tmp_path / "out", in_flight=0)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import socket
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import grimp
 import numpy as np
@@ -17,6 +18,9 @@ from hypothesis import strategies as st
 import peerveil as pv
 from peerveil.inference.verdict import PROMISES
 from peerveil.privacy.guarantee import Guarantee
+from peerveil.private.noise import Prepared
+from peerveil.record.public_record import Ints
+from peerveil.releases.documents import document_digest
 from peerveil.simulation.conferences import synthetic_conference
 
 #: Packages that regions, estimates and everything published are made by.
@@ -39,6 +43,76 @@ def test_no_public_package_reaches_private_code_by_any_chain_of_imports() -> Non
         assert package in graph.modules
         assert not graph.find_shortest_chains(package, "peerveil.private", as_packages=name != "errors"), name
     assert graph.find_shortest_chains("peerveil.app", "peerveil.private")  # chains are found where there are some
+    # Nothing else makes what is published: the rest are private code, its fronts, and old names of modules.
+    others = {f"peerveil.{name}" for name in ("private", "app", "cli", "web", "moved", "__main__")}
+    assert graph.find_children("peerveil") == {f"peerveil.{name}" for name in PUBLIC} | others
+
+
+@pytest.mark.promise("P-README-6")
+def test_a_release_says_that_all_scores_and_loads_were_declared_public_and_guesses_no_other_record() -> None:
+    """What is stated is all that is published as public: of a record without load counts, none are."""
+    reviews, noise = conference(), pv.Laplace(epsilon=1.0)
+    made = pv.release(reviews, public="all", mechanism=noise, estimator="projection")
+    assert made.claim is not None
+    assert "all scores, and load counts" in " ".join(made.claim["invariants"])
+    assert made.loads.counts is not None
+    shown = reviews.public("all")
+    record = pv.PublicRecord.from_rows(shown.rows(), papers=shown.papers, loads=(1, 9), reviewers=24, scale=(1, 10))
+    careful = pv.release(reviews, public=record, mechanism=noise, estimator="projection")
+    assert careful.loads.counts is None
+    assert careful.mechanism["scale"] > made.mechanism["scale"]
+
+
+@pytest.mark.promise("P-CLAIM-4")
+@pytest.mark.parametrize(
+    "mechanism", [pv.Laplace(epsilon=1.0), pv.Histogram(epsilon=1.0), pv.Gaussian(rho=0.05)], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("place", ["human", "promise", "claim"])
+def test_none_of_the_three_statements_can_be_changed(
+    tmp_path: Path, mechanism: pv.Laplace | pv.Histogram | pv.Gaussian, place: str
+) -> None:
+    reviews = conference()
+    made = pv.release(reviews, public="all", mechanism=mechanism, estimator="projection")
+    document, weights = json.loads(made.to_json()), pv.weigh(reviews.public("all"))
+    held = document if place == "claim" else document["guarantee"]
+    assert held[place]
+    for changed in changes_of(held[place]):
+        held[place] = changed
+        document["digest"] = document_digest(document)
+        (tmp_path / "release.json").write_text(json.dumps(document))
+        assert not pv.verify(tmp_path / "release.json", weights), changed
+
+
+def changes_of(statement: Any) -> list[Any]:
+    """Statements that say a little more: another word, and of the claim in standard terms any other value."""
+    if isinstance(statement, str):
+        return [statement + " In no case more.", statement.replace(" at most", " not even"), ""]
+    return [statement | {key: [*value, "x"] if isinstance(value, list) else "x"} for key, value in statement.items()]
+
+
+@pytest.mark.promise("P-PARTS-2")
+def test_the_count_of_reviewers_without_a_kept_review_is_noisy_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    reviews = conference(60)
+    part = reviews.only(reviews.papers[:20])
+    seen: list[Ints] = []
+
+    def draw(self: Prepared, counts: Ints) -> Ints:
+        seen.append(counts)
+        noisy = drawn(self, counts)
+        noisy[-1] += 1000
+        return noisy
+
+    drawn = Prepared.draw_counts
+    monkeypatch.setattr(Prepared, "draw_counts", draw)
+    mechanism = pv.Histogram(epsilon=0.01, bins=4)
+    made = pv.release(part, public="all", mechanism=mechanism, estimator="projection")
+    (counts,) = seen
+    assert made.histogram is not None
+    assert made.histogram.outside is not None
+    assert counts.size == made.histogram.bins.number + 1  # all are drawn at once
+    assert counts.sum() == 60
+    assert counts[-1] == 60 - part.reviewers
+    assert made.histogram.outside > 500  # what was drawn is what is published
 
 
 @pytest.mark.promise("P-PUBLIC-1")

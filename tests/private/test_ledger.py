@@ -8,6 +8,7 @@ import random
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import textwrap
@@ -276,11 +277,14 @@ def test_nothing_private_is_in_the_ledger(tmp_path: Path) -> None:
     reviews = pv.Reviews.from_columns(
         ["zqxp1", "zqxp1", "zqxp2", "zqxp2"], ["zqxann", "zqxbob", "zqxann", "zqxbob"], [3.25, 5.5, 4.125, 4.75]
     )
-    pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=str(place))
+    made = pv.release(reviews, public="all", mechanism=pv.Laplace(epsilon=1.0), ledger=str(place))
     held = place.read_bytes()
     assert b"conf" in held
     assert b"zqx" not in held
-    assert not any(str(x).encode() in held for x in (3.6875, 5.125))
+    for private in (3.25, 5.5, 4.125, 4.75, 3.6875, 5.125):  # scores and means, as text and as SQLite stores numbers
+        assert str(private).encode() not in held
+        assert struct.pack(">d", private) not in held
+    assert struct.pack(">d", made.mechanism["scale"]) in held or str(made.mechanism["scale"]).encode() in held
 
 
 @pytest.mark.parametrize(

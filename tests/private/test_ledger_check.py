@@ -100,7 +100,7 @@ def test_a_ledger_that_was_left_alone_is_whole(place: str) -> None:
     assert Ledger(place).check(head=found.head).ok
 
 
-@pytest.mark.promise("P-LEDGER-13")
+@pytest.mark.promise("P-LEDGER-13", "P-THREAT-2")
 def test_every_change_of_one_field_is_found(whole: Path, tmp_path: Path) -> None:
     file, held = tmp_path / "ledger.db", everything(whole)
     assert sum(map(len, held.values())) == 15
@@ -115,7 +115,7 @@ def test_every_change_of_one_field_is_found(whole: Path, tmp_path: Path) -> None
                 assert not Ledger(str(file)).check(), (table, row, column)
 
 
-@pytest.mark.promise("P-LEDGER-13")
+@pytest.mark.promise("P-LEDGER-13", "P-THREAT-2")
 def test_every_removed_entry_is_found_and_nothing_is_charged_after_the_last_one_is_gone(
     whole: Path, tmp_path: Path
 ) -> None:
@@ -133,7 +133,7 @@ def test_every_removed_entry_is_found_and_nothing_is_charged_after_the_last_one_
                 charge(Ledger(str(file)), 0.1)
 
 
-@pytest.mark.promise("P-LEDGER-13")
+@pytest.mark.promise("P-LEDGER-13", "P-THREAT-2")
 def test_every_exchange_of_two_entries_is_found(whole: Path, tmp_path: Path) -> None:
     file = tmp_path / "ledger.db"
     entries = [(table, row) for table in TABLES for row in everything(whole)[table]]

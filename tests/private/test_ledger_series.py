@@ -286,7 +286,8 @@ def test_a_series_that_begins_with_inexact_noise_says_so_from_then_on(place: str
         assert "last digits" in claim.guarantee.promise
 
 
-def test_names_of_series_are_checked(place: str) -> None:
+@pytest.mark.promise("P-SERIES-5")
+def test_a_series_is_not_changed_and_its_name_is_checked(place: str) -> None:
     ledger = series(place, "a")
     with pytest.raises(pv.BudgetError, match="a series cannot be changed"):
         ledger.open_series("s", epsilon=9.0)

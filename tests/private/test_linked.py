@@ -18,6 +18,7 @@ from peerveil.private.charging import pending
 from peerveil.private.ledger import Ledger
 from peerveil.private.linked.correlation import linked_noise, prepare_correlation
 from peerveil.private.linked.joining import same_reviewers
+from peerveil.private.noise import Prepared
 from peerveil.private.reviews import Reviews
 from peerveil.record.parts import LeftOut
 
@@ -169,14 +170,24 @@ def test_both_data_sets_are_charged_or_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-LINKED-5")
-def test_a_dry_run_states_and_costs_what_the_release_would(tmp_path: Path) -> None:
+def test_a_dry_run_states_and_costs_what_the_release_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = str(tmp_path / "ledger.db")
     book = Ledger.create(place)
     book.open("one", epsilon=2.0)
     book.open("two", epsilon=1.2)
     first, second = conference(1), conference(2)
     how: dict[str, Any] = {"public": "all", "ledger": place, "datasets": ("one", "two")}
-    promise = pv.promise_correlation(first, second, epsilon=1.0, people=50, **how)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr(Prepared, "draw_often", lambda *_: pytest.fail("noise was drawn"))
+        promise = pv.promise_correlation(first, second, epsilon=1.0, people=50, **how)
+        with pytest.raises(pytest.fail.Exception, match="noise was drawn"):  # the release would draw
+            pv.correlate(first, second, epsilon=1.0, public="all")
+        for other in ({"dataset": "one"}, {"datasets": ("one", "three")}, {"public": None}, {"unit": "paper"}):
+            for asks in (pv.promise_correlation, pv.correlate):
+                with pytest.raises((InputError, TypeError)):
+                    asks(first, second, epsilon=1.0, **how | other)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert [(quote.dataset, round(quote.after, 3)) for quote in promise.quotes] == [("one", 1.0), ("two", 0.2)]
     assert not book.history()
     made = pv.correlate(first, second, epsilon=1.0, **how)

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "docs" / "report"
 SECTIONS = sorted((REPORT / "sections").glob("*.typ"))
 CITED = re.compile(r"\bTheorem ([A-Z]\d+)\b")
+#: Several at once, such as "Theorems E1 to E4 and E7".
+SEVERAL = re.compile(r"\bTheorems ([A-Z]\d+(?:(?:,| and| or| to|, and)\s+[A-Z]\d+)*)")
 #: How documents mark a statement: in bold, with its label first.
 MARKED = re.compile(r"\*\*Theorem ([A-Z]\d+)\b")
 
@@ -47,6 +49,19 @@ def prose(text: str) -> str:
 @pytest.mark.parametrize("folder", ["src", "tests"])
 def test_labels_that_are_cited_exist_and_each_theorem_is_cited(folder: str) -> None:
     assert cited(folder).keys() == theorems().keys()
+
+
+def test_labels_that_are_cited_together_exist() -> None:
+    assert re.findall(r"[A-Z]\d+", SEVERAL.findall("see Theorems E1 to E4 and E7, or S9")[0]) == ["E1", "E4", "E7"]
+    files = [file for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    files += [*(ROOT / "docs").rglob("*.md"), REPORT / "theorems.toml", *SECTIONS, ROOT / "README.md"]
+    found = set()
+    for file in files:
+        if file != Path(__file__):
+            for several in SEVERAL.findall(file.read_text("utf-8")):
+                found |= set(re.findall(r"[A-Z]\d+", several))
+    assert found
+    assert found <= theorems().keys()
 
 
 def test_documents_mark_each_theorem_once_and_no_other() -> None:

@@ -248,6 +248,16 @@ def test_few_draws_raise_no_false_alarm() -> None:
     assert 0 < alarms <= 50 + 3 * math.sqrt(1_000 * 0.05 * 0.95)
 
 
+def test_a_number_without_an_error_is_not_exact_beside_one_that_has_an_error() -> None:
+    column, before = Column("width", "width", better="lower", tolerance=0.1), 1.0
+    assert not compare.Change("a", column, before, Measured(1.1, 0.03)).beyond_noise(4.0)
+    assert not compare.Change("a", column, before, Measured(1.15, 0.03)).beyond_noise(4.0)  # 4 errors of each: 0.17
+    assert compare.Change("a", column, before, Measured(1.3, 0.03)).beyond_noise(4.0)
+    assert compare.Change("a", column, Measured(1.3, 0.03), before).beyond_noise(4.0)
+    assert not compare.Change("a", column, before, Measured(1.5, 0.0, 3)).beyond_noise(4.0)  # three draws alike
+    assert not compare.Change("a", column, before, Measured(1.05, 0.001, 400)).beyond_noise(4.0)  # is tolerated
+
+
 def test_a_comparison_says_what_is_worse_and_what_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results.write(tmp_path / "a", "worlds", [table(), table(name="old")])
     row = (*ROWS[0][:2], Measured(0.9, 0.01), *ROWS[0][3:])
@@ -280,6 +290,8 @@ KEPT = {"worlds": (table(),)}
         ("worlds/errors/*/error min", "0.500 ± 0.010"),
         ("worlds/errors/*/error count", "2"),
         ("worlds/errors/flat*/world", "flat, 10 %"),
+        ("worlds/errors/two*|flat*/error range .1f", "0.5 to 0.7"),
+        ("worlds/errors/two-camps-1000|none/error count", "1"),
         ("worlds/errors/@/draws", "100"),
     ],
 )
@@ -380,6 +392,13 @@ def test_measured_numbers_without_a_marker_are_excused_one_by_one() -> None:
         ("It is 0.5 ± 0.1 here.", 1),
         ("It is 91 % ± 1.", 1),
         ("Drawn with seed 17.", 1),
+        ("Intervals held 86 to 94 % of them.", 1),
+        ("The error falls to 0.5 to 0.85 of it.", 1),
+        ("It takes 0.05 s and 4 MB.", 1),
+        ("Found in 26 of 40 simulated audits.", 1),
+        ("The mean of 1,200 draws.", 1),
+        ("At most 74 % sure at epsilon 1, or 3 times.", 0),
+        ("<!-- promises: written -->\nheld 86 to 94 %\n<!-- /promises -->", 0),
         ("The interval is `M ± t`.", 0),
         ("It is <!--=a/b/c/d-->0.5 ± 0.1<!--/--> here.", 0),
         ("| a | 12 |", 0),

@@ -105,6 +105,7 @@ def forge(document: dict[str, Any], **changes: Any) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+@pytest.mark.promise("P-THREAT-1")
 @pytest.mark.slow
 def test_consistent_inventions_are_refused_where_a_signature_is_asked_for(
     signed: Path, base: Base, keys: Path, tmp_path: Path
@@ -139,6 +140,7 @@ def test_consistent_inventions_are_refused_where_a_signature_is_asked_for(
         assert pv.verify(folder, base.weights), name
 
 
+@pytest.mark.promise("P-THREAT-1")
 def test_signatures_of_others_or_for_others_are_refused(signed: Path, base: Base, keys: Path) -> None:
     good = (signed / SIGNATURE).read_bytes()
     file = signed / "release.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -382,6 +383,7 @@ def test_reports_about_groups_show_everything(browser: Browser, tmp_path: Path, 
 @pytest.mark.slow
 def test_the_report_can_be_read_by_everyone_and_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     folder = replace(RELEASES["counts"](), terms=Terms(about=ABOUT)).save(tmp_path / "out")
+    backgrounds = []
     for dark in (False, True):
         page = browser.new_page(color_scheme="dark" if dark else "light")
         asked: list[str] = []
@@ -391,7 +393,11 @@ def test_the_report_can_be_read_by_everyone_and_runs_nothing(browser: Browser, t
         page.goto((folder / "report.html").as_uri())
         assert [url.rpartition("/")[2] for url in asked] == ["report.html"]
         assert not complaints
+        backgrounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         page.close()
+    light, dim = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in backgrounds)
+    assert light > 3 * 200
+    assert dim < 3 * 60
     # The tool itself is a script, which the report's policy would refuse.
     context = browser.new_context(bypass_csp=True)
     page = context.new_page()

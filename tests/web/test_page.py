@@ -93,6 +93,7 @@ def test_the_page_itself_may_ask() -> None:
     assert ask("PUT", origin=ORIGIN, sec_fetch_site="same-origin").reached
 
 
+@pytest.mark.promise("P-PAGE-3")
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:9", "", None, f"evil@{HOST}"])
 def test_another_host_is_refused(host: str | None) -> None:
     """A site may point its own name at this machine; its pages would then be of the same origin."""
@@ -101,6 +102,7 @@ def test_another_host_is_refused(host: str | None) -> None:
     assert not ask("POST", host=host, origin=f"http://{host}").reached
 
 
+@pytest.mark.promise("P-PAGE-3")
 @pytest.mark.parametrize(
     "origin", [None, "null", "http://evil.example", f"https://{HOST}", f"http://localhost:{PORT}", "http://127.0.0.1:9"]
 )
@@ -109,12 +111,14 @@ def test_a_change_from_another_origin_is_refused(method: str, origin: str | None
     assert (ask(method, origin=origin).status, ask(method, origin=origin).reached) == (403, False)
 
 
+@pytest.mark.promise("P-PAGE-4")
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_what_another_page_makes_the_browser_ask_is_refused(site: str) -> None:
     assert ask(sec_fetch_site=site).status == 403
     assert ask("POST", origin=ORIGIN, sec_fetch_site=site).status == 403
 
 
+@pytest.mark.promise("P-PAGE-2")
 @pytest.mark.parametrize(
     "cookie", [None, "", "peerveil-8737=", f"peerveil-1={KEYS.session}", f"peerveil-8737={KEYS.token}", "a;b;=;\x01"]
 )
@@ -134,6 +138,7 @@ def test_cookies_of_others_do_not_hide_ours(cookies: str) -> None:
     assert not ask(cookie=cookies.format("peerveil-8737=x")).reached
 
 
+@pytest.mark.promise("P-PAGE-2")
 def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     entered = ask(path="/", query=f"token={KEYS.token}", cookie=None, sec_fetch_site="cross-site")
     assert entered.status == 200
@@ -153,6 +158,7 @@ def test_the_secret_address_gives_the_cookie_and_nothing_else_does() -> None:
     assert len({made.token, made.session, made.place, *Secrets().__dict__.values()}) == 6
 
 
+@pytest.mark.promise("P-PAGE-2")
 @pytest.mark.parametrize("at", ["", "/another", f"{KEYS.at}x", f"/{KEYS.at}", f"/x{KEYS.at}"])
 def test_elsewhere_on_this_machine_the_cookie_opens_nothing(at: str) -> None:
     """Browsers send cookies to every port, but only below their path: it must not be one that others can name."""
@@ -168,6 +174,7 @@ def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) 
     assert {(b"guess", KEYS.token.encode()), (b"try", KEYS.session.encode())} <= set(compared)
 
 
+@pytest.mark.promise("P-PAGE-5")
 def test_every_answer_allows_nothing_from_elsewhere() -> None:
     for answer in (ask(), ask(cookie=None), ask(host="evil.example"), ask(path="/", query=f"token={KEYS.token}")):
         policy = answer.headers["content-security-policy"]
@@ -201,6 +208,7 @@ def test_too_much_is_refused_whatever_its_sender_says(monkeypatch: pytest.Monkey
         ask("PUT", origin=ORIGIN, body=1001 * b"x", transfer_encoding="chunked")
 
 
+@pytest.mark.promise("P-PAGE-6")
 def test_files_may_be_as_large_as_the_page_and_the_documents_say() -> None:
     """Without a limit, one upload could fill the disk."""
     folder = Path(__file__).parents[2]
@@ -229,6 +237,7 @@ async def parts(*given: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
+@pytest.mark.promise("P-PAGE-6")
 def test_the_workspace_is_private_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     space = Workspace()
@@ -246,6 +255,7 @@ def test_the_workspace_is_private_and_removed(tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise("P-PAGE-6")
 def test_what_a_killed_page_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -520,6 +530,7 @@ def test_a_file_of_public_scores_is_a_file_whatever_its_name(
     assert "loads" in problem.words
 
 
+@pytest.mark.promise("P-PAGE-1")
 def test_the_page_binds_to_this_machine_only() -> None:
     with listening(0) as door:
         assert door.getsockname()[0] == "127.0.0.1"
@@ -673,6 +684,16 @@ def closed(line: socket.socket) -> bool:
 START = "GET / HTTP/1.1\r\nHost: here\r\n"
 
 
+@pytest.mark.promise("P-PAGE-7")
+def test_the_documents_state_the_limits_of_connections() -> None:
+    text = " ".join((Path(__file__).parents[2] / "docs" / "page.md").read_text(encoding="utf-8").split())
+    stated = re.search(r"within (\d+) seconds, or if an upload pauses for (\d+) seconds. Beyond (\d+) open", text)
+    assert stated
+    limits = (connections.HEAD_SECONDS, connections.BODY_SECONDS, connections.MOST_OPEN)
+    assert tuple(map(int, stated.groups())) == limits
+
+
+@pytest.mark.promise("P-PAGE-7")
 @pytest.mark.parametrize(
     "beginning",
     [
@@ -703,6 +724,7 @@ def test_a_head_has_its_time_once(served: Serving) -> None:
     assert ended
 
 
+@pytest.mark.promise("P-PAGE-7")
 def test_half_open_connections_hinder_nobody(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "HEAD_SECONDS", 3600.0)
     lines = []

@@ -391,6 +391,7 @@ const tries = [
 </script>"""
 
 
+@pytest.mark.promise("P-PAGE-3")
 @pytest.mark.slow
 def test_a_page_of_another_origin_cannot_release(guest: Visitor, site: Served, home: Path, tmp_path: Path) -> None:
     """Even from another port of this machine, which browsers take for the same site, and with all addresses known."""
