@@ -7,12 +7,15 @@ interval of leniency's share of the variance.
 
 Another table compares the formula for what leniency changes with simulations in which leniency is known and subtracted.
 
-Arguments: numbers of reviewers, 100, 300 and 3,000 by default, and `changed` for the other table.
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, and `again` for more
+conferences of the two worlds whose conferences differ most, at 3,000 reviewers.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from itertools import product
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
@@ -34,6 +37,9 @@ SEED = 113
 
 #: Conferences, and releases of each, by the number of reviewers.
 DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (4, 50)}
+
+#: The worlds whose conferences differ most, the number of reviewers, and conferences and releases of each.
+APART, AGAIN = ("load", "heavy"), (3_000, 20, 10)
 
 TITLES = {
     "leniency_share": "share",
@@ -151,7 +157,8 @@ def leniency_changes(out: Output, conferences: int) -> None:
         table.add(leniency, mean_of(simulated, 100), mean_of(formula, 100))
 
 
-def main() -> None:
+def coverage(out: Output, name: str, title: str, rows: Iterable[tuple[int, str, int, int]]) -> None:
+    """The coverage for some reviewers, worlds, conferences and releases, in one table."""
     kinds = list(dict.fromkeys(TITLES.values()))
     columns = [
         Column("reviewers", "reviewers", digits=","),
@@ -161,25 +168,29 @@ def main() -> None:
         *(Column(kind, kind, "%", ".1f", target=90.0) for kind in kinds),
         Column("width", "width of share", digits=".2f", better="lower", tolerance=0.1),
     ]
+    seeds = f"[{SEED}, world, reviewers, conference]"
+    table = out.table(name, title, columns, keys=3, seeds=seeds, draws="see the column")
+    for (reviewers, where, conferences, releases), quantity in product(rows, ("ratings", "miscalibration")):
+        held, width = covered(where, reviewers, quantity, conferences=conferences, releases=releases)
+        cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
+        how = f"{conferences} x {releases}"
+        table.add(reviewers, where, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
+
+
+def main() -> None:
     with Output("findings") as out:
         if not out.arguments or "changed" in out.arguments:
             leniency_changes(out, 20 if out.quick else 100)
-        sizes = [int(size) for size in out.arguments if size != "changed"]
-        if not sizes:
-            if out.arguments:
-                return
+        sizes = [int(size) for size in out.arguments if size not in ("changed", "again")]
+        if not out.arguments:
             sizes = [100, *([] if out.quick else [300, 3_000])]
         title = "Coverage of the findings' 90 % intervals"
-        draws, seeds = "see the column", f"[{SEED}, world, reviewers, conference]"
-        table = out.table("coverage", title, columns, keys=3, seeds=seeds, draws=draws)
-        for reviewers in sizes:
-            conferences, releases = (3, 2) if out.quick else DRAWS.get(reviewers, (25, 4))
-            for name in WORLDS:
-                for quantity in ("ratings", "miscalibration"):
-                    held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
-                    cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
-                    how = f"{conferences} x {releases}"
-                    table.add(reviewers, name, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
+        draws = {size: (3, 2) if out.quick else DRAWS.get(size, (25, 4)) for size in sizes}
+        if sizes:
+            coverage(out, "coverage", title, [(size, where, *draws[size]) for size in sizes for where in WORLDS])
+        if "again" in out.arguments or not (out.arguments or out.quick):
+            reviewers, *repeated = AGAIN
+            coverage(out, "again", f"{title}, more conferences", [(reviewers, where, *repeated) for where in APART])
 
 
 if __name__ == "__main__":
