@@ -7,8 +7,10 @@ interval of leniency's share of the variance.
 
 Another table compares the formula for what leniency changes with simulations in which leniency is known and subtracted.
 
-Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, and `again` for more
-conferences of the two worlds whose conferences differ most, at 3,000 reviewers.
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, `again` for more
+conferences of the two worlds whose conferences differ most, at 3,000 reviewers, and `steps` for the least probability
+that intervals of the tenths can have by the posterior, if they end at attainable means and have at least 90 %: means of
+whole scores come in steps, and an interval holds a step or not.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from attainable import least_chance  # noqa: E402
 from output import Output  # noqa: E402
-from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
+from peerveil.inference.count_posterior import CountLikelihood, CountPosterior  # noqa: E402
+from peerveil.inference.expected_error import LEVEL  # noqa: E402
 from peerveil.inference.findings import ACCEPTED, findings, share_changed  # noqa: E402
+from peerveil.inference.model import RecordModel  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.privacy.bins import NoisyCounts  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
@@ -126,6 +131,41 @@ def covered(
     return {finding: np.array(shares) for finding, shares in held.items()}, np.array(widths)
 
 
+#: Conferences in which the steps of means are looked at, with one release each.
+STEPPED = 3
+
+
+def least_at_tenths(name: str, reviewers: int, conferences: int) -> Floats:
+    """The least probabilities of intervals of both tenths by the posterior of ratings, a row a conference."""
+    found = []
+    for k in range(conferences):
+        seeds = np.random.SeedSequence([SEED, list(WORLDS).index(name), reviewers, k])
+        conference = world(name, reviewers=reviewers, loads=range(1, 7) if name == "load" else 4, seed=seeds)
+        weights, weight = weights_of(conference, "ratings")
+        rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
+        noisy = rehearsal.perturb(truths(conference, "ratings", weight)[0], np.random.default_rng(seeds.spawn(1)[0]))
+        assert isinstance(noisy, NoisyCounts)
+        posterior = weights.derived(RecordModel).posterior(CountLikelihood(noisy, rehearsal.noise.law))
+        assert isinstance(posterior, CountPosterior)
+        tenth = reviewers // 10
+        found.append(least_chance(posterior, LEVEL)[[tenth - 1, -tenth]])
+    return np.array(found)
+
+
+def steps(out: Output, conferences: int) -> None:
+    """What steps of means leave possible for intervals of the tenths."""
+    columns = (
+        Column("reviewers", "reviewers", digits=","),
+        Column("world", "world"),
+        *(Column(which, which, "%", ".1f") for which in ("strictest", "lenient")),
+    )
+    title = "The least probability that 90 % intervals of the tenths can have, ratings"
+    table = out.table("steps", title, columns, keys=2, seeds=f"[{SEED}, world, reviewers, k]", draws=conferences)
+    for reviewers, name in product((100,) if out.quick else DRAWS, ("family", "load", "heavy")):
+        strictest, lenient = least_at_tenths(name, reviewers, conferences).T
+        table.add(reviewers, name, mean_of(strictest, 100), mean_of(lenient, 100))
+
+
 #: Simulations of what leniency changes: deviations of quality and of the rest of a score, papers, and reviews of each.
 QUALITY, REST, PAPERS, PER_PAPER = 1.2, 1.1, 3_000, 4
 
@@ -181,7 +221,9 @@ def main() -> None:
     with Output("findings") as out:
         if not out.arguments or "changed" in out.arguments:
             leniency_changes(out, 20 if out.quick else 100)
-        sizes = [int(size) for size in out.arguments if size not in ("changed", "again")]
+        if not out.arguments or "steps" in out.arguments:
+            steps(out, 1 if out.quick else STEPPED)
+        sizes = [int(size) for size in out.arguments if size.isdecimal()]
         if not out.arguments:
             sizes = [100, *([] if out.quick else [300, 3_000])]
         title = "Coverage of the findings' 90 % intervals"

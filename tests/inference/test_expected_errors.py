@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+import bench_apart
 from apart import distance, drawn, log_chances
+from marks import slow
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
 from peerveil.record.public_record import Floats
 
@@ -76,3 +78,17 @@ def test_releases_are_drawn_from_the_set() -> None:
 def test_sets_that_are_alike_have_no_distance() -> None:
     truths, law = np.arange(6.0).reshape(3, 2), DiscreteLaplaceLaw(scale=2.0)
     assert distance(truths, truths, law, 10, np.random.default_rng(3)).value == 0
+
+
+@slow
+def test_laplace_noise_hides_leniency_that_makes_much_of_the_error() -> None:
+    weights, truths = bench_apart.sets((4,))
+    rehearsal, estimator = bench_apart.chosen(weights, "laplace", 0.3)
+    rng = np.random.default_rng(5)
+    none, typical = truths["none"], truths["typical"]
+    t = distance(none, typical, rehearsal.noise.law, 200, rng)
+    assert t.value + 4 * t.error < 0.1
+    found = [bench_apart.errors(rehearsal, estimator, each, 8, rng) for each in (none, typical)]
+    large, small = (float(np.sqrt(each.square.mean())) for each in found)
+    assert large > B / A * small
+    assert sum(each.within.mean() for each in found) <= 1 + t.value  # in these releases, not only on average
