@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 
 import bench_apart
 from apart import distance, drawn, log_chances
-from marks import slow
 from peerveil.privacy.noise_laws import DiscreteLaplaceLaw
 from peerveil.record.public_record import Floats
 
@@ -80,7 +79,7 @@ def test_sets_that_are_alike_have_no_distance() -> None:
     assert distance(truths, truths, law, 10, np.random.default_rng(3)).value == 0
 
 
-@slow
+@pytest.mark.slow
 def test_laplace_noise_hides_leniency_that_makes_much_of_the_error() -> None:
     weights, truths = bench_apart.sets((4,))
     rehearsal, estimator = bench_apart.chosen(weights, "laplace", 0.3)
