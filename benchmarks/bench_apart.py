@@ -5,9 +5,9 @@ of 200 assignments that fit it: without leniency, with typical leniency (0.4), w
 loads differ, with typical leniency half of whose variance goes with load. The truth is one of a set, each as likely as
 the others. "distance" is the total variation distance of the noisy releases of two sets: 0 if they have the same law, 1
 if a release always shows which set it is of. Both densities are known exactly, so it is the mean of a known function of
-releases, over 2,000 of each set. As the sets are finite, it is a little more than that of all assignments.
+releases, over 500 of each set. As the sets are finite, it is a little more than that of all assignments.
 
-"error" is the root mean squared error of a reviewer's mean over one release of each of 40 truths of a set, by the
+"error" is the root mean squared error of a reviewer's mean over one release of each of 20 truths of a set, by the
 estimator that the row names, "of expected" its ratio to the expected error, and "within" the share of releases whose
 expected error is such that the error of the set is 0.75 to 1.25 times as great. If one error is more than 1.67 times
 the other, both shares together are at most one plus the distance, whatever a release states (docs/mathematics.md,
@@ -17,6 +17,7 @@ Theorem I2): "at most" is what the smaller one of them can then be in the best c
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import NamedTuple
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -40,8 +41,13 @@ SEED, REVIEWERS, TRUTHS = 1897, 600, 200
 LOADS = {"4": (4,), "1 to 6": (1, 2, 3, 4, 5, 6)}
 LENIENCIES = {"none": 0.0, "typical": 0.4, "strong": 0.9}
 BY_LOAD = "typical, by load"
-PAIRS = (("none", "typical"), ("typical", "strong"), ("typical", BY_LOAD))
-BUDGETS = (("histogram", 0.3), ("histogram", 1.0), ("laplace", 0.3), ("laplace", 1.0))
+
+#: For each choice of loads which sets are compared, and with which mechanisms and budgets.
+PAIRS = {"4": (("none", "typical"), ("typical", "strong")), "1 to 6": (("typical", BY_LOAD),)}
+BUDGETS = {
+    "4": (("laplace", 0.3), ("laplace", 1.0), ("histogram", 0.3)),
+    "1 to 6": (("histogram", 0.3), ("histogram", 1.0)),
+}
 
 COLUMNS = (
     *(Column(key, key) for key in ("loads", "mechanism", "epsilon", "first", "second")),
@@ -107,13 +113,16 @@ def rows(table: Growing, loads: str, *, draws: int, releases: int) -> None:
     """The rows of a record."""
     weights, truths = sets(LOADS[loads])
     least, most = LIMITS["of expected"]
-    for number, (mechanism, epsilon) in enumerate(BUDGETS):
+    for number, (mechanism, epsilon) in enumerate(BUDGETS[loads]):
         rehearsal, estimator = chosen(weights, mechanism, epsilon)
         rng = np.random.default_rng([SEED, list(LOADS).index(loads), number])
-        found = {name: errors(rehearsal, estimator, each, releases, rng) for name, each in truths.items()}
+        found = {
+            name: errors(rehearsal, estimator, truths[name], releases, rng)
+            for name in dict.fromkeys(chain(*PAIRS[loads]))
+        }
         bins, law = rehearsal.bins, rehearsal.noise.law
         exact = {name: each if bins is None else bins.counts(each).astype(np.float64) for name, each in truths.items()}
-        for first, second in (pair for pair in PAIRS if pair[1] in found):
+        for first, second in PAIRS[loads]:
             t, both = distance(exact[first], exact[second], law, draws, rng), (found[first], found[second])
             sizes = [float(np.sqrt(one.square.mean())) for one in both]
             ratio = max(sizes) / min(sizes)
@@ -126,7 +135,7 @@ def rows(table: Growing, loads: str, *, draws: int, releases: int) -> None:
 
 def main() -> None:
     with Output("apart") as out:
-        draws, releases = (200, 4) if out.quick else (2_000, 40)
+        draws, releases = (100, 4) if out.quick else (500, 20)
         title = f"Conferences with one public record of {REVIEWERS} reviewers, and errors in points"
         how = f"{2 * draws:,} for distances, {releases} for errors"
         table = out.table("apart", title, COLUMNS, keys=5, seeds=SEED, draws=how)
