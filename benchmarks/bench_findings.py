@@ -7,12 +7,17 @@ interval of leniency's share of the variance.
 
 Another table compares the formula for what leniency changes with simulations in which leniency is known and subtracted.
 
-Arguments: numbers of reviewers, 100, 300 and 3,000 by default, and `changed` for the other table.
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, `again` for more
+conferences of the two worlds whose conferences differ most, at 3,000 reviewers, and `steps` for the least probability
+that intervals of the tenths can have by the posterior, if they end at attainable means and have at least 90 %: means of
+whole scores come in steps, and an interval holds a step or not.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from itertools import product
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")  # small matrices: threads only get in each other's way
@@ -20,9 +25,12 @@ for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import peerveil as pv  # noqa: E402
+from attainable import least_chance  # noqa: E402
 from output import Output  # noqa: E402
-from peerveil.inference.count_posterior import CountLikelihood  # noqa: E402
+from peerveil.inference.count_posterior import CountLikelihood, CountPosterior  # noqa: E402
+from peerveil.inference.expected_error import LEVEL  # noqa: E402
 from peerveil.inference.findings import ACCEPTED, findings, share_changed  # noqa: E402
+from peerveil.inference.model import RecordModel  # noqa: E402
 from peerveil.planning.rehearsal import Rehearsal  # noqa: E402
 from peerveil.privacy.bins import NoisyCounts  # noqa: E402
 from peerveil.record.public_record import Floats  # noqa: E402
@@ -34,6 +42,9 @@ SEED = 113
 
 #: Conferences, and releases of each, by the number of reviewers.
 DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (4, 50)}
+
+#: The worlds whose conferences differ most, the number of reviewers, and conferences and releases of each.
+APART, AGAIN = ("load", "heavy"), (3_000, 20, 10)
 
 TITLES = {
     "leniency_share": "share",
@@ -120,6 +131,41 @@ def covered(
     return {finding: np.array(shares) for finding, shares in held.items()}, np.array(widths)
 
 
+#: Conferences in which the steps of means are looked at, with one release each.
+STEPPED = 3
+
+
+def least_at_tenths(name: str, reviewers: int, conferences: int) -> Floats:
+    """The least probabilities of intervals of both tenths by the posterior of ratings, a row a conference."""
+    found = []
+    for k in range(conferences):
+        seeds = np.random.SeedSequence([SEED, list(WORLDS).index(name), reviewers, k])
+        conference = world(name, reviewers=reviewers, loads=range(1, 7) if name == "load" else 4, seed=seeds)
+        weights, weight = weights_of(conference, "ratings")
+        rehearsal = Rehearsal.of(weights, pv.Histogram(epsilon=1.0))
+        noisy = rehearsal.perturb(truths(conference, "ratings", weight)[0], np.random.default_rng(seeds.spawn(1)[0]))
+        assert isinstance(noisy, NoisyCounts)
+        posterior = weights.derived(RecordModel).posterior(CountLikelihood(noisy, rehearsal.noise.law))
+        assert isinstance(posterior, CountPosterior)
+        tenth = reviewers // 10
+        found.append(least_chance(posterior, LEVEL)[[tenth - 1, -tenth]])
+    return np.array(found)
+
+
+def steps(out: Output, conferences: int) -> None:
+    """What steps of means leave possible for intervals of the tenths."""
+    columns = (
+        Column("reviewers", "reviewers", digits=","),
+        Column("world", "world"),
+        *(Column(which, which, "%", ".1f") for which in ("strictest", "lenient")),
+    )
+    title = "The least probability that 90 % intervals of the tenths can have, ratings"
+    table = out.table("steps", title, columns, keys=2, seeds=f"[{SEED}, world, reviewers, k]", draws=conferences)
+    for reviewers, name in product((100,) if out.quick else DRAWS, ("family", "load", "heavy")):
+        strictest, lenient = least_at_tenths(name, reviewers, conferences).T
+        table.add(reviewers, name, mean_of(strictest, 100), mean_of(lenient, 100))
+
+
 #: Simulations of what leniency changes: deviations of quality and of the rest of a score, papers, and reviews of each.
 QUALITY, REST, PAPERS, PER_PAPER = 1.2, 1.1, 3_000, 4
 
@@ -151,7 +197,8 @@ def leniency_changes(out: Output, conferences: int) -> None:
         table.add(leniency, mean_of(simulated, 100), mean_of(formula, 100))
 
 
-def main() -> None:
+def coverage(out: Output, name: str, title: str, rows: Iterable[tuple[int, str, int, int]]) -> None:
+    """The coverage for some reviewers, worlds, conferences and releases, in one table."""
     kinds = list(dict.fromkeys(TITLES.values()))
     columns = [
         Column("reviewers", "reviewers", digits=","),
@@ -161,25 +208,31 @@ def main() -> None:
         *(Column(kind, kind, "%", ".1f", target=90.0) for kind in kinds),
         Column("width", "width of share", digits=".2f", better="lower", tolerance=0.1),
     ]
+    seeds = f"[{SEED}, world, reviewers, conference]"
+    table = out.table(name, title, columns, keys=3, seeds=seeds, draws="see the column")
+    for (reviewers, where, conferences, releases), quantity in product(rows, ("ratings", "miscalibration")):
+        held, width = covered(where, reviewers, quantity, conferences=conferences, releases=releases)
+        cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
+        how = f"{conferences} x {releases}"
+        table.add(reviewers, where, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
+
+
+def main() -> None:
     with Output("findings") as out:
         if not out.arguments or "changed" in out.arguments:
             leniency_changes(out, 20 if out.quick else 100)
-        sizes = [int(size) for size in out.arguments if size != "changed"]
-        if not sizes:
-            if out.arguments:
-                return
+        if not out.arguments or "steps" in out.arguments:
+            steps(out, 1 if out.quick else STEPPED)
+        sizes = [int(size) for size in out.arguments if size.isdecimal()]
+        if not out.arguments:
             sizes = [100, *([] if out.quick else [300, 3_000])]
         title = "Coverage of the findings' 90 % intervals"
-        draws, seeds = "see the column", f"[{SEED}, world, reviewers, conference]"
-        table = out.table("coverage", title, columns, keys=3, seeds=seeds, draws=draws)
-        for reviewers in sizes:
-            conferences, releases = (3, 2) if out.quick else DRAWS.get(reviewers, (25, 4))
-            for name in WORLDS:
-                for quantity in ("ratings", "miscalibration"):
-                    held, width = covered(name, reviewers, quantity, conferences=conferences, releases=releases)
-                    cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
-                    how = f"{conferences} x {releases}"
-                    table.add(reviewers, name, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
+        draws = {size: (3, 2) if out.quick else DRAWS.get(size, (25, 4)) for size in sizes}
+        if sizes:
+            coverage(out, "coverage", title, [(size, where, *draws[size]) for size in sizes for where in WORLDS])
+        if "again" in out.arguments or not (out.arguments or out.quick):
+            reviewers, *repeated = AGAIN
+            coverage(out, "again", f"{title}, more conferences", [(reviewers, where, *repeated) for where in APART])
 
 
 if __name__ == "__main__":

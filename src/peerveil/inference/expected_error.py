@@ -12,6 +12,7 @@ from peerveil.record.public_record import Floats
 #: The probability with which a credible band holds its entry.
 LEVEL = 0.9
 
+# Theorem I2: no stated error fits all worlds that noisy output hardly tells apart. So it says what it assumes.
 ASSUMPTION = (
     "Expected error and bands assume that the true assignment is like one drawn at random among the valid ones, with "
     "reviewers who differ in leniency by an unknown amount, and that the noise follows its stated law. They come from "
