@@ -251,13 +251,15 @@ _MANY = 60
 
 
 def from_prior(laws: CountLaws, rng: np.random.Generator) -> Ints:
-    """Numbers of reviewers in cells, drawn from the prior given their sum."""
+    """Numbers of reviewers in cells, drawn from the prior given the sums that are public."""
     logs = np.add.outer(laws.leniencies, laws.discrepancies).ravel()
     chances = np.exp(logs - logs.max())
     law = rng.choice(chances.size, p=chances / chances.sum())
     covariance = laws.columns[law] @ laws.columns[law].T + np.diag(laws.rest[law])
     counts = rng.multivariate_normal(laws.mean[law], covariance, method="eigh")
-    counts += (laws.entries - counts.sum()) * covariance.sum(axis=1) / covariance.sum()
+    known, seen = laws.sums[laws.scale.size :], laws.seen[laws.scale.size :]
+    of_known = known @ covariance @ known.T + np.diag(laws.known)
+    counts += covariance @ known.T @ np.linalg.solve(of_known, seen - known @ counts)
     return whole_counts(np.cumsum(counts), laws.entries)
 
 
