@@ -12,10 +12,10 @@ means and spreads are released, each with half the budget; ``widths`` for the re
 that of any process so far, so sizes ascend.
 
 ``widths`` draws 60 tables from each release, of which three times 20 give intervals as above. Beside them stand
-intervals from all 60, by Student's law and by quantiles; the squared error of the posterior's mean, divided by its
-variance, which is 1 on average over the prior; and how much more the tables' running counts vary than those that were
-drawn from the posterior for them. In the world ``prior`` the truth is itself drawn from the prior, for the record of
-``family``, and the table from this.
+intervals from all 60, by Student's law and by quantiles; and the squared error of the posterior's mean, divided by its
+variance, which is 1 on average over the prior. A second table has the numbers of reviewers below cuts: how well the
+posterior's draws are calibrated, and how much more the tables' numbers vary than those that they were led to. In the
+world ``prior`` the truth is itself drawn from the prior, for the record of ``family``, and the table from this.
 """
 
 from __future__ import annotations
@@ -236,12 +236,14 @@ class Wide:
     Attributes:
         true: the true value of each fitted function.
         values: the values for each table.
-        running: the numbers of reviewers below each cut that the posterior drew.
+        below: the true numbers of reviewers below each cut.
+        running: those that the posterior drew.
         tables: those in the tables.
     """
 
     true: Floats
     values: Floats
+    below: Ints
     running: Ints
     tables: Ints
 
@@ -251,13 +253,15 @@ _MANY = 60
 
 
 def from_prior(laws: CountLaws, rng: np.random.Generator) -> Ints:
-    """Numbers of reviewers in cells, drawn from the prior given their sum."""
+    """Numbers of reviewers in cells, drawn from the prior given the sums that are public."""
     logs = np.add.outer(laws.leniencies, laws.discrepancies).ravel()
     chances = np.exp(logs - logs.max())
     law = rng.choice(chances.size, p=chances / chances.sum())
     covariance = laws.columns[law] @ laws.columns[law].T + np.diag(laws.rest[law])
     counts = rng.multivariate_normal(laws.mean[law], covariance, method="eigh")
-    counts += (laws.entries - counts.sum()) * covariance.sum(axis=1) / covariance.sum()
+    known, seen = laws.sums[laws.scale.size :], laws.seen[laws.scale.size :]
+    of_known = known @ covariance @ known.T + np.diag(laws.known)
+    counts += covariance @ known.T @ np.linalg.solve(of_known, seen - known @ counts)
     return whole_counts(np.cumsum(counts), laws.entries)
 
 
@@ -284,11 +288,18 @@ def wide(name: str, reviewers: int, k: int, *, releases: int, seed: int) -> list
             Wide(
                 np.array([function(score, holder) for function in FITTED]),
                 np.array([[function(one.score, one.holder) for function in FITTED] for one in drawn]),
+                np.searchsorted(setting.truths[0], targets.margins[0].cuts),
                 np.cumsum(wanted, axis=1)[:, :-1],
                 np.cumsum([one.counts for one in drawn], axis=1)[:, :-1],
             )
         )
     return made
+
+
+def held_below(wide: Wide) -> float:
+    """The share of cuts at which the interval of the posterior's draws holds the true number of reviewers below."""
+    each = zip(wide.below.tolist(), wide.running.T, strict=True)
+    return float(np.mean([inside(true, interval(drawn, 0.9)[1:]) for true, drawn in each]))
 
 
 def inside(value: float, ends: tuple[float, float]) -> bool:
@@ -331,9 +342,17 @@ def widths(out: Output, numbers: list[int]) -> None:
             table.add(name, function.__name__, *(mean_of(column, 100) for column in (held / releases).T), ratio)
         own = [np.mean([one.tables.var(axis=0).sum() / one.running.var(axis=0).sum() for one in each]) for each in made]
         off = [np.mean([np.sqrt(np.mean((one.tables - one.running) ** 2)) for one in each]) for each in made]
-        looser.append((name, mean_of(np.array(own), 1), mean_of(np.array(off), 1)))
+        squared = np.array(
+            [np.mean([np.sum((one.below - one.running.mean(axis=0)) ** 2) for one in each]) for each in made]
+        )
+        spread = np.mean([one.running.var(axis=0, ddof=1).sum() for each in made for one in each])
+        held = np.array([np.mean([held_below(one) for one in each]) for each in made])
+        ratio = mean_of(squared / spread, 1)
+        looser.append((name, ratio, mean_of(held, 100), mean_of(np.array(own), 1), mean_of(np.array(off), 1)))
     columns = [
         Column("world", "world"),
+        Column("error", "squared error of the posterior's mean / variance of its draws", digits=".2f", target=1.0),
+        Column("held", "90 % intervals of 60 of its draws that hold the truth", "%", ".1f", target=90.0),
         Column("variance", "variance in the tables / in the posterior's draws", digits=".2f", target=1.0),
         Column("off", "root mean square difference", "reviewers", ".2f", better="lower"),
     ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 
@@ -51,8 +49,9 @@ def law(
 ) -> list[float]:
     """Return the probability of each table.
 
-    It is proportional to ``exp(-sum_b (c_b - centre_b)^2)``, over the cells of all that is counted, times how often the
-    score of each hidden review occurs in the support, times a factor.
+    It is proportional to ``exp(-sum_j (r_j - centre_j)^2)``, over the cuts of all that is counted, times how often the
+    score of each hidden review occurs in the support, times a factor. Of all people, or of those with each label,
+    ``r_j`` are below cut ``j``; centres are given as numbers in cells, of which those below a cut are added up.
     """
     density = []
     for state in states:
@@ -61,11 +60,13 @@ def law(
         hands = [[x for x, holder in zip(scores, holders, strict=True) if holder == person] for person in people]
         value = factor(state)
         for (statistic, cuts, by_label), centre in zip(counted, centres, strict=True):
-            cells = Counter(
-                bisect_right(cuts, statistic(hand)) + (labels[person] * (len(cuts) + 1) if by_label else 0)
-                for person, hand in enumerate(hands)
-            )
-            value *= math.exp(-sum((cells[b] - c) ** 2 for b, c in enumerate(centre)))
+            statistics = [statistic(hand) for hand in hands]
+            groups = [[person for person in people if labels[person] == label] for label in sorted(set(labels))]
+            for place, group in enumerate(groups if by_label else [list(people)]):
+                own = centre[place * (len(cuts) + 1) : (place + 1) * (len(cuts) + 1)]
+                for b, cut in enumerate(cuts):
+                    below = sum(1 for person in group if statistics[person] < cut)
+                    value *= math.exp(-((below - sum(own[: b + 1])) ** 2))
         for drawn, x in zip(scores, score, strict=True):
             value *= list(support).count(drawn) if x is None else 1
         density.append(value)

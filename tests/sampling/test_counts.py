@@ -28,22 +28,25 @@ def laws_of(statistic: str, seen: list[tuple[int, list[float], float]]) -> Count
 
 
 def from_the_prior(laws: CountLaws, leniency: int, number: int, rng: np.random.Generator) -> Floats:
-    """Counts of a leniency, drawn from the prior given their sum, one row each."""
-    width = laws.discrepancies.size
+    """Counts of a leniency, drawn from the prior given what is known, one row each."""
+    width, number_seen = laws.discrepancies.size, laws.scale.size
+    known, total = laws.sums[number_seen:], laws.seen[number_seen:]
     chosen = rng.choice(width, number, p=np.exp(laws.discrepancies))
     counts = np.empty((number, laws.bins.number))
     for d in range(width):
         law, those = leniency * width + d, np.flatnonzero(chosen == d)
         covariance = laws.columns[law] @ laws.columns[law].T + np.diag(laws.rest[law])
         drawn = rng.multivariate_normal(laws.mean[law], covariance, those.size, method="eigh")
-        gain = covariance.sum(axis=1) / (covariance.sum() + 1e-4)
-        counts[those] = drawn + np.outer(laws.entries - drawn.sum(axis=1), gain)
+        inverse = np.linalg.inv(known @ covariance @ known.T + np.diag(laws.known))
+        around = total + np.sqrt(laws.known) * rng.standard_normal((those.size, total.size))
+        counts[those] = drawn + (around - drawn @ known.T) @ inverse @ known @ covariance
     return counts
 
 
 def log_likelihood(laws: CountLaws, counts: Floats) -> Floats:
     """The log-likelihood of Laplace noise."""
-    return np.asarray(-np.abs((laws.seen - counts @ laws.sums.T)[:, :-1] / laws.scale[:-1]).sum(axis=1))
+    off = (laws.seen - counts @ laws.sums.T)[:, : laws.scale.size]
+    return np.asarray(-np.abs(off / laws.scale).sum(axis=1))
 
 
 def weighted(each: list[CountLaws], number: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -88,6 +91,22 @@ def test_draws_of_counts_are_those_of_weighted_draws_from_the_prior(name: str) -
         error = deviation * np.sqrt(1 / number + 1 / effective)
         assert (np.abs(mine.mean(axis=0) - mean) < 4 * error + 1e-9).all()
         assert (np.abs(mine.std(axis=0) / deviation - 1) < 0.22).all()
+
+
+def test_draws_keep_the_public_sum_of_means() -> None:
+    """With equal loads and public scores the mean of all reviewers' means is that of all scores, whatever the noise."""
+    laws = laws_of("ratings", [(4, [30.0, -8.0, 2.0, 25.0], 9.0)])
+    posterior, rng = CountPosterior.of([laws]), np.random.default_rng(5)
+    value = (laws.bins.low + laws.bins.high) / 2 - np.mean(ROWS)
+    drawn = np.array([posterior.draw(rng)[0] for _ in range(60)])
+    assert len(laws.known) == 2
+    assert np.abs(drawn.sum(axis=1) - 40).max() < 0.1
+    assert np.abs(drawn @ value).max() < 4
+    assert np.std(drawn @ np.abs(value)) > 4  # how far means are spread is free
+    # Neither a sum over other statistics nor one over means of unequal loads is public.
+    assert len(laws_of("spread of ratings", [(3, [12.0, 8.0, 17.0], 4.0)]).known) == 1
+    unequal = pv.weigh(pv.PublicRecord.from_rows(ROWS, loads={2: 20, 4: 20}))
+    assert len(CountLaws.of(unequal, [Observed(bins_of(unequal, 3), np.array([9.0, 18.0, 11.0]), 6.0)]).known) == 1
 
 
 def test_cells_refine_bins() -> None:

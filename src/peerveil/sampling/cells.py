@@ -126,6 +126,17 @@ class Cells:
         """The first cell of each margin, and the number of all cells."""
         return np.cumsum([0, *(margin.size for margin in self.margins)])
 
+    @cached_property
+    def blocks(self) -> Ints:
+        """The first cell of each cell's block, which has the cells of a margin for one value of its attribute."""
+        sizes = [margin.cuts.size + 1 for margin in self.margins for _ in range(margin.values)]
+        return np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+    def running(self, numbers: Floats) -> Floats:
+        """Return running sums of numbers in cells, over each block."""
+        sums = np.cumsum(numbers)
+        return np.asarray(sums - (sums - numbers)[self.blocks])
+
     def cell(self, table: Holding) -> Ints:
         """Return the cells of each reviewer, one column per margin."""
         cells = [margin.cell(table, self.loads) for margin in self.margins]
@@ -162,7 +173,7 @@ def fine_bins(weights: PublicWeights, given: Sequence[Bins]) -> Bins:
     >>> fine.number, given.place(fine.low).tolist()
     (6, [0, 0, 0, 1, 1, 1])
     """
-    values = _drawn(weights)
+    values = drawn_values(weights)
     released = np.unique(np.concatenate([bins.cuts for bins in given]))
     ends = np.concatenate(([0], np.searchsorted(values, released), [values.size]))
     cuts = [released]
@@ -174,8 +185,8 @@ def fine_bins(weights: PublicWeights, given: Sequence[Bins]) -> Bins:
     return _bins_between(np.unique(np.concatenate(cuts)), attainable_means(weights, MOST), low, high)
 
 
-def _drawn(weights: PublicWeights) -> Floats:
-    """Values of the statistic in draws from the prior, sorted, at likely leniencies."""
+def drawn_values(weights: PublicWeights) -> Floats:
+    """Return values of the statistic in draws from the prior, sorted, at likely leniencies."""
     ensembles = weights.derived(RecordModel).ensembles
     chances = family_of(weights).correlation_chances
     likely = np.flatnonzero(chances >= np.median(chances))

@@ -1,8 +1,9 @@
 """Metropolis chain of whole tables: reviews change hands, attributes change owners, hidden scores are drawn anew.
 
 Papers, public scores and loads stay as they are, and nobody holds two reviews of a paper. The density of a table ``t``
-is ``q(t) exp(-sum_b (c_b(t) - centre_b)^2)`` up to a constant, where ``c_b(t)`` is the number of reviewers in cell
-``b`` of a margin, over all margins, and ``q(t)`` is the chance of its hidden scores if each is drawn on its own. See
+is ``q(t) exp(-sum_j (r_j(t) - centre_j)^2)`` up to a constant. Here ``r_j(t)`` is the number of reviewers below cut
+``j`` of a margin (for each value of its attribute, if it has one), over all cuts and margins, and ``q(t)`` is the
+chance of the hidden scores if each is drawn on its own. Centres are given as numbers in cells, which are added up. See
 docs/mathematics.md, "Sampled tables", for the proofs of detailed balance and connectedness.
 """
 
@@ -151,14 +152,15 @@ class Chain:
             return
         trial = moved(np.ones(len(who), dtype=bool))
         cell = self.cells.cell(trial)
-        before, after = (side[who].reshape(len(who), -1) for side in (self.cell, cell))
-        changes = (np.sort(before, axis=1) != np.sort(after, axis=1)).any(axis=1)
+        before, after = (np.sort(side[who].reshape(len(who), -1), axis=1) for side in (self.cell, cell))
+        changes = (before != after).any(axis=1)
         limits = np.log(1 - self._rng.random(len(who)))
         if self._tilt is not None:
             limits -= (self._tilt(trial) - self._tilt(self.table))[who].sum(axis=1)
         accepted = ~changes & (limits <= 0)
         if not self._exact:
-            accepted[changes] = _decisions(self.counts - centre, before[changes], after[changes], limits[changes])
+            excess = self.cells.running(self.counts - centre)
+            accepted[changes] = _decisions(excess, before[changes], after[changes], limits[changes])
         self.table = moved(accepted)
         made = who[accepted].ravel()
         self.cell[made] = cell[made]
@@ -182,24 +184,33 @@ def _decisions(excess: Floats, before: Ints, after: Ints, limits: Floats) -> lis
     """Whether each move is made, given those before it: by Metropolis' rule for the sum of squared excesses.
 
     Args:
-        excess: the counts minus their centre.
-        before: for each move the cells of its reviewers before it.
-        after: the same after it.
+        excess: the running counts minus their centres.
+        before: for each move the cells of its reviewers before it, ascending.
+        after: the same after it. So cells of one block are paired.
         limits: logarithms of uniform random numbers.
     """
+    low, high, sign = np.minimum(before, after), np.maximum(before, after), np.sign(before - after)
+    most = (-(limits + _squares(low, high, sign)) / 2).tolist()
+    columns = (
+        zip(*(part.tolist() for part in column), strict=True) for column in zip(low.T, high.T, sign.T, strict=True)
+    )
     x, made = excess.tolist(), []
-    for left, entered, limit in zip(before.tolist(), after.tolist(), limits.tolist(), strict=True):
-        gain = 0.0
-        for b in left:  # the change of the log density if one leaves the cell
-            gain += 2 * x[b] - 1
-            x[b] -= 1
-        for b in entered:
-            gain -= 2 * x[b] + 1
-            x[b] += 1
-        made.append(gain >= limit)
-        if gain < limit:
-            for b in left:
-                x[b] += 1
-            for b in entered:
-                x[b] -= 1
+    for steps, limit in zip(zip(*columns, strict=True), most, strict=True):
+        change = 0.0
+        for a, b, step in steps:
+            change += step * sum(x[a:b])
+        made.append(change <= limit)
+        if change <= limit:
+            for a, b, step in steps:
+                x[a:b] = [value + step for value in x[a:b]]
     return made
+
+
+def _squares(low: Ints, high: Ints, sign: Ints) -> Floats:
+    """For each move the sum of the squared changes of running counts: each step changes those from low to high."""
+    squares = np.sum(high - low, axis=1)
+    for i in range(low.shape[1]):
+        for k in range(i):
+            common = np.minimum(high[:, i], high[:, k]) - np.maximum(low[:, i], low[:, k])
+            squares += 2 * sign[:, i] * sign[:, k] * np.maximum(common, 0)
+    return squares.astype(np.float64)

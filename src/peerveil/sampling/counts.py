@@ -15,16 +15,17 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from peerveil.errors import InputError
+from peerveil.inference.family import family_of
 from peerveil.inference.model import RecordModel
 from peerveil.privacy.bins import Bins
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints
-from peerveil.sampling.cells import fine_bins
+from peerveil.sampling.cells import drawn_values, fine_bins
 
 #: Steps of the Gibbs sampler before a draw.
 _STEPS = 20
 
-#: The variance that stands for none, in the sum of all counts.
+#: The variance that stands for none, in sums that are known.
 _NONE = 1e-4
 
 #: Laws with less than this share of the probability are left out, judged as if the noise were normal.
@@ -56,9 +57,11 @@ class CountLaws:
         leniencies: the logarithm of the prior probability of each leniency.
         discrepancies: the logarithm of the prior probability of each discrepancy.
         mean, columns, rest: the laws ``N(mean, columns columns' + diag(rest))``, by leniency, then discrepancy.
-        sums: which cells an observation adds up, one row per noisy count; the last row adds up all.
-        seen: the noisy counts, and the number of reviewers.
-        scale: the scale of the noise in each; 0 for the last.
+        sums: which cells an observation adds up, one row per noisy count; then what is known, with weights of cells.
+        seen: the noisy counts, then what is known: the number of reviewers, and 0 for the sum of their means from the
+            public one.
+        scale: the scale of the noise in each noisy count.
+        known: the variance of each known sum, given the counts.
     """
 
     bins: Bins
@@ -71,6 +74,7 @@ class CountLaws:
     sums: Floats
     seen: Floats
     scale: Floats
+    known: Floats
 
     @classmethod
     def of(cls, weights: PublicWeights, observed: Sequence[Observed]) -> CountLaws:
@@ -81,6 +85,7 @@ class CountLaws:
         ranges = len(laws.scales) // (family.correlation_chances.size * len(family.discrepancies))
         middle = (bins.low + bins.high) / 2
         sums = [np.arange(one.bins.number)[:, None] == one.bins.place(middle) for one in observed]
+        known = [(np.ones(bins.number), float(weights.reviewers), _NONE), *_public_sum(weights, bins)]
         return cls(
             bins=bins,
             entries=weights.reviewers,
@@ -89,15 +94,16 @@ class CountLaws:
             mean=laws.mean,
             columns=laws.columns * laws.scales[:, None, :],
             rest=laws.rest,
-            sums=np.concatenate((*sums, np.ones((1, bins.number)))).astype(np.float64),
-            seen=np.concatenate((*(one.counts for one in observed), [float(weights.reviewers)])),
-            scale=np.concatenate((*(np.full(one.bins.number, one.scale) for one in observed), [0.0])),
+            sums=np.concatenate((*sums, [values for values, _, _ in known])).astype(np.float64),
+            seen=np.concatenate((*(one.counts for one in observed), [total for _, total, _ in known])),
+            scale=np.concatenate([np.full(one.bins.number, one.scale) for one in observed]),
+            known=np.array([variance for _, _, variance in known]),
         )
 
     @property
     def normal(self) -> Floats:
         """The variance of each observation."""
-        return np.maximum(2 * self.scale**2, _NONE)
+        return np.concatenate((np.maximum(2 * self.scale**2, _NONE), self.known))
 
     def likely(self) -> Ints:
         """Return the laws of non-negligible probability.
@@ -113,25 +119,26 @@ class CountLaws:
 
     @cached_property
     def _observable(self) -> tuple[Floats, Floats]:
-        """Means and covariances, under each law given the sum of all counts, of the noisy counts without their noise.
+        """Means and covariances, under each law given what is known, of the noisy counts without their noise.
 
-        The sum is no evidence: it is the number of reviewers, whatever the law.
+        What is known is no evidence: it is the same whatever the law.
         """
-        spread = self.sums @ self.columns
+        spread, number = self.sums @ self.columns, self.scale.size
         covariance = spread @ spread.swapaxes(1, 2) + (self.sums * self.rest[:, None, :]) @ self.sums.T
         mean = self.mean @ self.sums.T
-        with_sum, of_sum = covariance[:, :-1, -1], covariance[:, -1:, -1] + _NONE
-        mean = mean[:, :-1] + with_sum / of_sum * (self.entries - mean[:, -1:])
-        explained = with_sum[:, :, None] * with_sum[:, None, :] / of_sum[:, :, None]
-        return mean, covariance[:, :-1, :-1] - explained
+        of_known = covariance[:, number:, number:] + np.diag(self.known)
+        gain = np.linalg.solve(of_known, covariance[:, number:, :number]).swapaxes(1, 2)
+        off = self.seen[number:] - mean[:, number:]
+        moved = mean[:, :number] + (gain @ off[:, :, None])[:, :, 0]
+        return moved, covariance[:, :number, :number] - gain @ covariance[:, number:, :number]
 
     def log_evidence(self, laws: Ints, variance: Floats) -> Floats:
         """Return the log-likelihood of the noisy counts under each law, with normal noise of these variances."""
         mean, covariance = (part[laws] for part in self._observable)
-        number = variance.size - 1
-        covariance[:, range(number), range(number)] += variance[:-1]
+        number = self.scale.size
+        covariance[:, range(number), range(number)] += variance[:number]
         root = np.linalg.cholesky(covariance)
-        solved = np.linalg.solve(root, (self.seen[:-1] - mean)[:, :, None])[:, :, 0]
+        solved = np.linalg.solve(root, (self.seen[:number] - mean)[:, :, None])[:, :, 0]
         volume = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         return np.asarray(-0.5 * np.sum(solved**2, axis=1) - volume)
 
@@ -149,11 +156,26 @@ class CountLaws:
 
     def variances(self, counts: Floats, rng: np.random.Generator) -> Floats:
         """Return variances of normal noise that make Laplace noise, drawn given the counts."""
-        off = np.maximum(np.abs(self.seen - self.sums @ counts), 1e-9 * self.scale)
-        noisy = self.scale > 0
-        variances = np.full(off.size, _NONE)
-        variances[noisy] = 1 / rng.wald(1 / (self.scale * off)[noisy], self.scale[noisy] ** -2.0)
-        return variances
+        number = self.scale.size
+        off = np.maximum(np.abs(self.seen - self.sums @ counts)[:number], 1e-9 * self.scale)
+        return np.concatenate((1 / rng.wald(1 / (self.scale * off), self.scale**-2.0), self.known))
+
+
+def _public_sum(weights: PublicWeights, bins: Bins) -> list[tuple[Floats, float, float]]:
+    """What is known of the sum of reviewers' means, if scores are public and loads equal: it follows from all scores.
+
+    The distance of each cell from the mean score, the sum of these over reviewers, and its variance given the counts.
+    """
+    if family_of(weights).sum_uncertainty(weights) > 0:
+        return []
+    drawn = drawn_values(weights)
+    place, mean = bins.place(drawn), drawn.mean()  # the mean is the same in each draw
+    drawn = drawn - mean
+    number = np.bincount(place, minlength=bins.number)
+    value = np.bincount(place, weights=drawn, minlength=bins.number) / np.maximum(number, 1)
+    value = np.where(number > 0, value, (bins.low + bins.high) / 2 - mean)
+    variance = weights.reviewers * float(np.mean((drawn - value[place]) ** 2))
+    return [(value, 0.0, max(variance, _NONE))]
 
 
 @dataclass(frozen=True, eq=False)
