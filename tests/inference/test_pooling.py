@@ -85,13 +85,15 @@ def slow_year(prior: PooledPrior, within: Within | None, tails: Tails | None) ->
             of_share[row] = slow_share(prior, within, middle, max(rho, 0.0))
             for place, name in enumerate(names):
                 of_tails[place, row] = slow_tails_of(prior, within, tails, (series, middle), (name, max(rho, 0.0)))
-        for apart, likely in pooling._APART.items():
+        for (apart, likely), narrower in product(pooling._APART.items(), (False, True)):
             mass = [phi((b - middle) / apart) - phi((a - middle) / apart) for a, b in pairwise(ends)]
-            rows = [FAMILY.narrower / below] * below + [(1 - FAMILY.narrower) * m / sum(mass) for m in mass]
-            for tilt, tilted in pooling._TILTS.items():
-                columns = [size * math.exp(tilt * place) for place, size in enumerate(sizes)]
-                law = np.outer(rows, np.array(columns) / sum(columns))
-                weight = pooling._SHAPES[series] * chance * likely * tilted * known
+            less = 0.1 * FAMILY.narrower + 0.9 * narrower
+            rows = [less / below] * below + [(1 - less) * m / sum(mass) for m in mass]
+            of_series = likely * (FAMILY.narrower if narrower else 1 - FAMILY.narrower)
+            for usually, chance_of_size in enumerate(sizes):
+                columns = [0.1 * size + 0.9 * (place == usually) for place, size in enumerate(sizes)]
+                law = np.outer(rows, columns)
+                weight = pooling._SHAPES[series] * chance * of_series * chance_of_size * known
                 years = [0.1 * likely_shape + 0.9 * (name == series) for name, likely_shape in pooling._SHAPES.items()]
                 for each in prior.releases:
                     grids = [each.evidence] * len(names)
@@ -219,6 +221,25 @@ def test_shapes_that_earlier_releases_show_become_probable() -> None:
     assert names[1:] == list(SHAPES)
 
 
+def test_discrepancies_and_differences_below_chance_repeat_as_shapes_do() -> None:
+    sizes, below = np.array(list(FAMILY.discrepancies.values())), CORRELATIONS < 0
+
+    def told(evidence: Floats, number: int = 5) -> tuple[Floats, float]:
+        chances = pooled(*[np.round(evidence - evidence.max(), 4) + 0.0] * number).chances
+        return chances.sum(axis=(0, 1)), float(chances[:, below].sum())
+
+    flat, small, large, less = (np.zeros(SHAPE) for _ in range(4))
+    small[:, 3:], large[:, :3], less[~below] = -2, -2, -2
+    found, narrower = told(flat)
+    assert found == pytest.approx(sizes)  # a year alone has the family's own probabilities
+    assert narrower == pytest.approx(FAMILY.narrower)
+    assert told(small, 1)[0][3:].sum() < 0.4 * sizes[3:].sum()
+    assert 0.1 * sizes[3:].sum() < told(small)[0][3:].sum() < 0.12 * sizes[3:].sum()  # a year may differ
+    assert told(large)[0][3:].sum() > 0.8
+    assert told(less)[1] > 0.8
+    assert 0.1 * FAMILY.narrower < told(around(0.5, 0.1))[1] < 0.12 * FAMILY.narrower
+
+
 def test_evidence_sums_over_ranges_of_offsets() -> None:
     rng = np.random.default_rng(3)
     bounds = rng.normal(-500, 3, (6, *SHAPE))
@@ -253,7 +274,7 @@ def test_like_years_narrow_the_prior_and_nothing_is_excluded() -> None:
 def test_the_share_that_leniency_explains_is_told_as_far_as_years_tell_it() -> None:
     mean, low, high = pooled(*[around(0.6, 0.15)] * 6).typical()
     assert mean == pytest.approx(0.36, abs=0.05)
-    assert 0.1 < low < mean < high < 0.6  # the fixed probability of less than chance would bring it down to 0
+    assert 0.1 < low < mean < high < 0.6  # the probability of less than chance would bring it down to 0
     assert pooled(*[around(0.0, 0.1)] * 6).typical()[1] == 0.0
 
 
@@ -359,7 +380,7 @@ def test_tails_unlike_those_of_earlier_years_are_noticed_and_like_ones_are_not()
         assert year.beforehand > 0.5
         assert "public record is unlike" in year.note(np.zeros(SHAPE))
     camps = heavy_years(Tails(0.0, 0.15, -0.5, 0.3))
-    assert YearPrior(camps, within, Tails(0.0, 0.15, 1.5, 0.3)).beforehand > 0.5
+    assert YearPrior(camps, within, Tails(0.0, 0.15, 2.0, 0.3)).beforehand > 0.5
     assert YearPrior(camps, within, Tails(0.0, 0.15, -0.3, 0.3)).beforehand < 0.1
     untold = YearPrior(pooled(*[around(0.5)] * 3), None, Tails(0.0, 0.15, 5.0, 0.3))
     assert untold.beforehand == pytest.approx(pooling.UNLIKE)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -45,11 +46,11 @@ LEAST, DECIMALS = -50.0, 4
 #: The maximal number of releases in a prior.
 MOST = 100
 
-#: The hyperprior: typical correlations of a series; how far its years are from these, with probabilities; and how the
-#: probabilities of discrepancies are tilted towards large ones, with probabilities.
+#: The hyperprior: typical correlations of a series; and how far its years are from these, with probabilities. Beside
+#: these, a series has a shape of leniency, a discrepancy, and is or is not one in which reviewers differ less than by
+#: chance: each with the probabilities that a single year has.
 _TYPICAL = np.linspace(0.0, 0.95, 39)
 _APART = {0.02: 0.45, 0.05: 0.3, 0.1: 0.2, 0.2: 0.05}
-_TILTS = {-2.0: 0.1, -1.0: 0.2, 0.0: 0.4, 1.0: 0.2, 2.0: 0.1}
 
 # Theorem I1: no prior is certain, as the usual one always has a part.
 #: The prior probability that a year is not like the others, so that the family's own prior holds; a year disagrees if
@@ -62,7 +63,8 @@ OF_SCORES = 0.1
 #: The shapes of leniency, with prior probabilities.
 _SHAPES = {"normal": 0.6, "camps": 0.1, "heavy": 0.1, "lenient": 0.1, "strict": 0.1}
 
-#: The probability that a year's shape is drawn anew.
+#: The probability that what a year has of its series is drawn anew: its shape, its discrepancy, and whether reviewers
+#: differ less than by chance, each by itself.
 _ANEW = 0.1
 
 #: The share of the variance of weights that is within papers, where it is not public.
@@ -280,7 +282,7 @@ class PooledPrior:
     def typical(self) -> tuple[float, float, float]:
         """Return the mean share of the variance of weights that leniency explains, and its 5 % and 95 % quantiles.
 
-        That is where reviewers do not differ less than by chance, of which years say nothing: its probability is fixed.
+        That is where reviewers do not differ less than by chance.
         """
         wider = CORRELATIONS >= 0
         share, chance = CORRELATIONS[wider] ** 2, self.chances.sum(axis=(0, 2))[wider]
@@ -491,31 +493,42 @@ def _for(evidence: Floats, chances: Floats) -> Floats:
 @cache
 def _shapes_of_years() -> Floats:
     """The probability of each shape of a year (columns), given that of the series (rows)."""
-    shapes = np.array(list(_SHAPES.values()))
-    return (1 - _ANEW) * np.eye(shapes.size) + _ANEW * shapes
+    return _repeated(list(_SHAPES.values()))
+
+
+def _repeated(chances: Sequence[float]) -> Floats:
+    """The probabilities of a year's kinds (columns), given that of the series (rows): mostly the same, or any."""
+    return (1 - _ANEW) * np.eye(len(chances)) + _ANEW * np.array(chances)
 
 
 @cache
 def _laws() -> tuple[Floats, Floats]:
-    """The laws of a year: of correlations by typical one and distance, and of discrepancies by tilt."""
+    """The laws of a year, given its series.
+
+    Returns:
+        Those of correlations, by typical one, and by distance: first in series whose reviewers do not differ less than
+        by chance, then in those whose reviewers do; and those of discrepancies, by that of the series.
+    """
     family = FAMILIES[MODEL]
     wider = CORRELATIONS[CORRELATIONS >= 0]
     below = CORRELATIONS.size - wider.size
     ends = np.concatenate(([0.0], (wider[1:] + wider[:-1]) / 2, [1.0]))
     chances = np.diff(ndtr((ends - _TYPICAL[:, None, None]) / np.array(list(_APART))[None, :, None]), axis=2)
     chances /= chances.sum(axis=2, keepdims=True)
-    narrower = np.full((*chances.shape[:2], below), family.narrower / below)
-    correlations = np.concatenate((narrower, (1 - family.narrower) * chances), axis=2)
-    places = np.arange(SHAPE[1])
-    discrepancies = np.array(list(family.discrepancies.values())) * np.exp(np.outer(list(_TILTS), places))
-    return correlations, discrepancies / discrepancies.sum(axis=1, keepdims=True)
+    even = np.full((*chances.shape[:2], below), 1 / below)
+    of_series = [
+        np.concatenate((narrower * even, wide * chances), axis=2)
+        for wide, narrower in _repeated([1 - family.narrower, family.narrower])
+    ]
+    return np.concatenate(of_series, axis=1), _repeated(list(family.discrepancies.values()))
 
 
 @cache
 def _hyperprior() -> Floats:
-    """The logarithms of the prior probabilities of shape, typical correlation, distance and tilt."""
+    """The logarithms of the prior probabilities of a series: shape, typical correlation, distance, and discrepancy."""
     family = FAMILIES[MODEL]
     density = np.exp(-0.5 * ((_TYPICAL - family.typical) / family.spread) ** 2)
     typical = (1 - family.anything) * density / density.sum() + family.anything / _TYPICAL.size
-    shapes, apart, tilts = (np.array(list(each.values())) for each in (_SHAPES, _APART, _TILTS))
-    return np.asarray(np.log(np.einsum("q,m,t,h->qmth", shapes, typical, apart, tilts)))
+    shapes, distances = (np.array(list(each.values())) for each in (_SHAPES, _APART))
+    apart = np.outer([1 - family.narrower, family.narrower], distances).ravel()
+    return np.asarray(np.log(np.einsum("q,m,t,h->qmth", shapes, typical, apart, list(family.discrepancies.values()))))
