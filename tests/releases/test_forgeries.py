@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from frozen import releases_v1
 from marks import mostly_slow
 from peerveil.releases.documents import document_digest
 from peerveil.releases.page_text import PageText
+from peerveil.reporting.typography import unbroken
 
 __all__ = ["run"]  # a fixture
 
@@ -194,6 +196,28 @@ class TestOtherVersions:
         assert before in text
         (folder / file).write_text(text.replace(before, after, 1), encoding="utf-8")
         assert not pv.verify(folder, weights)
+
+
+def test_other_versions_of_packages_change_no_words(honest: list[Base], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(honest[0].folder, tmp_path / "out"))
+    release = honest[0].release()
+    release = replace(release, rendered=release.rendered | {"scipy": "1.0.0"})
+    (folder / "release.json").write_text(release.to_json(), encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert release.verdict is not None
+    verdict = unbroken(release.verdict.sentence)
+    forged = (
+        ("", "", "holds"),
+        ("<style>", "<style>p{color:red}", "holds"),
+        (verdict, "Informative.", "fails"),
+        ("</main>", "<p>Certified.</p></main>", "fails"),
+        ("</svg>", "<text>Certified</text></svg>", "fails"),
+    )
+    for before, after, expected in forged:
+        assert before in page
+        (folder / "report.html").write_text(page.replace(before, after, 1) if before else page, encoding="utf-8")
+        checks = {check.name: check for check in pv.verify(folder, honest[0].weights).checks}
+        assert checks["report.html"].result == expected, (after, checks["report.html"])
 
 
 class TestFiles:

@@ -31,8 +31,10 @@ _PEOPLE = {
 }
 
 # Parts of the names of columns whose values messages do not list, as they may be people.
-_OF_PEOPLE = ("reviewer", "referee", "name", "person", "people", "mail", "member", "user", "author", "chair", "editor")
-_OF_PEOPLE += ("assign", "delegat", "signature", "signed")
+_OF_PEOPLE = (
+    *("reviewer", "referee", "name", "person", "people", "mail", "member", "user", "author", "chair", "editor"),
+    *("assign", "delegat", "signature", "signed"),
+)
 
 _OF_REVIEWERS = "a filter on a column about reviewers would reveal who wrote which review, so it is refused"
 _NOT_PUBLIC = "chooses reviews by a column that is not stated to be public, and the choice would reveal it."

@@ -32,6 +32,7 @@ from peerveil.releases.withdrawal import Withdrawal, without_banner
 from peerveil.reporting.metadata import croissant
 from peerveil.reporting.published import CROISSANT
 from peerveil.reporting.report import FIGURES, figures, report_html
+from peerveil.support.version import software
 from peerveil.tables.opening import NOT_UTF8, guarded
 
 #: What versions before 0.3 wrote for zero where rounding errors were left of it.
@@ -191,11 +192,14 @@ def _same_statements(release: Release, name: str, stored: str, ours: str) -> str
         *(words for claim in release.series for words in (claim.guarantee.human, claim.guarantee.promise)),
         *(() if release.outlook is None else (release.error_summary, release.outlook.assumption)),
     ]
-    return same_statements(words, name, stored, ours, table=release.to_csv())
+    return same_statements(words, name, stored, ours, table=release.to_csv(), by=release.software)
 
 
-def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, table: str | None) -> str:
-    """Refuse a report of other versions that lacks words, or has other numbers, links or tables than expected."""
+def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, table: str | None, by: str) -> str:
+    """Refuse a report of other versions that lacks words, or has other numbers, links or tables than expected.
+
+    If it was written ``by`` this version, with other versions of packages, all words must be the same.
+    """
     theirs, expected = _pages(name, _DUST.sub("0", stored), ours)
     lacking = sum(" ".join(part.split()) not in theirs.text for part in words)
     if lacking:
@@ -210,7 +214,15 @@ def same_statements(words: Iterable[str], name: str, stored: str, ours: str, *, 
         raise RefusedError(f"the metadata in {name} differ from release.json")
     if any(each.replace("\r\n", "\n") != table for each in theirs.tables):
         raise RefusedError(f"the table in {name} is not release.csv")
-    return "written by other versions: claim, tables and numbers agree with release.json; words and style not compared"
+    if by != software():
+        return (
+            "written by other versions: claim, tables and numbers agree with release.json; words and style not compared"
+        )
+    if theirs.text != expected.text or theirs.words - expected.words:
+        raise RefusedError(f"{name} has other words than release.json implies")
+    return (
+        "written with other versions of packages: words, tables and numbers agree with release.json; style not compared"
+    )
 
 
 def _same_words(release: Release, name: str, stored: str, ours: str) -> str:

@@ -432,7 +432,7 @@ def _furthest(a: Floats, b: Floats) -> float:
 
 def _earlier(release: Release) -> bool:
     """Whether a version wrote a release that did not state all that this one does."""
-    return model_of(release.software) == 1
+    return release.schema == 1 or model_of(release.software) == 1
 
 
 def same_versions(release: Release) -> bool:

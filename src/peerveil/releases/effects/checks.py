@@ -68,7 +68,7 @@ def answer_files(folder: Path, answer: Answer, mark: Withdrawal | None) -> Itera
             return same_text("report.html", stored, ours) + remark
         words = [claim.summary, claim.human, claim.promise, claim.not_protected, answer.public, answer.record_digest]
         said = [*words, *answer.statements(), *answer.notes]
-        return same_statements(said, "report.html", stored, ours, table=None) + remark
+        return same_statements(said, "report.html", stored, ours, table=None, by=answer.software) + remark
 
     def described() -> str:
         ours = answer.data_files()[CROISSANT]
