@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -129,7 +131,8 @@ def test_a_violation_is_the_same_part_by_part(seed: int) -> None:
     curve = np.cumsum(rng.normal(size=n + 1))
     kinds = ("cumulative_lower", "cumulative_upper", "top_lower", "top_upper")
     bounds = {kind: curve + rng.normal() for kind in kinds if rng.random() < 0.6}
-    region = convex.Region(name="", lower=np.full(n, -1.0), upper=np.full(n, 1.0), total=(-1.0, 1.0), **bounds)
+    ends = convex.Region(name="", lower=np.full(n, -1.0), upper=np.full(n, 1.0), total=(-1.0, 1.0))
+    region = replace(ends, **bounds)  # type: ignore[arg-type]
     t = rng.normal(size=n)
     worst = [0.0, *(-1 - t), *(t - 1), *(t[:-1] - t[1:]), (-1 - t.sum()) / n, (t.sum() - 1) / n]
     for kind, bound in bounds.items():
@@ -235,6 +238,7 @@ def test_curves_take_runs_for_all_their_entries(seed: int) -> None:
     region, r, t = stepped(rng, 300)
     starts, times = runs_of(r, t)
     assert starts is not None
+    assert times is not None
     by_runs, whole = Curves.of(region, times), Curves.of(region)
     point, expected = by_runs.point(r[starts]), whole.point(r)
     assert point is not None

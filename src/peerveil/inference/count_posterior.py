@@ -318,7 +318,7 @@ class CountPosterior:
         square = middle**2 + self._expected(np.diff((height - middle) ** 2))
         variance = np.maximum(square - (self.mean - self.least - middle) ** 2, 0.0)
         if self.doubt is None:
-            return variance
+            return np.asarray(variance)
         width = self.bins.high - self.bins.low
         return np.asarray(variance + self.doubt.variance(width)[self.bins.place(self.mean)])
 
