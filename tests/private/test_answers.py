@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import peerveil as pv
@@ -15,6 +18,8 @@ from peerveil.private.columns import Attributes
 from peerveil.private.crosstabs import prepare_crosstab
 from peerveil.private.effects import prepare_effect
 from peerveil.private.fingerprint import fingerprint
+from peerveil.private.noise import Prepared
+from releases.test_effect import conference
 
 #: Three kept papers and one that is left out, who reviews them, and two neighbours: a and c exchange a review.
 PAPERS = ["k1", "k1", "k1", "k2", "k2", "k3", "k3", "gone"]
@@ -83,3 +88,56 @@ def test_equal_weights_within_stated_limits_can_be_estimated() -> None:
     assert pv.plan_effect(pv.weigh(reviews.public("all")), limits=(0, 5)).smallest[0] > 0
     with pytest.raises(pv.InputError, match="all public weights are equal"):
         pv.effect(reviews, **asked)
+
+
+def permuted(reviews: pv.Reviews, seed: int) -> pv.Reviews:
+    """The same public record, held by others, whose attributes are others' as well; all have the same load."""
+    rng = np.random.default_rng(seed)
+    people = rng.permutation(reviews.reviewers)[reviews.reviewer]
+    held = reviews.attributes
+    if held is not None:
+        order = rng.permutation(reviews.reviewers)
+        held = replace(held, values=tuple(tuple(row[j] for j in order) for row in held.values))
+    papers = [reviews.papers[p] for p in reviews.paper]
+    return pv.Reviews.from_columns(
+        papers, [f"r{j:04d}" for j in people.tolist()], reviews.score, scale=(1, 10), attributes=held
+    )
+
+
+def effect_of(reviews: pv.Reviews) -> pv.Effect:
+    return pv.effect(reviews, by="arm", compare=("treated", "control"), public="all", epsilon=1.0)
+
+
+def hidden_effect_of(reviews: pv.Reviews) -> pv.Effect:
+    return pv.effect(reviews, by="arm", compare=("treated", "control"), public="none", epsilon=1.0)
+
+
+def table_of(reviews: pv.Reviews) -> pv.Crosstab:
+    return pv.release_by(reviews, by="arm", values=("treated", "control"), public="all", epsilon=1.0)
+
+
+def correlation_of(reviews: pv.Reviews) -> pv.Correlation:
+    return pv.correlate(reviews, conference(seed=3), public="all", epsilon=1.0)
+
+
+@pytest.mark.promise("P-PUBLIC-4", "P-FORMAT-10", "P-README-1")
+@pytest.mark.parametrize("release", [effect_of, hidden_effect_of, table_of, correlation_of])
+def test_nothing_but_the_noisy_numbers_depends_on_who_wrote_what_or_is_in_which_group(
+    release: Callable[[pv.Reviews], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every byte that is written, with the report, if the noisy numbers are the same."""
+    truths = []
+
+    def drawn(_: Prepared, truth: Any, times: int) -> Any:
+        truths.append(truth.tolist())
+        return np.full((times, truth.size), 40, dtype=truth.dtype)
+
+    monkeypatch.setattr(Prepared, "draw_often", drawn)
+    written = []
+    for number, reviews in enumerate((conference(), permuted(conference(), 5))):
+        made = replace(release(reviews), created=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        folder = made.save(tmp_path / str(number))
+        written.append({file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()})
+    assert truths[0] != truths[1]
+    assert len(written[0]) >= 3
+    assert written[0] == written[1]
