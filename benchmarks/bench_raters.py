@@ -215,7 +215,7 @@ def least(out: Output) -> None:
     columns = (
         Column("raters", "raters"),
         Column("loads", "loads"),
-        *(Column(f"{epsilon:g}", f"epsilon {epsilon:g}", "%", ".1f") for epsilon in EPSILONS),
+        *(Column(f"epsilon-{i}", f"epsilon {epsilon:g}", "%", ".1f") for i, epsilon in enumerate(EPSILONS)),
     )
     title = "The least share of means that 90 % bands of attainable means can hold"
     table = out.table("least", title, columns, keys=2, seeds=SEED, draws="one release of each quantity")
