@@ -17,7 +17,7 @@ from results import Measured
 def log_chances(noisy: Floats, truths: Floats, law: Law) -> Floats:
     """Return the log density of each noisy release, one per row, if the truth is one of the rows of ``truths``."""
     each = [logsumexp(law.log_density(release - truths).sum(axis=1)) for release in noisy]
-    return np.asarray(each) - np.log(len(truths))
+    return np.asarray(np.array(each) - np.log(len(truths)))
 
 
 def drawn(truths: Floats, law: Law, draws: int, rng: np.random.Generator) -> Floats:

@@ -7,8 +7,8 @@ interval of leniency's share of the variance.
 
 Another table compares the formula for what leniency changes with simulations in which leniency is known and subtracted.
 
-Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, `again` for more
-conferences of the two worlds whose conferences differ most, at 3,000 reviewers, and `steps` for the least probability
+Arguments: numbers of reviewers, 100, 300 and 3,000 by default, `changed` for the other table, `again` for the
+lowest row of all with other and more conferences, and `steps` for the least probability
 that intervals of the tenths can have by the posterior, if they end at attainable means and have at least 90 %: means of
 whole scores come in steps, and an interval holds a step or not.
 """
@@ -39,12 +39,13 @@ from peerveil.simulation.worlds import WORLDS, world  # noqa: E402
 from results import Column, mean_of  # noqa: E402
 
 SEED = 113
+QUANTITIES = ("ratings", "miscalibration")
 
 #: Conferences, and releases of each, by the number of reviewers.
 DRAWS = {100: (25, 8), 300: (25, 8), 3_000: (4, 50)}
 
-#: The worlds whose conferences differ most, the number of reviewers, and conferences and releases of each.
-APART, AGAIN = ("load", "heavy"), (3_000, 20, 10)
+#: The rows that are repeated with other conferences: reviewers, world, conferences and releases, and quantities.
+AGAIN, SEED_AGAIN = (((3_000, "heavy", 14, 4), ("ratings",)),), 1821
 
 TITLES = {
     "leniency_share": "share",
@@ -197,8 +198,12 @@ def leniency_changes(out: Output, conferences: int) -> None:
         table.add(leniency, mean_of(simulated, 100), mean_of(formula, 100))
 
 
-def coverage(out: Output, name: str, title: str, rows: Iterable[tuple[int, str, int, int]]) -> None:
-    """The coverage for some reviewers, worlds, conferences and releases, in one table."""
+#: Reviewers, world, conferences and releases of each, and the quantities.
+Rows = Iterable[tuple[tuple[int, str, int, int], Iterable[str]]]
+
+
+def coverage(out: Output, name: str, title: str, rows: Rows, seed: int = SEED) -> None:
+    """The coverage in some rows, in one table."""
     kinds = list(dict.fromkeys(TITLES.values()))
     columns = [
         Column("reviewers", "reviewers", digits=","),
@@ -208,13 +213,14 @@ def coverage(out: Output, name: str, title: str, rows: Iterable[tuple[int, str, 
         *(Column(kind, kind, "%", ".1f", target=90.0) for kind in kinds),
         Column("width", "width of share", digits=".2f", better="lower", tolerance=0.1),
     ]
-    seeds = f"[{SEED}, world, reviewers, conference]"
+    seeds = f"[{seed}, world, reviewers, conference]"
     table = out.table(name, title, columns, keys=3, seeds=seeds, draws="see the column")
-    for (reviewers, where, conferences, releases), quantity in product(rows, ("ratings", "miscalibration")):
-        held, width = covered(where, reviewers, quantity, conferences=conferences, releases=releases)
-        cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
-        how = f"{conferences} x {releases}"
-        table.add(reviewers, where, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
+    for (reviewers, where, conferences, releases), quantities in rows:
+        for quantity in quantities:
+            held, width = covered(where, reviewers, quantity, conferences=conferences, releases=releases, seed=seed)
+            cells = {TITLES[finding]: mean_of(shares, 100) for finding, shares in held.items()}
+            how = f"{conferences} x {releases}"
+            table.add(reviewers, where, quantity, how, *(cells[kind] for kind in kinds), mean_of(width))
 
 
 def main() -> None:
@@ -229,10 +235,10 @@ def main() -> None:
         title = "Coverage of the findings' 90 % intervals"
         draws = {size: (3, 2) if out.quick else DRAWS.get(size, (25, 4)) for size in sizes}
         if sizes:
-            coverage(out, "coverage", title, [(size, where, *draws[size]) for size in sizes for where in WORLDS])
+            rows = [((size, where, *draws[size]), QUANTITIES) for size in sizes for where in WORLDS]
+            coverage(out, "coverage", title, rows)
         if "again" in out.arguments or not (out.arguments or out.quick):
-            reviewers, *repeated = AGAIN
-            coverage(out, "again", f"{title}, more conferences", [(reviewers, where, *repeated) for where in APART])
+            coverage(out, "again", f"{title}, other conferences", AGAIN, SEED_AGAIN)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +167,9 @@ RANGES = (
 
 def main() -> None:
     with Output("raters") as out:
-        one_table = {("summary",): summary, ("again",): again, ("least",): least}.get(out.arguments)
-        if one_table is not None:
-            one_table(out)
+        tables: dict[str, Callable[[Output], None]] = {"summary": summary, "again": again, "least": least}
+        if len(out.arguments) == 1 and out.arguments[0] in tables:
+            tables[out.arguments[0]](out)
             return
         counts = "--counts" in out.arguments
         for name in [one for one in out.arguments if one != "--counts"] or [*REAL, *WORLDS]:
@@ -214,7 +215,7 @@ def least(out: Output) -> None:
     columns = (
         Column("raters", "raters"),
         Column("loads", "loads"),
-        *(Column(f"{epsilon:g}", f"epsilon {epsilon:g}", "%", ".1f") for epsilon in EPSILONS),
+        *(Column(f"epsilon-{i}", f"epsilon {epsilon:g}", "%", ".1f") for i, epsilon in enumerate(EPSILONS)),
     )
     title = "The least share of means that 90 % bands of attainable means can hold"
     table = out.table("least", title, columns, keys=2, seeds=SEED, draws="one release of each quantity")

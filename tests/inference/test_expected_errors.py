@@ -46,7 +46,8 @@ def test_no_mean_of_stated_errors_fits_two_worlds_that_releases_do_not_tell_apar
     found = linprog(
         -first, A_ub=[second], b_ub=[small / A**2], bounds=(0, most)
     )  # the greatest mean in the first world
-    greatest = B**2 * -found.fun
+    assert found.fun is not None
+    greatest = -(B**2) * found.fun
     assert (B / A) ** 2 * small < greatest <= (B / A) ** 2 * small + B**2 * t * most
 
 
