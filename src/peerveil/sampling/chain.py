@@ -213,4 +213,4 @@ def _squares(low: Ints, high: Ints, sign: Ints) -> Floats:
         for k in range(i):
             common = np.minimum(high[:, i], high[:, k]) - np.maximum(low[:, i], low[:, k])
             squares += 2 * sign[:, i] * sign[:, k] * np.maximum(common, 0)
-    return squares.astype(np.float64)
+    return np.asarray(squares, dtype=np.float64)
