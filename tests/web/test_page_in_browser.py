@@ -323,8 +323,11 @@ ASK_AGAIN = """async (address) => (await fetch(address, {
 })).url"""
 
 
-def cancelled_after_the_charge(guest: Visitor, home: str, place: str, file: Path) -> bool:
-    """Release, and cancel once it was charged; false if the release had ended by then, as on a busy machine."""
+def cancelled_after_the_charge(guest: Visitor, home: str, place: str, file: Path, *, look: bool) -> bool:
+    """Release, and cancel once it was charged; false if the release had ended by then, as on a busy machine.
+
+    A look at the page for faults takes long there, longer than the release waits for its ledger.
+    """
     before = len(pv.Ledger(place).history())
     to_the_promise(guest, file, epsilon="1")
     case = guest.page.url.split("/")[-2]
@@ -339,7 +342,8 @@ def cancelled_after_the_charge(guest: Visitor, home: str, place: str, file: Path
         try:
             again = guest.page.evaluate(ASK_AGAIN, f"{home}/chair/{case}/release")
             assert again == guest.page.url, "asked twice, it is made once"
-            check_access(guest)
+            if look:
+                check_access(guest)
             guest.page.get_by_role("button", name="Cancel").click(timeout=60_000)
             expect(heading).to_have_text(re.compile("Cancelled|Released"))
         except (PlaywrightError, AssertionError):
@@ -352,13 +356,14 @@ def cancelled_after_the_charge(guest: Visitor, home: str, place: str, file: Path
 @pytest.mark.slow
 def test_cancelling_after_the_charge_says_that_it_stands(browser: Browser, tmp_path: Path) -> None:
     place = str(tmp_path / "b.db")
-    pv.Ledger.create(place).open("big", epsilon=10)
-    write_reviews(tmp_path / "reviews.csv", reviewers=4000)
+    pv.Ledger.create(place).open("big", epsilon=1000)
+    file = tmp_path / "reviews.csv"
+    write_reviews(file, reviewers=4000)
     with served("--ledger", place, folder=tmp_path) as site, visitor(browser) as guest:
         guest.page.goto(site.address)
         guest.page.wait_for_url(f"{site.home}/")
         tries, packed = 1, set(tmp_path.rglob(PACKED))
-        while not cancelled_after_the_charge(guest, site.home, place, tmp_path / "reviews.csv"):
+        while not cancelled_after_the_charge(guest, site.home, place, file, look=tries == 1):
             tries, packed = tries + 1, set(tmp_path.rglob(PACKED))
         expect(guest.page.locator("main")).to_contain_text("was charged (epsilon 1 of 'big')")
         check_access(guest)
