@@ -21,13 +21,13 @@ from peerveil.privacy.bins import Bins
 from peerveil.privacy.sensitivity import _turned_over
 from peerveil.quantities import weights as public_weights
 from peerveil.quantities.distinct import Distinct
+from peerveil.quantities.long_vectors import ascends, minimum_from, running_maximum
 from peerveil.record.public_record import Floats
 from peerveil.regions import convex
 from peerveil.regions import sums as sums_of
 from peerveil.regions.isotonic import Blocks, Curves
 from peerveil.regions.quadratic_programme import Programme
 from peerveil.regions.sums import Rows, least_totals
-from peerveil.support.long_vectors import ascends, minimum_from, running_maximum
 
 SEEDS = st.integers(0, 10**6)
 NUMBERS = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=12).map(np.array)

@@ -26,12 +26,12 @@ from peerveil.inference.likelihood import Likelihood
 from peerveil.inference.model import RecordModel
 from peerveil.inference.pooling import used_prior
 from peerveil.inference.posterior import Posterior
+from peerveil.quantities.long_vectors import minimum_from, running_maximum
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
 from peerveil.regions.isotonic import Curves
 from peerveil.regions.projection import VIOLATION_TOLERANCE, Projection, check_vector, project
-from peerveil.support.long_vectors import minimum_from, running_maximum
 
 ESTIMATORS = ("projection", "safe", "bayes")
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError
+from peerveil.quantities.long_vectors import ascends, running_maximum
 from peerveil.quantities.statistics import MEAN, attainable
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats, Ints, frozen
-from peerveil.support.long_vectors import ascends, running_maximum
 
 #: The largest number of bins.
 MOST = 4_096

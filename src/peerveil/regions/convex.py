@@ -14,11 +14,11 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from peerveil.errors import Argument, InputError, PeerveilError
+from peerveil.quantities.long_vectors import minimum_from, running_maximum
 from peerveil.quantities.statistics import MEAN
 from peerveil.quantities.weights import PublicWeights
 from peerveil.record.public_record import Floats
 from peerveil.support.html_tables import table
-from peerveil.support.long_vectors import minimum_from, running_maximum
 
 #: The number of entries of a vector that are checked together.
 _AT_A_TIME = 32_768

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq, isotonic_regression
 
+from peerveil.quantities.long_vectors import running_maximum
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
-from peerveil.support.long_vectors import running_maximum
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from peerveil.errors import Argument, InputError, ProjectionError
+from peerveil.quantities.long_vectors import ascends
 from peerveil.record.public_record import Floats
 from peerveil.regions.convex import Region
 from peerveil.regions.hull import Hull
 from peerveil.regions.isotonic import Curves
 from peerveil.regions.quadratic_programme import Programme
-from peerveil.support.long_vectors import ascends
 
 #: Maximal gap of a projection, as a share of `n` times the region's spread times the larger of spread and move.
 GAP_TOLERANCE = 1e-10

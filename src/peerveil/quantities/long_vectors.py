@@ -1,11 +1,10 @@
-"""Passes over long vectors that are mostly not needed."""
+"""Order in long vectors: passes over all entries that are left out where they would change nothing."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from peerveil.record.public_record import Floats
 
 
 def ascends(values: Floats) -> bool:
