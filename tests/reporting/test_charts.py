@@ -501,3 +501,18 @@ def test_steps_are_round_and_not_smaller(step: float) -> None:
     nice = round_step(step)
     assert step * (1 - 1e-6) <= nice <= 2.5 * step
     assert any(abs(nice / 10.0**k - m) < 1e-6 for k in range(-11, 11) for m in (1, 2, 2.5, 5))
+
+
+@pytest.mark.parametrize(("high", "ticks"), [(1.0, [0, 25, 50, 75, 100]), (0.4, None)])
+def test_no_group_is_shown_to_have_more_than_all(high: float, ticks: list[int] | None) -> None:
+    rows = [
+        {"group": group, "from": low, "to": low + 1, "share": 0.3, "share_lower": 0.1, "share_upper": high}
+        for group in ("senior", "junior")
+        for low in (1, 3, 5)
+    ]
+    drawn = charts.shares_by_group(rows, "ratings", title="Shares", level=0.9).to_dict()
+    axes = [
+        layer["encoding"]["x"]["axis"].get("values") for layer in drawn["layer"] if "axis" in layer["encoding"]["x"]
+    ]
+    assert axes
+    assert all(values == ticks for values in axes)

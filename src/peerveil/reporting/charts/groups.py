@@ -46,7 +46,10 @@ def shares_by_group(
     axis = say("chart.axis_group_share")
     extent = _LETTER * max(len(_span(*each)) for each in ends)
     domain = [0, max([1.05 * max(point["high"] for point in points), *(_room(top, width - extent) for top in shown)])]
-    x = alt.X("low:Q", title=look.below(axis), scale=alt.Scale(domain=domain, nice=False), axis=ticks(5))
+    marks = ticks(5)
+    if domain[1] > 100:  # the rest is room for names
+        marks.values = [0, 25, 50, 75, 100]
+    x = alt.X("low:Q", title=look.below(axis), scale=alt.Scale(domain=domain, nice=False), axis=marks)
     y = alt.Y(
         "bin:N",
         sort=[_span(*each) for each in ends],

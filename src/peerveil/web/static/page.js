@@ -27,11 +27,12 @@ const addressFor = (drop, name, together) => {
   return `${prefix}/researcher?role=${role}&study=${study}&name=${encodeURIComponent(name)}${together}`;
 };
 
-// The study that a file began is in the address from then on, so that going back finds its files.
+// The study that a file began is in the address from then on, so that going back finds its files. Releases to compare
+// are listed on a page of their own.
 const keep = (study) => {
   const held = one("[data-study]");
   held.value = study;
-  history.replaceState(null, "", held.dataset.study + study);
+  if (held.dataset.study) history.replaceState(null, "", held.dataset.study + study);
 };
 
 const upload = async (drop, file, name, together = "&first=1") => {
