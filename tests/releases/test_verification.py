@@ -403,3 +403,29 @@ class TestRefuses:
             pv.verify(tmp_path, weights)
         with pytest.raises(pv.FileError, match="cannot be read"):
             pv.verify(tmp_path / "absent", weights)
+
+
+@pytest.mark.parametrize("quantity", ["ratings", "miscalibration", "spread of ratings"])
+def test_a_public_record_is_weighed_as_the_release_says(quantity: str) -> None:
+    synthetic = synthetic_conference(reviewers=40, rng=np.random.default_rng(3))
+    reviews = pv.read(synthetic.frame(), scale=synthetic.scale)
+    release = pv.release(reviews, public="all", quantity=quantity, mechanism=pv.Laplace(epsilon=1.0))
+    record = reviews.public("all")
+    assert pv.verify(release, record) == pv.verify(release, pv.weigh(record, quantity))
+    assert pv.verify(release, record).verified
+
+
+@pytest.mark.parametrize("weights", [[[1.0, 2.0]], "public.csv", (1, 2)])
+def test_other_things_than_weights_or_records_are_refused(weights: Any) -> None:
+    release = pv.refine([1.0, 2.0], pv.PublicWeights.from_rows([[1, 2]], load=1), mechanism=pv.Laplace(scale=1.0))
+    with pytest.raises(pv.InputError, match="weights must be public weights or a public record, got "):
+        pv.verify(release, weights)
+
+
+def test_a_record_of_an_unknown_quantity_is_refused_with_the_remedy() -> None:
+    record = pv.PublicRecord.from_rows([[1, 5], [2, 2]], load=2)
+    release = pv.refine(
+        [1.0, 2.0], pv.PublicWeights.from_rows([[1, 5], [2, 2]], load=2), mechanism=pv.Laplace(scale=1.0)
+    )
+    with pytest.raises(pv.InputError, match="'weights', which is no quantity of ours; give its public weights"):
+        pv.verify(release, record)

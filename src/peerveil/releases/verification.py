@@ -13,6 +13,9 @@ from typing import Any
 
 from peerveil.errors import InputError
 from peerveil.inference.pooling import PooledPrior
+from peerveil.quantities.base import is_known
+from peerveil.quantities.weights import PublicWeights, weigh
+from peerveil.record.public_record import PublicRecord
 from peerveil.releases.checking.files import Opened, file_checks, open_release, other_files
 from peerveil.releases.checking.means import release_checks, same_versions
 from peerveil.releases.checking.results import Check, RefusedError, Verification, checked, unchecked
@@ -36,7 +39,7 @@ _RENDERED = ("release.csv", "report.html", "pictures", CROISSANT)
 
 def verify(
     release: Release | Answer | str | os.PathLike[str],
-    weights: Weights | None,
+    weights: Weights | PublicRecord | tuple[PublicRecord, PublicRecord] | None,
     *,
     signed_by: str | os.PathLike[str] | None = None,
     prior: PooledPrior | None = None,
@@ -46,8 +49,8 @@ def verify(
     Args:
         release: a release of means, of an effect or by an attribute, its folder, or its release.json. The files beside
             a release.json are checked as well.
-        weights: public weights of the release's record and quantity, a pair of them for a correlation; without them,
-            what follows from the record is not checked.
+        weights: public weights of the release's record and quantity, or the public record itself; a pair of them for a
+            correlation. Without them, what follows from the record is not checked.
         signed_by: an OpenSSH public key or an allowed_signers file; the release must be signed by one of these keys.
         prior: the pooled prior that the release names; without it, such a release is not verified.
 
@@ -65,15 +68,34 @@ def verify(
     if isinstance(release, Release | Answer):
         if signed_by is not None:
             raise InputError("signed_by needs the release's folder, because its file is signed; give the folder")
-        return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), weights, prior)))
+        made = _weighed(weights, release.quantity)
+        return Verification(checks=tuple(_all_checks(release, json.loads(release.to_json()), made, prior)))
     keys = None if signed_by is None else trusted_keys(signed_by)
     opened = open_release(release)
     signature = checked("signature", lambda: _signature(opened, keys))
     withdrawn = withdrawal_checks(opened.place, opened.contents)
     if opened.release is None or opened.document is None:
         return Verification(checks=(*withdrawn, opened.schema, signature))
-    checks = (opened.schema, *_all_checks(opened.release, opened.document, weights, prior))
+    made = _weighed(weights, opened.release.quantity)
+    checks = (opened.schema, *_all_checks(opened.release, opened.document, made, prior))
     return Verification(checks=(*withdrawn, *checks, *_beside(opened, opened.release, checks), signature))
+
+
+def _weighed(given: Any, quantity: str) -> Weights | None:
+    """The public weights that are given, or those of a public record for a quantity."""
+    if isinstance(given, tuple) and len(given) == 2:
+        return _weighed_one(given[0], quantity), _weighed_one(given[1], quantity)
+    return None if given is None else _weighed_one(given, quantity)
+
+
+def _weighed_one(given: Any, quantity: str) -> PublicWeights:
+    if isinstance(given, PublicRecord):
+        if not is_known(quantity):
+            raise InputError(f"the release is of {quantity!r}, which is no quantity of ours; give its public weights")
+        return weigh(given, quantity)
+    if not isinstance(given, PublicWeights):
+        raise InputError(f"weights must be public weights or a public record, got {type(given).__name__}")
+    return given
 
 
 def _all_checks(
