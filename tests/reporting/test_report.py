@@ -366,14 +366,3 @@ def test_a_release_that_public_data_determine_does_not_speak_of_noise(tmp_path: 
     external = pv.refine(made.values, pv.weigh(alike.public("all"), "ratings"))
     assert "elsewhere" in words(page(external))
     assert external.error_summary == "not known"
-
-
-@pytest.mark.parametrize(("unit", "decimals"), [(1.0, 2), (0.001, 4), (30.0, 1)])
-def test_numbers_of_a_column_have_the_same_decimals(unit: float, decimals: int) -> None:
-    made = release()
-    numbers = {name: unit * getattr(made, name) for name in ("values", "lower", "upper")}
-    source = page(replace(made, **numbers))
-    table = re.sub(r"<[^>]*>", " ", source[source.index('class="ranks') :].partition("</table>")[0])
-    shown = re.findall(r"\d[\d,]*\.(\d+)", table)
-    assert len(shown) >= 21
-    assert {len(each) for each in shown} == {decimals}

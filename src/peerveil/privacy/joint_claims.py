@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from peerveil.errors import InputError
@@ -207,7 +206,7 @@ def joint_sums_epsilon(costs: Sequence[SumCosts], largest_load: int) -> float:
     often a partner's squares change. The reviewer's own change in at most ``2 L`` groups.
 
     >>> joint_sums_epsilon([SumCosts(exchange=0.25, exchanges=4)] * 10, 4)          # each claims epsilon 1
-    2.0000000001
+    2.000000000000029
     """
     touched, loss = 2 * largest_load, 0.0
     for each in sorted(costs, key=lambda cost: -cost.exchange):  # the most costly first
@@ -224,13 +223,13 @@ def joint_sums_epsilon(costs: Sequence[SumCosts], largest_load: int) -> float:
 
 
 def _stated(loss: Fraction) -> float:
-    """Return a loss as it is stated: a decimal number of eleven digits that is not smaller.
+    """Return the least number whose decimal digits state no less than a loss.
 
-    >>> _stated(Fraction(11, 5)), _stated(Fraction(11, 3))
-    (2.2, 3.6666666667)
+    >>> _stated(Fraction(11, 5)), _stated(Fraction(16, 3))
+    (2.2, 5.333333333333334)
     """
-    upward = Context(prec=11, rounding=ROUND_CEILING)
-    return float(upward.divide(Decimal(loss.numerator), Decimal(loss.denominator)))
+    nearest = float(loss)
+    return nearest if Fraction(repr(nearest)) >= loss else math.nextafter(nearest, math.inf)
 
 
 def group_claim(claim: Guarantee, weights: PublicWeights, *, counted: bool, scale: float | None) -> GroupClaim:

@@ -28,6 +28,9 @@ from peerveil.reporting.words import quantity_words, reviewers, say, say_of, say
 #: The largest number of reviewers for which the report embeds release.csv.
 _EMBEDDED = 2_000
 
+#: Decimals beyond which a number is a rounding error.
+_DIGITS = 9
+
 #: Ranks in the table, as percentages of the reviewers.
 _PERCENTAGES = {0: "smallest", 10: "", 25: "", 50: "half", 75: "", 90: "", 100: "greatest"}
 
@@ -116,16 +119,14 @@ def template(name: str) -> jinja2.Template:
 def _deciles(release: Published) -> list[dict[str, str]]:
     """The rows of the table of ranks."""
     n = release.values.size
-    decimals = _decimals(max(abs(float(end)) for end in release.values[[0, -1]]))
     rows = []
     for percentage, key in _PERCENTAGES.items():
         name = say(f"report.{key}") if key else f"{percentage} %"
         rank = max(1, math.ceil(n * percentage / 100))
-        row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1], decimals)}
+        row = {"share": name, "rank": f"{rank:,}", "mean": _short(release.values[rank - 1])}
         if release.outlook is not None:
-            low, high = (end[rank - 1] for end in (release.outlook.lower, release.outlook.upper))
-            row["band"] = _between(low, high, "almost", decimals)
-        row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly", decimals)
+            row["band"] = _between(release.outlook.lower[rank - 1], release.outlook.upper[rank - 1], "almost")
+        row["proven"] = _between(release.lower[rank - 1], release.upper[rank - 1], "exactly")
         rows.append(row)
     return rows
 
@@ -138,35 +139,25 @@ def _rests(release: Published) -> list[tuple[list[str], str]]:
     return [(sentences, assumption) for assumption, sentences in rests.items()]
 
 
-def _decimals(largest: float) -> int:
-    """The decimals of a column of numbers: two, or as many as leave its largest number two digits.
-
-    >>> [_decimals(number) for number in (8.4, 0.4, 0.031, 0.0, 250.0, 12345.6)]
-    [2, 2, 3, 2, 1, 0]
-    """
-    size = math.floor(math.log10(largest)) if largest > 0 else 0
-    return max(0, 3 - size) if size > 1 else max(2, 1 - size)
-
-
-def _between(low: float, high: float, certainty: str, decimals: int) -> str:
+def _between(low: float, high: float, certainty: str) -> str:
     """An interval, or the one number that both of its ends round to.
 
-    >>> _between(5.5, 5.61, "exactly", 2), _between(5.5, 5.501, "almost", 2)
-    ('5.50 to 5.61', '5.50, almost certainly')
+    >>> _between(5.5, 5.61, "exactly"), _between(5.5, 5.501, "almost")
+    ('5.5 to 5.61', '5.5, almost certainly')
     """
-    ends = _short(low, decimals), _short(high, decimals)
+    ends = _short(low), _short(high)
     if ends[0] == ends[1]:
         return say(f"report.{certainty}", number=ends[0])
     return say("report.between", low=ends[0], high=ends[1])
 
 
-def _short(number: float, decimals: int) -> str:
-    """A number with some decimals; what rounds to zero is zero.
+def _short(number: float) -> str:
+    """A number with three digits; what rounding errors leave of zero is zero.
 
-    >>> _short(5.514, 2), _short(-1.26e-15, 2), _short(12345.6, 0)
-    ('5.51', '0.00', '12,346')
+    >>> _short(5.514), _short(-1.26e-15), _short(12345.6)
+    ('5.51', '0', '12,346')
     """
-    return f"{round(float(number), decimals) + 0.0:,.{decimals}f}"
+    return f"{round(float(number), _DIGITS) + 0.0:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
 
 
 def _parameters(mechanism: Mapping[str, Any]) -> list[tuple[str, str]]:
