@@ -18,6 +18,14 @@ WEB = Path(__file__).parents[2] / "src" / "peerveil" / "web"
 RELEASE = WEB / "example" / "release.json"
 PICTURE = WEB / "static" / "example.svg"
 CITATION = "An example from a synthetic conference. Its reviewers are simulated; please do not cite it."
+ABOUT = pv.About(
+    title="How our reviewers rated",
+    conference="Example Conference",
+    year=2026,
+    authors=("A. Chair", "B. Chair"),
+    contact="chairs@example.org",
+)
+LICENCE = "CC0-1.0"
 
 
 def make() -> None:
@@ -27,7 +35,7 @@ def make() -> None:
         file = Path(folder) / "reviews.csv"
         synthetic.write_csv(file)
         reviews = pv.read(file, scale=synthetic.scale)
-    made = pv.release(reviews, public="all", epsilon=1.0, citation=CITATION)
+    made = pv.release(reviews, public="all", epsilon=1.0, citation=CITATION, licence=LICENCE, about=ABOUT)
     RELEASE.parent.mkdir(exist_ok=True)
     RELEASE.write_text(made.to_json(), encoding="utf-8")
 
