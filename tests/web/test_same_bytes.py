@@ -96,8 +96,8 @@ def after_others() -> Releases:
 CHOICES = {
     "earlier releases": Choices(
         after_others,
-        "--mechanism histogram --epsilon 1 --bins 4 --estimator bayes --prior prior.json",
-        {"mechanism": "histogram", "epsilon": 1.0, "bins": 4, "estimator": "bayes", "prior": "prior.json"},
+        "--mechanism histogram --epsilon 1 --bins 4 --estimator bayes --prior .pooled/prior.json",
+        {"mechanism": "histogram", "epsilon": 1.0, "bins": 4, "estimator": "bayes", "prior": ".pooled/prior.json"},
     ),
     "a plan": Choices(lambda: whole(epsilon=1.0), "--epsilon 1", {"epsilon": 1.0}),
     "histogram": Choices(
