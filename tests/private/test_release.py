@@ -448,7 +448,7 @@ class TestFiles:
             pv.Release.load(tmp_path / "release.json")
 
     @pytest.mark.promise("P-KEPT-10")
-    def test_written_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files_of_a_release_are_written_atomically(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         made = refined()
         made.save(tmp_path / "out")
         before = published(made, tmp_path / "out")
